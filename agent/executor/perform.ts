@@ -1,0 +1,51 @@
+/**
+ * One paid request, top to bottom, the same for REST and A2A: a line a step, numbered as in the contract.
+ *
+ * Steps 1 and 2 (method, size, type, input rules) are the doors' business; what comes here is a valid operation. The
+ * order of the rest is what makes it safe: nothing is asked of others before the cheap checks, nothing is settled before
+ * the answer is on disk, and a payment on record never passes the checks again.
+ */
+import type { Outcome } from '../operation/outcome.ts'
+import { settleRecord } from '../payments/settle.ts'
+import { prepareAnswer } from '../skills/skills.ts'
+import { examine } from './examine.ts'
+import { checkReadiness } from './readiness.ts'
+import { claim } from './record.ts'
+import { follow, outcomeOf, recall } from './recover.ts'
+import { askForPayment, openPurchase, shelfOf, type Order, type Purchase, type Seller } from './seller.ts'
+import { verifyPayment } from './verify.ts'
+
+export async function perform(seller: Seller, order: Order): Promise<Outcome> {
+  const purchase = openPurchase(order)
+  const { offer } = purchase
+  // One payment is worked on by one request at a time: of twenty equal ones, one settles and nineteen find its record.
+  return offer.kind === 'payment'
+    ? seller.turns.run(offer.identity, () => sell(seller, purchase))
+    : sell(seller, purchase)
+}
+
+async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
+  const stored = await recall(seller, purchase) // 3. replay
+  if (stored) return stored
+
+  const offered = await examine(seller, purchase) // what 6 and 7 will say; 4 depends on it
+  const place = seller.rateLimit.enter(offered.kind === 'fault' ? 'unpaid' : 'paying') // 4. shared rate limit
+  if ('kind' in place) return place
+
+  const unready = checkReadiness(seller, purchase) // 5. dataset
+  if (unready) return (place.leave(), unready)
+
+  if (offered.kind === 'fault') return askForPayment(seller, purchase, offered.code, offered.reason) // 6. quote, 7. terms
+
+  const verified = await verifyPayment(seller, purchase, offered) // 8. facilitator.verify
+  if (verified.kind === 'refused') return (place.failed(), verified)
+
+  const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer
+  if (prepared.kind === 'refused') return prepared
+
+  const { claimed, record } = await claim(seller, purchase, { offered, verified, prepared }) // 10. on disk
+  if (!claimed) return follow(seller, purchase, { offered, record })
+
+  const settled = await settleRecord(seller.desk, record) // 11. settle, 12. on disk
+  return outcomeOf(seller, purchase, settled) // 13. the answer
+}

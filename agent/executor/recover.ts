@@ -1,0 +1,63 @@
+/** Step 3: what a payment that is on record gets. Also the last step: what a record has come to, as an outcome. */
+import type { ResponseRecord } from '../../store/responses.ts'
+import { sha256Hex } from '../operation/canonical.ts'
+import { refused, type Outcome } from '../operation/outcome.ts'
+import { reconcile } from '../payments/reconcile.ts'
+import { decideReplay } from '../payments/replay.ts'
+import { settleRecord } from '../payments/settle.ts'
+import { askForPayment, type Offered, type Purchase, type Seller } from './seller.ts'
+
+/** How soon asking again about an unknown outcome can help. */
+const RETRY_AFTER_SECONDS = 5
+
+/** Undefined when the payment is new. No rate limit, no readiness and no newer snapshot stand before this. */
+export async function recall(seller: Seller, purchase: Purchase): Promise<Outcome | undefined> {
+  const { offer } = purchase
+  if (offer.kind !== 'payment') return undefined
+  const record = await seller.desk.log.read(offer.identity)
+  return record && follow(seller, purchase, { offered: offer, record })
+}
+
+/** Does what the replay table says of this record. */
+export async function follow(
+  seller: Seller,
+  purchase: Purchase,
+  { offered, record }: { offered: Offered; record: ResponseRecord },
+): Promise<Outcome> {
+  const decision = decideReplay(record, { payment_hash: offered.hash, operation_digest: purchase.digest })
+  switch (decision) {
+    case 'conflict':
+      return refused({ code: 'payment_replay_conflict' })
+    case 'settle':
+      return outcomeOf(seller, purchase, await settleRecord(seller.desk, record))
+    case 'ask_chain':
+      return outcomeOf(seller, purchase, await reconcile(seller.desk, record))
+    case 'repeat':
+    case 'refuse':
+      return outcomeOf(seller, purchase, record)
+    case 'sell':
+      throw new Error('A record exists that the replay table does not know')
+  }
+}
+
+/** The outcome of a purchase whose record has come to rest, or has not. */
+export function outcomeOf(seller: Seller, purchase: Purchase, record: ResponseRecord): Outcome {
+  switch (record.state) {
+    case 'settled':
+      return answerOf(record)
+    case 'rejected':
+      return askForPayment(seller, purchase, 'payment_failed', 'settlement_refused')
+    case 'expired':
+      return askForPayment(seller, purchase, 'payment_failed', 'authorization_expired')
+    case 'prepared':
+    case 'settling':
+    case 'unknown':
+      return refused({ code: 'payment_outcome_unknown', retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+}
+
+function answerOf({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {
+  if (payment_response === null) throw new Error('A settled record has no settlement')
+  const id = sha256Hex(`${identity} ${payment_hash}`).slice(0, 32)
+  return { kind: 'answer', body, paymentResponse: payment_response, id }
+}

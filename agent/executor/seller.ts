@@ -1,0 +1,64 @@
+/** What one sale is made with and about: the seller's surroundings, and the order as a door hands it in. */
+import type { Catalog } from '../../store/catalog.ts'
+import { operationDigest } from '../operation/canonical.ts'
+import { refused, type Refused } from '../operation/outcome.ts'
+import type { RefusalCode } from '../operation/refusal.ts'
+import type { Operation } from '../operation/schema.ts'
+import { paymentHash, paymentIdentity } from '../payments/binding.ts'
+import { readPayment, type Payment } from '../payments/headers.ts'
+import { quoteFor, type Reason } from '../payments/quote.ts'
+import type { PaymentDesk } from '../payments/settle.ts'
+import type { Terms } from '../payments/terms.ts'
+import type { Shelf } from '../skills/skill.ts'
+import type { RateLimit } from './admit.ts'
+import type { Turns } from './turns.ts'
+
+export interface Seller {
+  terms: Terms
+  catalog: Catalog
+  desk: PaymentDesk
+  rateLimit: RateLimit
+  turns: Turns
+}
+
+export interface Order {
+  operation: Operation
+  /** Every `PAYMENT-SIGNATURE` header of the request, undecoded. */
+  paymentHeaders: readonly string[]
+  /** The REST resource that a quote names. */
+  resourceUrl: string
+}
+
+/** A payment that could be read, with what it is known by and bound to. */
+export interface Offered {
+  kind: 'payment'
+  payment: Payment
+  identity: string
+  hash: string
+}
+
+/** An order with what was offered for it. */
+export interface Purchase extends Order {
+  digest: string
+  offer: Offered | { kind: 'none' } | { kind: 'unreadable'; reason: Reason }
+}
+
+export function openPurchase(order: Order): Purchase {
+  const digest = operationDigest(order.operation)
+  const read = readPayment(order.paymentHeaders)
+  if (read.kind !== 'payment') return { ...order, digest, offer: read }
+  const { payment, parsed } = read
+  const offer = { kind: 'payment', payment, identity: paymentIdentity(payment), hash: paymentHash(parsed) } as const
+  return { ...order, digest, offer }
+}
+
+/** A 402: the refusal of a payment, or of its absence, with a fresh quote that says why. */
+export function askForPayment({ terms }: Seller, order: Order, code: RefusalCode, reason: Reason): Refused {
+  const { operation } = order.operation
+  return refused({ code }, quoteFor({ terms, operation, url: order.resourceUrl, reason }))
+}
+
+/** The data as it is now. */
+export function shelfOf({ catalog, terms }: Seller): Shelf {
+  return { dataset: catalog.current(), hasSyntheticCompany: terms.mode === 'testnet' }
+}

@@ -1,0 +1,22 @@
+/** Single flight: work on one key is done one after another, in the order of asking. */
+
+export class Turns {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  /** Runs `work` once everything asked for earlier under `key` has ended, well or badly. */
+  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const turn = this.#after(this.#last.get(key), work)
+    this.#last.set(key, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#last.get(key) === turn) this.#last.delete(key)
+    }
+  }
+
+  async #after<T>(earlier: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
+    // A failure of the one before is that one's to report.
+    await earlier?.catch(() => undefined)
+    return work()
+  }
+}

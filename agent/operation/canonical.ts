@@ -1,0 +1,21 @@
+/** The canonical bytes of an operation and their digest: what a payment is bound to. */
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import type { Operation } from './schema.ts'
+
+/** RFC 8785 JSON of any JSON value. Throws on what has no JSON form. */
+export function canonicalJson(value: unknown): string {
+  const json = canonicalize(value)
+  if (json === undefined) throw new TypeError('The value has no JSON form')
+  return json
+}
+
+/** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
+export function sha256Hex(text: string): string {
+  return createHash('sha256').update(text, 'utf8').digest('hex')
+}
+
+/** The same for REST and A2A requests that mean the same, so that a payment made on one is replayed on the other. */
+export function operationDigest({ operation, input }: Operation): string {
+  return sha256Hex(canonicalJson({ operation, input }))
+}

@@ -1,0 +1,16 @@
+/** What a payment is known by, and what else has to be equal for it to be the same payment (decisions 5). */
+import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import type { Payment } from './headers.ts'
+
+/**
+ * The identity under which the chain, too, takes a payment at most once: network, asset, payer and nonce, in lower case
+ * because hex digits and addresses may be written either way.
+ */
+export function paymentIdentity({ accepted, payload: { authorization } }: Payment): string {
+  return [accepted.network, accepted.asset, authorization.from, authorization.nonce].join('/').toLowerCase()
+}
+
+/** SHA-256 over the RFC 8785 form of the whole payload as it was parsed, unknown members included. */
+export function paymentHash(parsed: unknown): string {
+  return sha256Hex(canonicalJson(parsed))
+}

@@ -1,0 +1,100 @@
+/** What the chain says of one EIP-3009 authorization: the only judge of a payment whose outcome is not known. */
+import { createPublicClient, http, parseAbi, parseEventLogs, type Hex, type PublicClient } from 'viem'
+import type { Authorization } from './headers.ts'
+
+/** One call may take this long; a retry that waits for it must stay well inside a client's patience. */
+const RPC_TIMEOUT_MS = 5_000
+
+const TOKEN = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+
+export interface Transfer {
+  from: string
+  to: string
+  value: bigint
+  /** Transaction hash, lower case. */
+  transaction: string
+}
+
+export type Evidence =
+  /** The nonce is free. `finalTime` is the time, in seconds, of the final block in which it was free too. */
+  | { nonce: 'free'; finalTime: bigint }
+  /** The nonce is spent, by this transfer: the one logged directly after `AuthorizationUsed`. */
+  | { nonce: 'used'; transfer: Transfer }
+  | { nonce: 'cancelled' }
+  /** Spent, but no log of it was found; nothing follows from that. */
+  | { nonce: 'unclear' }
+
+export interface Chain {
+  /** The newest block's number. */
+  head(): Promise<bigint>
+  /** Throws when the chain can't be read. */
+  evidence(query: { asset: string; authorization: Authorization; fromBlock: bigint }): Promise<Evidence>
+}
+
+export function openChain({ url }: { url: string }): Chain {
+  // Retries and batching of the library are off: they exceed our time limits and mix up replies.
+  const client = createPublicClient({
+    transport: http(url, { batch: false, retryCount: 0, timeout: RPC_TIMEOUT_MS }),
+    cacheTime: 0,
+  })
+  return {
+    head: () => client.getBlockNumber({ cacheTime: 0 }),
+    async evidence({ asset, authorization, fromBlock }) {
+      const token = asset as Hex
+      const key = [authorization.from.toLowerCase() as Hex, authorization.nonce.toLowerCase() as Hex] as const
+      const isUsed = (at: { blockNumber?: bigint }) =>
+        client.readContract({ address: token, abi: TOKEN, functionName: 'authorizationState', args: key, ...at })
+      if (await isUsed({})) return readSpent(client, { token, key, fromBlock })
+      const final = await client.getBlock({ blockTag: 'finalized' })
+      // Before the authorization's end the final state decides nothing, so it isn't asked for.
+      const isOver = final.timestamp >= BigInt(authorization.validBefore)
+      if (isOver && (await isUsed({ blockNumber: final.number }))) return { nonce: 'unclear' }
+      return { nonce: 'free', finalTime: final.timestamp }
+    },
+  }
+}
+
+interface SpentQuery {
+  token: Hex
+  key: readonly [from: Hex, nonce: Hex]
+  fromBlock: bigint
+}
+
+async function readSpent(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
+  const [authorizer, nonce] = key
+  const [used] = await client.getContractEvents({
+    address: token,
+    abi: TOKEN,
+    eventName: 'AuthorizationUsed',
+    args: { authorizer, nonce },
+    fromBlock,
+    strict: true,
+  })
+  if (!used) return readCancelled(client, { token, key, fromBlock })
+  const receipt = await client.getTransactionReceipt({ hash: used.transactionHash })
+  // The token logs the transfer directly after the use of its authorization; any other transfer is somebody else's.
+  const [transfer] = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: receipt.logs, strict: true }).filter(
+    (log) => log.logIndex === used.logIndex + 1 && log.address.toLowerCase() === token.toLowerCase(),
+  )
+  if (receipt.status !== 'success' || !transfer) return { nonce: 'unclear' }
+  const { from, to, value } = transfer.args
+  return { nonce: 'used', transfer: { from, to, value, transaction: used.transactionHash.toLowerCase() } }
+}
+
+async function readCancelled(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
+  const [authorizer, nonce] = key
+  const [cancelled] = await client.getContractEvents({
+    address: token,
+    abi: TOKEN,
+    eventName: 'AuthorizationCanceled',
+    args: { authorizer, nonce },
+    fromBlock,
+    strict: true,
+  })
+  return cancelled ? { nonce: 'cancelled' } : { nonce: 'unclear' }
+}

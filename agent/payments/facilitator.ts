@@ -1,0 +1,103 @@
+/**
+ * Asks a facilitator, and believes only what was said explicitly and fits: a success whose fields check out, or a refusal
+ * for a reason that exists before anything is sent to the chain. Silence, errors and everything else are "unclear".
+ */
+import type { FacilitatorClient } from '@x402/core/server'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { Payment } from './headers.ts'
+import type { Reason } from './quote.ts'
+
+/** Over headers and body of one call; below the 65 s that an A2A call may take in all (spec 8). */
+export const FACILITATOR_TIMEOUT_MS = 30_000
+
+const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
+
+/** Facilitators' words for the refusals that we pass on, in ours. Their words differ; so the list is open below. */
+const KNOWN_REASONS: Record<string, Reason> = {
+  insufficient_funds: 'insufficient_funds',
+  invalid_exact_evm_insufficient_balance: 'insufficient_funds',
+  invalid_exact_evm_nonce_already_used: 'authorization_used',
+  invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',
+  invalid_exact_evm_payload_signature: 'invalid_exact_evm_payload_signature',
+  invalid_exact_evm_payload_authorization_valid_before: 'invalid_exact_evm_payload_authorization_valid_before',
+  invalid_exact_evm_payload_authorization_valid_after: 'invalid_exact_evm_payload_authorization_valid_after',
+}
+
+/** Reasons that a settlement can be refused for before its transaction is sent. Any other leaves the outcome open. */
+const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
+  'insufficient_funds',
+  'invalid_exact_evm_insufficient_balance',
+  'invalid_exact_evm_signature',
+  'invalid_exact_evm_payload_signature',
+  'invalid_exact_evm_payload_authorization_valid_before',
+  'invalid_exact_evm_payload_authorization_valid_after',
+])
+
+export type Verification = { kind: 'verified' } | { kind: 'refused'; reason: Reason } | { kind: 'unclear'; cause: unknown }
+
+export type Settlement =
+  | { kind: 'settled'; transaction: string }
+  /** Said to be refused before broadcast; final only if the chain agrees that the nonce is free. */
+  | { kind: 'refused'; reason: string }
+  | { kind: 'unclear'; cause: unknown }
+
+interface Request {
+  facilitator: FacilitatorClient
+  payment: Payment
+  requirements: PaymentRequirements
+}
+
+export async function verify({ facilitator, payment, requirements }: Request): Promise<Verification> {
+  try {
+    const reply = await inTime(facilitator.verify(toPayload(payment), requirements))
+    if (reply.isValid === true && isPayer(reply.payer, payment)) return { kind: 'verified' }
+    if (reply.isValid === false) return { kind: 'refused', reason: knownReason(reply.invalidReason) }
+    return { kind: 'unclear', cause: 'a reply that is neither valid nor invalid' }
+  } catch (cause) {
+    return { kind: 'unclear', cause }
+  }
+}
+
+export async function settle({ facilitator, payment, requirements }: Request): Promise<Settlement> {
+  try {
+    const reply = await inTime(facilitator.settle(toPayload(payment), requirements))
+    const transaction = String(reply.transaction).toLowerCase()
+    const fits =
+      reply.network === requirements.network &&
+      isPayer(reply.payer, payment) &&
+      (reply.amount === undefined || reply.amount === requirements.amount) &&
+      TRANSACTION_HASH.test(transaction)
+    if (reply.success === true && fits) return { kind: 'settled', transaction }
+    const reason = reply.success === false ? reply.errorReason : undefined
+    if (reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
+    return { kind: 'unclear', cause: reason ?? 'a reply whose fields do not fit' }
+  } catch (cause) {
+    return { kind: 'unclear', cause }
+  }
+}
+
+/** Our schema keeps every member of the payload, so this is what the client sent. */
+function toPayload(payment: Payment): PaymentPayload {
+  return payment as unknown as PaymentPayload
+}
+
+function isPayer(payer: string | undefined, { payload }: Payment): boolean {
+  return payer?.toLowerCase() === payload.authorization.from.toLowerCase()
+}
+
+function knownReason(reason: string | undefined): Reason {
+  return (reason !== undefined && KNOWN_REASONS[reason]) || 'verification_refused'
+}
+
+/** A call that overruns keeps running; its outcome is then one for the chain to tell. */
+async function inTime<T>(call: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('The facilitator did not answer in time')), FACILITATOR_TIMEOUT_MS)
+  })
+  try {
+    return await Promise.race([call, limit])
+  } finally {
+    clearTimeout(timer)
+  }
+}

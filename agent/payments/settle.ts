@@ -1,0 +1,88 @@
+/**
+ * Settles the payment of a stored answer, leaving every step on disk before the next begins:
+ *
+ *   prepared | unknown -> settling (durable) -> the facilitator -> settled | rejected | unknown (durable)
+ *
+ * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
+ */
+import type { FacilitatorClient } from '@x402/core/server'
+import type { Network, PaymentRequirements } from '@x402/core/types'
+import { encodePaymentResponseHeader } from '@x402/core/http'
+import type { Change, Place, ResponseLog, ResponseRecord, State } from '../../store/responses.ts'
+import type { Chain } from './chain.ts'
+import { settle as askFacilitator } from './facilitator.ts'
+import { paymentSchema, type Payment } from './headers.ts'
+
+export interface PaymentDesk {
+  log: ResponseLog
+  facilitator: FacilitatorClient
+  chain: Chain
+  now: () => Date
+  /** Told of what went wrong outside; never given a payment, a signature or foreign text to show. */
+  report: (event: string, cause: unknown) => void
+}
+
+/** Settles a record that is `prepared`, or `unknown` with a nonce that is free. Answers the record as it stands then. */
+export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
+  const settling = await move(desk, record, { state: 'settling', attempt: record.attempt + 1 })
+  if (settling.state !== 'settling' || settling.attempt !== record.attempt + 1) return settling
+  const { payment, requirements } = termsOf(settling)
+  const settlement = await askFacilitator({ facilitator: desk.facilitator, payment, requirements })
+  if (settlement.kind === 'settled') return move(desk, settling, settledBy(settling, settlement.transaction))
+  desk.report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
+  // After an earlier attempt a transaction of ours may still be on its way, and then no refusal is final.
+  const isFirst = settling.attempt === 1
+  const isRejected = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, settling))
+  return move(desk, settling, { state: isRejected ? 'rejected' : 'unknown' })
+}
+
+/** Moves a record on from where it was seen; when another process was faster, answers where that one has brought it. */
+export async function move(
+  { log, now }: PaymentDesk,
+  from: Place,
+  change: Omit<Change, 'updated_at'> & { state: State },
+): Promise<ResponseRecord> {
+  const moved = await log.advance(from, { ...change, updated_at: now().toISOString() })
+  const record = moved ?? (await log.read(from.identity))
+  if (!record) throw new Error('A record has disappeared from the response log')
+  return record
+}
+
+/** The change that makes a record settled, with the header that every answer from it will carry. */
+export function settledBy(record: ResponseRecord, transaction: string) {
+  const { payment, requirements } = termsOf(record)
+  const response = {
+    success: true,
+    transaction,
+    network: requirements.network as Network,
+    payer: payment.payload.authorization.from,
+    amount: requirements.amount,
+  }
+  return { state: 'settled', payment_response: encodePaymentResponseHeader(response) } as const
+}
+
+export function termsOf(record: ResponseRecord): { payment: Payment; requirements: PaymentRequirements } {
+  return {
+    payment: paymentSchema.parse(record.payment),
+    requirements: record.requirements as unknown as PaymentRequirements,
+  }
+}
+
+/** A refusal is final only if the nonce is unused; a chain that can't be asked leaves it open. */
+async function isNonceFree(desk: PaymentDesk, record: ResponseRecord): Promise<boolean> {
+  try {
+    return (await readEvidence(desk, record)).nonce === 'free'
+  } catch (cause) {
+    desk.report('chain_unavailable', cause)
+    return false
+  }
+}
+
+export function readEvidence({ chain }: PaymentDesk, record: ResponseRecord) {
+  const { payment, requirements } = termsOf(record)
+  return chain.evidence({
+    asset: requirements.asset,
+    authorization: payment.payload.authorization,
+    fromBlock: BigInt(record.from_block),
+  })
+}

@@ -1,0 +1,79 @@
+/** The catalogue: which snapshot is current, when it was last retrieved, and the atomic switch to the next. */
+import { z } from 'zod'
+import { CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
+import { durable, openEnvironment } from './open.ts'
+import { openSnapshot, type Snapshot } from './snapshot.ts'
+import { sourceSchema, type Source } from './source.ts'
+
+/** The age at which the last successful retrieval stops new purchases (spec 8). */
+export const STALE_AFTER_MS = 72 * 60 * 60 * 1000
+
+/** The last successful retrieval of the source, changed or not. */
+export const retrievalSchema = z.strictObject({
+  snapshot_id: z.string(),
+  source: sourceSchema,
+  /** The path, URL or name that was retrieved, so that the same can be retrieved again. */
+  location: z.string(),
+  archive_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+export type Retrieval = z.infer<typeof retrievalSchema>
+
+/** The snapshot that answers new requests, with the provenance it is sold under. */
+export interface Dataset {
+  readonly snapshot: Snapshot
+  readonly source: Source
+}
+
+export interface Catalog {
+  retrieval(): Retrieval | undefined
+  /** The current dataset, read anew at each call: another process may have published one. */
+  current(): Dataset | undefined
+  /** Makes a retrieval the current one, in one durable step. Its snapshot's folder must be complete. */
+  publish(retrieval: Retrieval): Promise<void>
+  close(): Promise<void>
+}
+
+export function openCatalog(dataDirectory: string): Catalog {
+  const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
+  const opened = new Map<string, Snapshot>()
+
+  function retrieval(): Retrieval | undefined {
+    const stored = environment.get(CURRENT_KEY)
+    return stored === undefined ? undefined : retrievalSchema.parse(stored)
+  }
+
+  function snapshot(id: string): Snapshot {
+    const known = opened.get(id)
+    if (known) return known
+    const next = openSnapshot(snapshotFolder(dataDirectory, id))
+    // Requests in flight may still read the one before; those before that have long been answered.
+    const [oldest] = opened.size > 1 ? opened : []
+    if (oldest) {
+      opened.delete(oldest[0])
+      void oldest[1].close()
+    }
+    opened.set(id, next)
+    return next
+  }
+
+  return {
+    retrieval,
+    current() {
+      const found = retrieval()
+      return found && { snapshot: snapshot(found.snapshot_id), source: found.source }
+    },
+    async publish(next) {
+      await durable(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
+    },
+    async close() {
+      await Promise.all([...opened.values()].map((each) => each.close()))
+      await environment.close()
+    },
+  }
+}
+
+/** Whether a dataset may be sold: `stale` once its last successful retrieval is over 72 hours old. */
+export function datasetStatus(source: Source, now: Date): 'ready' | 'stale' {
+  return now.getTime() - Date.parse(source.retrieved_at) > STALE_AFTER_MS ? 'stale' : 'ready'
+}

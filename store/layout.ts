@@ -1,0 +1,36 @@
+/**
+ * The keys and values of everything on disk, on one page.
+ *
+ *   {DATA_DIR}/catalog/            LMDB, which snapshot is current
+ *     'layout'                  -> { kind: 'catalog', version }
+ *     'current'                 -> Retrieval (JSON)
+ *   {DATA_DIR}/snapshots/{hex}/    LMDB, one folder a snapshot, named by its id, never changed once it has that name
+ *     'layout'                  -> { kind: 'snapshot', version }
+ *     'info'                    -> SnapshotInfo (JSON)
+ *     companies: number         -> sealed entry (store/company)
+ *   {DATA_DIR}/building/{name}/    LMDB, a snapshot in the making; left behind only by a killed import
+ *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
+ *     'layout'                  -> { kind: 'responses', version }
+ *     records: identity         -> sealed ResponseRecord (JSON)
+ *     unfinished: identity      -> true, for every record whose state is not final
+ *
+ * Keys are strings in LMDB's byte order. A version is raised when older code would read the folder wrongly.
+ */
+import { join } from 'node:path'
+
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses'
+
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 1, responses: 1 }
+
+export const LAYOUT_KEY = 'layout'
+export const CURRENT_KEY = 'current'
+export const INFO_KEY = 'info'
+export const COMPANIES_DATABASE = 'companies'
+export const RECORDS_DATABASE = 'records'
+export const UNFINISHED_DATABASE = 'unfinished'
+
+export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
+export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
+export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
+export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
+  join(dataDirectory, 'snapshots', snapshotId.replace('sha256:', ''))

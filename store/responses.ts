@@ -1,0 +1,117 @@
+/**
+ * The response log: every answer that a payment has bought or may have bought.
+ *
+ * An answer is claimed by its payment's identity before the payment is settled, and every later step is a
+ * compare-and-set on state and attempt inside one LMDB write transaction, which only one process holds at a time. What is
+ * visible here is on disk: a promise of this file that has resolved survives a kill and a loss of power.
+ */
+import { z } from 'zod'
+import { RECORDS_DATABASE, UNFINISHED_DATABASE, responsesFolder } from './layout.ts'
+import { durable, openEnvironment } from './open.ts'
+import { seal, unseal } from './seal.ts'
+
+/** From each state the states that may follow. What has no follower is final. */
+export const TRANSITIONS = {
+  prepared: ['settling'],
+  settling: ['settled', 'rejected', 'unknown'],
+  unknown: ['settling', 'settled', 'rejected', 'expired'],
+  settled: [],
+  rejected: [],
+  expired: [],
+} as const satisfies Record<string, readonly string[]>
+
+export const STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
+
+export type State = (typeof STATES)[number]
+
+export const responseRecordSchema = z.strictObject({
+  /** Network, asset, payer and nonce, lower case. */
+  identity: z.string().min(1),
+  /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
+  payment_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** SHA-256 of the canonical operation that the payment bought. */
+  operation_digest: z.string().regex(/^[0-9a-f]{64}$/),
+  state: z.enum(STATES),
+  /** How many times a settlement was begun. */
+  attempt: z.int().nonnegative(),
+  /** The payment payload and the terms it was taken on, to settle again after a crash. Never logged. */
+  payment: z.record(z.string(), z.unknown()),
+  requirements: z.record(z.string(), z.unknown()),
+  /** The head of the chain before the first settlement: nothing of this payment can be in an older block. */
+  from_block: z.string().regex(/^[0-9]+$/),
+  snapshot_id: z.string(),
+  /** The answer as it is sent, byte for byte. */
+  body: z.string(),
+  /** The `PAYMENT-RESPONSE` header, once settled. */
+  payment_response: z.string().nullable(),
+  prepared_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+})
+
+export type ResponseRecord = z.infer<typeof responseRecordSchema>
+
+/** The place in a record's life that a step starts from; the fence against whoever else works on it. */
+export type Place = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
+
+export type Change = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response'>> & { updated_at: string }
+
+/** The port: narrow enough that a shared database can take LMDB's place. */
+export interface ResponseLog {
+  read(identity: string): Promise<ResponseRecord | undefined>
+  /** Takes the place of a new payment. Answers the record that holds it: the given one, or another's that came first. */
+  claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
+  /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
+  advance(from: Place, change: Change & { state: State }): Promise<ResponseRecord | undefined>
+  /** The records whose state is not final, oldest identity first. */
+  unfinished(): Promise<ResponseRecord[]>
+  close(): Promise<void>
+}
+
+export function openResponseLog(dataDirectory: string): ResponseLog {
+  const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses' })
+  const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
+  const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
+
+  function find(identity: string): ResponseRecord | undefined {
+    const bytes = records.getBinary(identity)
+    return bytes && responseRecordSchema.parse(JSON.parse(unseal(bytes).toString('utf8')))
+  }
+
+  /** Only inside a write transaction. The record is checked before it is written as it is when read. */
+  function put(record: ResponseRecord): void {
+    void records.put(record.identity, seal(Buffer.from(JSON.stringify(responseRecordSchema.parse(record)))))
+    if (TRANSITIONS[record.state].length > 0) void unfinished.put(record.identity, true)
+    else void unfinished.remove(record.identity)
+  }
+
+  return {
+    read: async (identity) => find(identity),
+
+    claim: (record) =>
+      durable(
+        environment.transaction(() => {
+          const holder = find(record.identity)
+          if (holder) return { claimed: false, record: holder }
+          put(record)
+          return { claimed: true, record }
+        }),
+      ),
+
+    advance: (from, change) =>
+      durable(
+        environment.transaction(() => {
+          const found = find(from.identity)
+          if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
+          if (!(TRANSITIONS[found.state] as readonly State[]).includes(change.state)) {
+            throw new Error(`A ${found.state} record cannot become ${change.state}`)
+          }
+          const next = { ...found, ...change }
+          put(next)
+          return next
+        }),
+      ),
+
+    unfinished: async () => [...unfinished.getKeys()].flatMap((identity) => find(identity) ?? []),
+    close: () => environment.close(),
+  }
+}

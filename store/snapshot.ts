@@ -1,0 +1,47 @@
+/** A read-only view of one snapshot: the companies of one retrieval of the register. */
+import { z } from 'zod'
+import { decodeEntry, type Entry } from './company.ts'
+import { COMPANIES_DATABASE, INFO_KEY } from './layout.ts'
+import { openEnvironment } from './open.ts'
+
+const count = z.int().nonnegative()
+
+/** What is known of a snapshot from its import alone: the same on every machine but for the time. */
+export const snapshotInfoSchema = z.strictObject({
+  snapshot_id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  imported_at: z.iso.datetime(),
+  row_count: count,
+  company_count: count,
+  quarantined_company_count: count,
+  rejected_row_count: count,
+  /** Rows left out, and values set to null or cleaned, by reason. */
+  findings: z.record(z.string(), count),
+})
+
+export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
+
+export interface Snapshot {
+  readonly info: SnapshotInfo
+  /** The entry under exactly this number (leading zeros count), or undefined. */
+  find(companyNumber: string): Entry | undefined
+  /** All entries in the byte order of their numbers. */
+  entries(): Iterable<[companyNumber: string, entry: Entry]>
+  close(): Promise<void>
+}
+
+export function openSnapshot(folder: string): Snapshot {
+  const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
+  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  const info = snapshotInfoSchema.parse(environment.get(INFO_KEY))
+  return {
+    info,
+    find(companyNumber) {
+      const bytes = companies.getBinary(companyNumber)
+      return bytes && decodeEntry(companyNumber, bytes)
+    },
+    *entries() {
+      for (const { key, value } of companies.getRange()) yield [key, decodeEntry(key, value)]
+    },
+    close: () => environment.close(),
+  }
+}

@@ -1,0 +1,49 @@
+/** Where the records come from (spec 2.2): the register's dataset, or data made up for tests. */
+import { z } from 'zod'
+
+/** The provenance object that every data answer carries. */
+export const sourceSchema = z.strictObject({
+  publisher: z.string(),
+  dataset: z.string(),
+  dataset_url: z.string(),
+  license: z.string(),
+  license_url: z.string(),
+  resource_id: z.string(),
+  notice: z.string(),
+  retrieved_at: z.iso.datetime(),
+  source_updated_at: z.iso.datetime().nullable(),
+  modified: z.boolean(),
+  synthetic: z.boolean(),
+})
+
+export type Source = z.infer<typeof sourceSchema>
+
+/** The part of a source that does not change from one retrieval to the next. */
+export type Publication = Omit<Source, 'retrieved_at' | 'source_updated_at'>
+
+/** The companies resource of the Companies Registration Office, opendata.cro.ie. */
+export const CRO_COMPANIES: Publication = {
+  publisher: 'Companies Registration Office (CRO)',
+  dataset: 'Companies',
+  dataset_url: 'https://opendata.cro.ie/dataset/companies',
+  license: 'Creative Commons Attribution 4.0 International (CC BY 4.0)',
+  license_url: 'https://creativecommons.org/licenses/by/4.0/',
+  resource_id: '3fef41bc-b8f4-4b10-8434-ce51c29b1bba',
+  notice:
+    'Contains Irish Public Sector Data (CRO) licensed under a Creative Commons Attribution 4.0 International (CC BY 4.0) licence. Changes were made: fields are normalised. This is not an official registry service.',
+  modified: true,
+  synthetic: false,
+}
+
+/** Made-up records in the register's shape: the sandbox's sample and the synthetic test company. */
+export const SYNTHETIC: Publication = {
+  publisher: 'irish-company-agent',
+  dataset: 'Synthetic companies',
+  dataset_url: 'urn:irish-company-agent:synthetic',
+  license: 'Creative Commons Zero 1.0 Universal (CC0 1.0)',
+  license_url: 'https://creativecommons.org/publicdomain/zero/1.0/',
+  resource_id: 'synthetic',
+  notice: 'Made-up records in the shape of the companies register, for tests. They describe no real company.',
+  modified: true,
+  synthetic: true,
+}

@@ -1,0 +1,36 @@
+/** The synthetic test company 00000000: on testnet only, apart from every dataset, always there (spec 1). */
+import type { Company } from './company.ts'
+import { SnapshotHash } from './snapshot-id.ts'
+import { SYNTHETIC, type Source } from './source.ts'
+
+export const SYNTHETIC_COMPANY: Company = {
+  company_number: '00000000',
+  legal_name: 'SYNTHETIC TEST COMPANY LIMITED',
+  status: 'Normal',
+  status_code: '1151',
+  company_type: 'LTD - Private Company Limited by Shares',
+  company_type_code: '1153',
+  nace_v2_code: null,
+  principal_object_code: null,
+  registered_date: '2026-01-01',
+  dissolved_date: null,
+  last_annual_return_date: null,
+  next_annual_return_date: null,
+  last_accounts_date: null,
+  status_date: null,
+  name_effective_date: '2026-01-01',
+  type_effective_date: '2026-01-01',
+  registered_address: { lines: ['1 SYNTHETIC STREET', 'DUBLIN'], eircode: null },
+}
+
+/** Its provenance is as fixed as the record, so that every lookup of it has the same bytes. */
+export const SYNTHETIC_SOURCE: Source = {
+  ...SYNTHETIC,
+  retrieved_at: '2026-01-01T00:00:00Z',
+  source_updated_at: null,
+}
+
+/** The id of a snapshot that holds this one record. */
+export const SYNTHETIC_SNAPSHOT_ID = new SnapshotHash()
+  .add(SYNTHETIC_COMPANY.company_number, SYNTHETIC_COMPANY)
+  .id()
