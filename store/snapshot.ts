@@ -9,6 +9,8 @@ const count = z.int().nonnegative()
 /** What is known of a snapshot from its import alone: the same on every machine but for the time. */
 export const snapshotInfoSchema = z.strictObject({
   snapshot_id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  /** The rules the rows were read by; other rules may make other records of the same archive. */
+  normalisation: z.string(),
   imported_at: z.iso.datetime(),
   row_count: count,
   company_count: count,

@@ -1,0 +1,90 @@
+/** A register archive on disk: a ZIP with one CSV member, or the CSV itself, told apart by their bytes. */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { open, stat } from 'node:fs/promises'
+import { Transform, type Readable } from 'node:stream'
+import { openPromise, type ZipFile } from 'yauzl'
+import { ImportError } from './errors.ts'
+
+/** Eleven times the register's archive and its CSV of today: a bound against bombs, with room to grow. */
+export const ARCHIVE_BYTES_MAX = 512 * 1024 * 1024
+export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
+
+const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
+
+/** The archive's identity: the same bytes need not be imported twice. */
+export async function sha256OfFile(path: string): Promise<string> {
+  const { size } = await statFile(path)
+  if (size > ARCHIVE_BYTES_MAX) throw new ImportError('archive_too_large', `the archive has over ${ARCHIVE_BYTES_MAX} bytes`)
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer)
+  return hash.digest('hex')
+}
+
+/** The CSV's bytes as a stream that ends in an error when they are too many, cut short or damaged. */
+export async function openCsv(path: string): Promise<Readable> {
+  await statFile(path)
+  const bytes = (await isZip(path)) ? await openMember(path) : createReadStream(path, { highWaterMark: 1 << 20 })
+  const limit = sizeLimit()
+  bytes.on('error', (cause: unknown) => limit.destroy(new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)))
+  return bytes.pipe(limit)
+}
+
+async function statFile(path: string) {
+  try {
+    const found = await stat(path)
+    if (!found.isFile()) throw new Error('not a regular file')
+    return found
+  } catch (cause) {
+    throw new ImportError('source_unreadable', 'the file is missing or not a file', cause)
+  }
+}
+
+async function isZip(path: string): Promise<boolean> {
+  const file = await open(path)
+  try {
+    const { buffer } = await file.read({ buffer: Buffer.alloc(ZIP_MAGIC.length), position: 0 })
+    return buffer.equals(ZIP_MAGIC)
+  } finally {
+    await file.close()
+  }
+}
+
+async function openMember(path: string): Promise<Readable> {
+  let zip: ZipFile | undefined
+  try {
+    zip = await openPromise(path, { lazyEntries: true, autoClose: false, validateEntrySizes: true, strictFileNames: true })
+    const members = []
+    for await (const entry of zip.eachEntry()) {
+      members.push(entry)
+      if (members.length > 1) throw new ImportError('archive_members', 'the archive has more than one member')
+    }
+    const [member] = members
+    if (!member || member.fileName.includes('/') || !member.fileName.toLowerCase().endsWith('.csv')) {
+      throw new ImportError('archive_members', 'the archive does not hold one .csv file')
+    }
+    if (member.uncompressedSize > CSV_BYTES_MAX) throw tooLarge()
+    const stream = await zip.openReadStreamPromise(member)
+    return stream.once('close', () => zip?.close())
+  } catch (cause) {
+    zip?.close()
+    if (cause instanceof ImportError) throw cause
+    throw new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)
+  }
+}
+
+/** Counts what really comes out; a ZIP's own word for its size is not trusted. */
+function sizeLimit(): Transform {
+  let bytes = 0
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes > CSV_BYTES_MAX) done(tooLarge())
+      else done(null, chunk)
+    },
+  })
+}
+
+function tooLarge(): ImportError {
+  return new ImportError('csv_too_large', `the CSV has over ${CSV_BYTES_MAX} bytes`)
+}

@@ -1,0 +1,184 @@
+/**
+ * Builds a snapshot folder from rows, in two passes over LMDB and none over memory:
+ *
+ *   1. every row is normalised and put under its number; the same record again changes nothing, another one under the
+ *      same number quarantines the number;
+ *   2. the entries are read back in the byte order of their numbers and hashed to the snapshot id.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { decodeEntry, encodeEntry } from '../company.ts'
+import { buildingFolder, COMPANIES_DATABASE, INFO_KEY, snapshotFolder } from '../layout.ts'
+import { openEnvironment } from '../open.ts'
+import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
+import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
+import { ImportError } from './errors.ts'
+import { normalise, type Normalised } from './normalise.ts'
+import type { ReadRow } from './rows.ts'
+
+/** Rows to a write transaction: large enough that a commit's two syncs don't count, small enough to hold. */
+const BATCH_ROWS = 5_000
+/** Above this share the file is not the register, whatever its header says (decisions 7). */
+const REJECTED_SHARE_MAX = 0.01
+
+export interface Progress {
+  phase: 'rows' | 'hash'
+  rows: number
+}
+
+/** Who builds here, so that the leavings of a killed import are told from a build that is going on. */
+export interface Processes {
+  own: number
+  isRunning: (process: number) => boolean
+}
+
+interface BuildRequest {
+  dataDirectory: string
+  processes: Processes
+  rows: AsyncIterable<ReadRow>
+  now: () => Date
+  onProgress: (progress: Progress) => void
+}
+
+interface Counts {
+  rows: number
+  rejected: number
+  findings: Record<string, number>
+}
+
+/** Builds and keeps a snapshot under its id. What is left of a build that failed is removed; nothing points to it. */
+export async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
+  const { dataDirectory, processes, rows, now, onProgress } = request
+  const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
+  try {
+    const counts = await load({ folder, rows, onProgress })
+    if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
+      throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows cannot be companies`)
+    }
+    const info = await seal({ folder, counts, importedAt: now(), onProgress })
+    await keep(folder, snapshotFolder(dataDirectory, info.snapshot_id))
+    return info
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Removes the builds of imports that were killed. */
+export async function removeAbandonedBuilds(dataDirectory: string, { own, isRunning }: Processes): Promise<void> {
+  const root = buildingFolder(dataDirectory)
+  for (const name of await readdir(root).catch(() => [])) {
+    const owner = Number.parseInt(name, 10)
+    const isAbandoned = owner !== own && !isRunning(owner)
+    if (isAbandoned) await rm(join(root, name), { recursive: true, force: true })
+  }
+}
+
+type LoadRequest = { folder: string } & Pick<BuildRequest, 'rows' | 'onProgress'>
+
+async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> {
+  const environment = openEnvironment({ folder, kind: 'snapshot' })
+  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  const counts: Counts = { rows: 0, rejected: 0, findings: {} }
+  const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
+  const batch: Normalised[] = []
+
+  function flush(): void {
+    environment.transactionSync(() => {
+      for (const row of batch) if (row.kind === 'company') put(row.company)
+    })
+    batch.length = 0
+    onProgress({ phase: 'rows', rows: counts.rows })
+  }
+
+  function put(company: Parameters<typeof encodeEntry>[0] & { company_number: string }): void {
+    const next = encodeEntry(company)
+    const held = companies.getBinary(company.company_number)
+    if (held === undefined) companies.putSync(company.company_number, next)
+    else if (held.equals(next)) count('row_repeated')
+    else {
+      count('row_contradicting')
+      companies.putSync(company.company_number, encodeEntry('quarantined'))
+    }
+  }
+
+  try {
+    for await (const read of rows) {
+      counts.rows += 1
+      const row = read.kind === 'row' ? normalise(read.row, count) : read
+      if (row.kind === 'rejected') {
+        counts.rejected += 1
+        count(`rejected_${row.reason}`)
+      } else batch.push(row)
+      if (batch.length === BATCH_ROWS) flush()
+    }
+    flush()
+    return counts
+  } finally {
+    await environment.close()
+  }
+}
+
+interface SealRequest {
+  folder: string
+  counts: Counts
+  importedAt: Date
+  onProgress: BuildRequest['onProgress']
+}
+
+async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Promise<SnapshotInfo> {
+  const environment = openEnvironment({ folder, kind: 'snapshot' })
+  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  try {
+    const hash = new SnapshotHash()
+    let entries = 0
+    let quarantined = 0
+    for (const { key, value } of companies.getRange()) {
+      const entry = decodeEntry(key, value)
+      hash.add(key, entry)
+      entries += 1
+      if (entry === 'quarantined') quarantined += 1
+      if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
+    }
+    if (entries === quarantined) throw new ImportError('no_companies', 'the file holds no company')
+    const info: SnapshotInfo = {
+      snapshot_id: hash.id(),
+      normalisation: NORMALISATION_VERSION,
+      imported_at: importedAt.toISOString(),
+      row_count: counts.rows,
+      company_count: entries - quarantined,
+      quarantined_company_count: quarantined,
+      rejected_row_count: counts.rejected,
+      findings: counts.findings,
+    }
+    await environment.put(INFO_KEY, snapshotInfoSchema.parse(info))
+    return info
+  } finally {
+    await environment.close()
+  }
+}
+
+/** Gives the folder its final name. The same id means the same content, so one that is there already stays. */
+async function keep(built: string, final: string): Promise<void> {
+  if (await isComplete(final)) return
+  await rm(final, { recursive: true, force: true })
+  await mkdir(dirname(final), { recursive: true })
+  await rename(built, final)
+  // The catalogue is about to point here: the new name, too, must survive a loss of power.
+  const parent = await open(dirname(final))
+  try {
+    await parent.sync()
+  } finally {
+    await parent.close()
+  }
+}
+
+async function isComplete(folder: string): Promise<boolean> {
+  try {
+    if (!(await stat(folder)).isDirectory()) return false
+    await openSnapshot(folder).close()
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,51 @@
+/** Imports an archive: unzip, read, normalise, build, publish. The last step alone changes what is served. */
+import type { Catalog, Retrieval } from '../catalog.ts'
+import type { SnapshotInfo } from '../snapshot.ts'
+import { NORMALISATION_VERSION } from '../snapshot-id.ts'
+import type { Publication } from '../source.ts'
+import { openCsv, sha256OfFile } from './archive.ts'
+import { buildSnapshot, removeAbandonedBuilds, type Processes, type Progress } from './build.ts'
+import { readRows } from './rows.ts'
+
+export interface ImportRequest {
+  dataDirectory: string
+  catalog: Catalog
+  /** A `.csv` or `.zip` file on disk. */
+  path: string
+  /** What the retrieval is known by, to tell a repeated one; the path unless something else was retrieved. */
+  location?: string
+  publication: Publication
+  processes: Processes
+  now: () => Date
+  onProgress?: (progress: Progress) => void
+}
+
+export interface ImportResult {
+  info: SnapshotInfo
+  /** False when the archive is byte for byte the one that is already served; only its retrieval is noted then. */
+  changed: boolean
+}
+
+export async function importDataset(request: ImportRequest): Promise<ImportResult> {
+  const { dataDirectory, catalog, path, publication, processes, now, onProgress = () => undefined } = request
+  await removeAbandonedBuilds(dataDirectory, processes)
+  const retrievedAt = now().toISOString()
+  const archive_sha256 = await sha256OfFile(path)
+  const unchanged = alreadyServed(catalog, archive_sha256)
+  const info =
+    unchanged ?? (await buildSnapshot({ dataDirectory, processes, rows: readRows(await openCsv(path)), now, onProgress }))
+  const retrieval: Retrieval = {
+    snapshot_id: info.snapshot_id,
+    source: { ...publication, retrieved_at: retrievedAt, source_updated_at: null },
+    location: request.location ?? path,
+    archive_sha256,
+  }
+  await catalog.publish(retrieval)
+  return { info, changed: unchanged === undefined }
+}
+
+function alreadyServed(catalog: Catalog, archive_sha256: string): SnapshotInfo | undefined {
+  const isSame = catalog.retrieval()?.archive_sha256 === archive_sha256
+  const info = isSame ? catalog.current()?.snapshot.info : undefined
+  return info?.normalisation === NORMALISATION_VERSION ? info : undefined
+}
