@@ -67,7 +67,8 @@ export function encodeEntry(entry: Entry): Buffer {
 export function decodeEntry(companyNumber: string, bytes: Buffer): Entry {
   const values: unknown = JSON.parse(unseal(bytes).toString('utf8'))
   if (values === 'quarantined') return 'quarantined'
-  if (!Array.isArray(values) || values.length <= TEXT_FIELDS.length) throw new Error('A company record has too few values')
+  if (!Array.isArray(values) || values.length <= TEXT_FIELDS.length)
+    throw new Error('A company record has too few values')
   const company: Record<string, unknown> = { company_number: companyNumber }
   TEXT_FIELDS.forEach((field, index) => (company[field] = values[index]))
   const [eircode, ...lines] = values.slice(TEXT_FIELDS.length)

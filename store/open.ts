@@ -49,14 +49,18 @@ function openFolder(folder: string, readOnly: boolean): RootDatabase<unknown, st
   }
 }
 
-function checkLayout(environment: RootDatabase<unknown, string>, { folder, kind, readOnly }: Required<OpenOptions>): void {
+function checkLayout(
+  environment: RootDatabase<unknown, string>,
+  { folder, kind, readOnly }: Required<OpenOptions>,
+): void {
   const expected = { kind, version: LAYOUT_VERSION[kind] }
   const found = environment.get(LAYOUT_KEY)
   if (found === undefined && !readOnly && environment.getKeysCount({ limit: 1 }) === 0) {
     environment.putSync(LAYOUT_KEY, expected)
     return
   }
-  if (!isLayout(found) || found.kind !== kind) throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
+  if (!isLayout(found) || found.kind !== kind)
+    throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
   if (found.version !== expected.version) {
     throw new StoreError(`${folder}: has layout version ${found.version}, this program reads ${expected.version}`)
   }

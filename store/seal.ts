@@ -15,7 +15,8 @@ export function seal(value: Buffer): Buffer {
 /** Returns the value of sealed bytes; throws {@link CorruptRecord} when the seal does not fit. */
 export function unseal(bytes: Buffer): Buffer {
   const value = bytes.subarray(SEAL_BYTES)
-  if (!digest(value).equals(bytes.subarray(0, SEAL_BYTES))) throw new CorruptRecord('A stored record does not match its seal')
+  if (!digest(value).equals(bytes.subarray(0, SEAL_BYTES)))
+    throw new CorruptRecord('A stored record does not match its seal')
   return value
 }
 

@@ -31,6 +31,4 @@ export const SYNTHETIC_SOURCE: Source = {
 }
 
 /** The id of a snapshot that holds this one record. */
-export const SYNTHETIC_SNAPSHOT_ID = new SnapshotHash()
-  .add(SYNTHETIC_COMPANY.company_number, SYNTHETIC_COMPANY)
-  .id()
+export const SYNTHETIC_SNAPSHOT_ID = new SnapshotHash().add(SYNTHETIC_COMPANY.company_number, SYNTHETIC_COMPANY).id()

@@ -94,7 +94,8 @@ function bodyOf(request: Request): Uint8Array {
 /** The SDK's answer as one JSON-RPC response, with our own sentence in place of any error text of its own. */
 async function handle(handler: JsonRpcTransportHandler, { id, request }: Envelope, call: CompanyCall) {
   const handled = await handler.handle(request, call)
-  if (!(Symbol.asyncIterator in handled)) return 'error' in handled ? ownWords((handled.error as RpcError).code) : handled
+  if (!(Symbol.asyncIterator in handled))
+    return 'error' in handled ? ownWords((handled.error as RpcError).code) : handled
   // A stream is refused at its first step, since the card offers none.
   try {
     await handled.next()

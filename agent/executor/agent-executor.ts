@@ -115,7 +115,8 @@ function parseStructured(data: unknown): Operation | Refusal {
 
 /** A bought answer's message has the stored answer's own id, so that a replay gives the same message. */
 function toMessage(requestId: string, outcome: Outcome): Message {
-  if (outcome.kind === 'refused') return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
+  if (outcome.kind === 'refused')
+    return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
   return message(`answer-${outcome.id}`, dataPart(JSON.parse(outcome.body)))
 }
 

@@ -15,7 +15,11 @@ export interface Verified {
   fromBlock: bigint
 }
 
-export async function verifyPayment(seller: Seller, purchase: Purchase, { payment }: Offered): Promise<Verified | Refused> {
+export async function verifyPayment(
+  seller: Seller,
+  purchase: Purchase,
+  { payment }: Offered,
+): Promise<Verified | Refused> {
   const { facilitator, chain, report } = seller.desk
   const head = await chain.head().catch((cause: unknown) => report('chain_unavailable', cause))
   if (head === undefined) return unavailable()

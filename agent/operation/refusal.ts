@@ -41,7 +41,12 @@ export const REFUSALS = {
     charged: 'no',
     advice: SIGN_AGAIN,
   },
-  payment_rejected: { status: 402, message: 'The payment was refused on verification.', charged: 'no', advice: SIGN_AGAIN },
+  payment_rejected: {
+    status: 402,
+    message: 'The payment was refused on verification.',
+    charged: 'no',
+    advice: SIGN_AGAIN,
+  },
   payment_failed: { status: 402, message: 'The payment was not settled.', charged: 'no', advice: SIGN_AGAIN },
   company_not_found: {
     status: 404,

@@ -21,7 +21,10 @@ const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 function text(min: number, max: number) {
   return z
     .string({ error: 'must be text' })
-    .refine((value) => !HIDDEN_CHARACTERS.test(value), { error: 'must not contain control or invisible characters', abort: true })
+    .refine((value) => !HIDDEN_CHARACTERS.test(value), {
+      error: 'must not contain control or invisible characters',
+      abort: true,
+    })
     .transform((value) => value.normalize('NFKC').trim().replace(/\s+/gu, ' '))
     .refine((value) => isBetween([...value].length, min, max), {
       error: `must have ${min} to ${max} characters after normalisation`,
@@ -103,7 +106,8 @@ export function parseLimitText(value: string): number {
 function faultOf(issue: z.core.$ZodIssue | undefined): InputFault {
   if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
   const [field] = issue?.path ?? []
-  if (typeof field !== 'string') return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
+  if (typeof field !== 'string')
+    return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
   return { field, rule: issue?.message ?? 'is not valid' }
 }
 

@@ -40,7 +40,8 @@ export function checkTerms({ payment, terms, operation, now }: TermsCheck): Reas
   const { authorization, signature } = payment.payload
   const requirements = requirementsOf(terms, operation.operation)
   if (canonicalJson(payment.accepted) !== canonicalJson(requirements)) return 'invalid_payment_requirements'
-  if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase()) return 'invalid_exact_evm_payload_recipient_mismatch'
+  if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
+    return 'invalid_exact_evm_payload_recipient_mismatch'
   if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
   if (payment.resource && namesAnotherOperation(payment.resource.url, operation)) return 'resource_mismatch'
   return checkTimes(authorization, now) ?? checkSignatureForm(signature)

@@ -33,7 +33,8 @@ const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
   'invalid_exact_evm_payload_authorization_valid_after',
 ])
 
-export type Verification = { kind: 'verified' } | { kind: 'refused'; reason: Reason } | { kind: 'unclear'; cause: unknown }
+export type Verification =
+  { kind: 'verified' } | { kind: 'refused'; reason: Reason } | { kind: 'unclear'; cause: unknown }
 
 export type Settlement =
   | { kind: 'settled'; transaction: string }

@@ -21,7 +21,7 @@ const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
 /** Decimal text only: numbers, hex, signs, blanks and leading zeros pass stock facilitators and read differently elsewhere. */
 const uint256 = z
   .string()
-  .regex(/^(0|[1-9][0-9]{0,77})$/)
+  .regex(/^(0|[1-9][0-9]{0,77})$/, { abort: true })
   .refine((value) => BigInt(value) <= UINT256_MAX)
 
 const authorizationSchema = z.strictObject({
@@ -88,5 +88,7 @@ function isPlain(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return !/\p{Cs}/u.test(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth >= DEPTH_MAX) return false
-  return Object.entries(value).every(([key, member]) => key !== '__proto__' && isPlain(key) && isPlain(member, depth + 1))
+  return Object.entries(value).every(
+    ([key, member]) => key !== '__proto__' && isPlain(key) && isPlain(member, depth + 1),
+  )
 }

@@ -15,7 +15,8 @@ const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
 /** The archive's identity: the same bytes need not be imported twice. */
 export async function sha256OfFile(path: string): Promise<string> {
   const { size } = await statFile(path)
-  if (size > ARCHIVE_BYTES_MAX) throw new ImportError('archive_too_large', `the archive has over ${ARCHIVE_BYTES_MAX} bytes`)
+  if (size > ARCHIVE_BYTES_MAX)
+    throw new ImportError('archive_too_large', `the archive has over ${ARCHIVE_BYTES_MAX} bytes`)
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer)
   return hash.digest('hex')
@@ -26,7 +27,9 @@ export async function openCsv(path: string): Promise<Readable> {
   await statFile(path)
   const bytes = (await isZip(path)) ? await openMember(path) : createReadStream(path, { highWaterMark: 1 << 20 })
   const limit = sizeLimit()
-  bytes.on('error', (cause: unknown) => limit.destroy(new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)))
+  bytes.on('error', (cause: unknown) =>
+    limit.destroy(new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)),
+  )
   return bytes.pipe(limit)
 }
 
@@ -53,7 +56,12 @@ async function isZip(path: string): Promise<boolean> {
 async function openMember(path: string): Promise<Readable> {
   let zip: ZipFile | undefined
   try {
-    zip = await openPromise(path, { lazyEntries: true, autoClose: false, validateEntrySizes: true, strictFileNames: true })
+    zip = await openPromise(path, {
+      lazyEntries: true,
+      autoClose: false,
+      validateEntrySizes: true,
+      strictFileNames: true,
+    })
     const members = []
     for await (const entry of zip.eachEntry()) {
       members.push(entry)

@@ -33,7 +33,8 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   const archive_sha256 = await sha256OfFile(path)
   const unchanged = alreadyServed(catalog, archive_sha256)
   const info =
-    unchanged ?? (await buildSnapshot({ dataDirectory, processes, rows: readRows(await openCsv(path)), now, onProgress }))
+    unchanged ??
+    (await buildSnapshot({ dataDirectory, processes, rows: readRows(await openCsv(path)), now, onProgress }))
   const retrieval: Retrieval = {
     snapshot_id: info.snapshot_id,
     source: { ...publication, retrieved_at: retrievedAt, source_updated_at: null },

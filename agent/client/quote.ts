@@ -1,0 +1,63 @@
+/** Reads a quote, says it in plain words, and checks it against what the service publishes before anything is signed. */
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import { z } from 'zod'
+
+/** An authorization that runs longer than this is a blank cheque. */
+const LIFETIME_SECONDS_MAX = 600
+
+/** What the client needs of `/api/v1/meta` (spec 2.9). */
+export const accessSchema = z.object({
+  network: z.string(),
+  asset: z.string(),
+  pay_to: z.string(),
+  endpoint_prices: z.record(z.string(), z.int()),
+})
+
+export type Access = z.infer<typeof accessSchema>
+
+export interface ReadQuote {
+  required: PaymentRequired
+  requirements: PaymentRequirements
+}
+
+/** Throws unless the header is an x402 v2 quote. */
+export function readQuote(header: string): ReadQuote {
+  const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
+  const [requirements] = required.accepts
+  if (!requirements) throw new Error('The quote accepts no payment')
+  return { required, requirements }
+}
+
+export interface QuoteCheck {
+  name: string
+  value: string
+  holds: boolean
+}
+
+/** One line each for host, network, asset, receiver, amount and expiry. */
+export function checkQuote(
+  { required, requirements }: ReadQuote,
+  { baseUrl, access }: { baseUrl: string; access: Access },
+): QuoteCheck[] {
+  const resource = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
+  const price = Object.entries(access.endpoint_prices).find(([path]) => resource?.pathname.startsWith(path))?.[1]
+  const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+  return [
+    { name: 'host', value: resource?.origin ?? 'unreadable', holds: resource?.origin === new URL(baseUrl).origin },
+    { name: 'network', value: requirements.network, holds: requirements.network === access.network },
+    { name: 'asset', value: requirements.asset, holds: isSame(requirements.asset, access.asset) },
+    { name: 'receiver', value: requirements.payTo, holds: isSame(requirements.payTo, access.pay_to) },
+    {
+      name: 'amount',
+      value: `${requirements.amount} micro-USDC (${Number(requirements.amount) / 1e6} USDC)`,
+      holds: requirements.amount === String(price),
+    },
+    {
+      name: 'expiry',
+      value: `${requirements.maxTimeoutSeconds} s after signing`,
+      holds: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
+    },
+  ]
+}

@@ -1,0 +1,139 @@
+/** The process: reads its arguments and surroundings, runs one command, and turns every end into an exit code. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keysCommand } from '../keys/command.ts'
+import { KeyError } from '../keys/errors.ts'
+import { ImportError } from '../store/import/errors.ts'
+import { StoreError } from '../store/open.ts'
+import { ConfigError, readConfig, type Config } from './config.ts'
+import { describeCause, openLog } from './log.ts'
+
+const EXIT_DONE = 0
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+const USAGE = `usage: npm start
+       npm run import -- PATH
+       npm run client -- lookup NUMBER | --retry FILE | verify-card
+       npm run keys -- generate | rotate | list`
+
+const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {
+  serve,
+  import: importArchive,
+  client,
+  keys: (config, args) => keysCommand({ args, directory: config.keysDirectory, now: Date.now, print }),
+}
+
+const processes = {
+  own: process.pid,
+  isRunning(id: number): boolean {
+    try {
+      return process.kill(id, 0)
+    } catch (error) {
+      return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    }
+  },
+}
+
+const now = () => new Date()
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`)
+}
+
+/** Serves until a signal. Prints where, and in the sandbox what a buyer needs. */
+async function serve(config: Config): Promise<number> {
+  const { startService } = await import('./service.ts')
+  const { openSandbox } = await import('./sandbox/sandbox.ts')
+  const log = openLog(config.logLevel)
+  const report = (event: string, cause: unknown) => log.warn({ ...describeCause(cause) }, event)
+  // LMDB rejects promises that nobody holds when a disk is full; the write itself has failed where it was awaited.
+  process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
+
+  const signalled = new Promise<NodeJS.Signals>((resolve) => {
+    const listen = (signal: NodeJS.Signals) => {
+      resolve(signal)
+      // The second signal ends the process at once.
+      process.removeListener('SIGINT', listen)
+      process.removeListener('SIGTERM', listen)
+    }
+    process.on('SIGINT', listen)
+    process.on('SIGTERM', listen)
+  })
+
+  const sandbox = await openSandbox({ config, log: (line) => log.warn(line) })
+  try {
+    const { doors } = sandbox
+    const service = await startService({ config, version: await version(), doors, processes, now, report })
+    print(`rpc ${sandbox.rpcUrl}`)
+    print(`buyer ${sandbox.buyerKey}`)
+    print(`ready ${service.baseUrl}`)
+    log.info({ base_url: service.baseUrl }, 'ready')
+    log.info({ signal: await signalled }, 'stopping')
+    await service.stop()
+  } finally {
+    await sandbox.stop()
+  }
+  return EXIT_DONE
+}
+
+async function importArchive(config: Config, args: string[]): Promise<number> {
+  const [path] = args
+  if (path === undefined || args.length > 1) {
+    print('usage: npm run import -- PATH')
+    return EXIT_USAGE
+  }
+  const { importCommand } = await import('../store/import/command.ts')
+  const progress = process.stderr.isTTY ? (line: string) => process.stderr.write(`\r${line}\u001B[K`) : () => undefined
+  return importCommand({ dataDirectory: config.dataDirectory, path, processes, now, print, progress })
+}
+
+async function client(config: Config, args: string[]): Promise<number> {
+  const { clientCommand } = await import('./client/command.ts')
+  return clientCommand({
+    args,
+    print,
+    now,
+    fetch,
+    sleep: (milliseconds) => sleep(milliseconds),
+    defaultUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
+    defaultKeyFile: join(config.dataDirectory, 'sandbox', 'buyer.key'),
+    purchasesDirectory: join(config.dataDirectory, 'purchases'),
+  })
+}
+
+async function version(): Promise<string> {
+  const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}
+
+/** One line for the operator. The rest of an unexpected error is for whoever mends it. */
+function failure(error: unknown): string {
+  if (error instanceof ConfigError || error instanceof StoreError || error instanceof KeyError) return error.message
+  if (error instanceof ImportError) return `import refused, ${error.fault}: ${error.message}`
+  if (error instanceof Error && 'code' in error) {
+    if (error.code === 'EADDRINUSE') return 'PORT is in use by another process'
+    if (error.code === 'EACCES') return 'PORT or DATA_DIR may not be used by this user'
+    if (error.code === 'ENOSPC') return 'DATA_DIR is on a full disk'
+  }
+  return error instanceof Error ? error.message : 'failed for an unknown reason'
+}
+
+async function main(): Promise<number> {
+  const [name = '', ...args] = process.argv.slice(2)
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (!command) {
+    print(USAGE)
+    return EXIT_USAGE
+  }
+  return command(readConfig(process.env), args)
+}
+
+main().then(
+  (code) => (process.exitCode = code),
+  (error: unknown) => {
+    process.stderr.write(`${failure(error)}\n`)
+    process.exitCode = EXIT_FAILED
+  },
+)

@@ -1,0 +1,171 @@
+/** Puts the parts together, starts them in order and stops them in the other. */
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FacilitatorClient } from '@x402/core/server'
+import { jwksBody } from '../keys/jwks.ts'
+import { openKeyring } from '../keys/keyring.ts'
+import { signCard } from '../keys/card-signature.ts'
+import { createApp } from '../rest-facade/app.ts'
+import { openCatalog, type Catalog } from '../store/catalog.ts'
+import type { Processes } from '../store/import/build.ts'
+import { openResponseLog, type ResponseLog } from '../store/responses.ts'
+import { agentCard, paymentExtensionUri } from './a2a/card.ts'
+import { helpText } from './a2a/help.ts'
+import { a2aRoute } from './a2a/route.ts'
+import type { Config } from './config.ts'
+import { retrieveDaily, retrieveDataset } from './dataset.ts'
+import { RateLimit } from './executor/admit.ts'
+import { CompanyAgentExecutor } from './executor/agent-executor.ts'
+import { sendReply } from './executor/http.ts'
+import { replyTo } from './executor/reply.ts'
+import type { Seller } from './executor/seller.ts'
+import { Turns } from './executor/turns.ts'
+import { refused } from './operation/outcome.ts'
+import type { Chain } from './payments/chain.ts'
+import { termsOf } from './payments/terms.ts'
+import { OPERATIONS_ON_SALE } from './skills/skills.ts'
+
+/** How long a stop waits for requests in flight: a facilitator's 30 s, twice, and some (decisions 10). */
+const STOP_TIMEOUT_MS = 70_000
+/** A client that takes longer for its headers, or for the whole of a small request, is holding a socket. */
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 15_000
+
+/** Everything the service meets outside, so that a test can put another in its place. */
+export interface Doors {
+  facilitator: FacilitatorClient
+  chain: Chain
+  payTo: string
+}
+
+export interface Surroundings {
+  config: Config
+  version: string
+  doors: Doors
+  processes: Processes
+  now: () => Date
+  report: (event: string, cause: unknown) => void
+}
+
+export interface Service {
+  baseUrl: string
+  /** Stops accepting, finishes what is in flight, and closes the store. */
+  stop(): Promise<void>
+}
+
+export async function startService(surroundings: Surroundings): Promise<Service> {
+  const { config } = surroundings
+  // The port first: it is the likeliest thing to be taken, and the base URL may depend on it.
+  const entrance = await openEntrance(config)
+  const { baseUrl } = entrance
+  const opened: (() => Promise<void> | void)[] = []
+  async function stop(): Promise<void> {
+    await entrance.close()
+    for (const close of opened.splice(0).toReversed()) await close()
+  }
+  try {
+    const catalog = openCatalog(config.dataDirectory)
+    opened.push(() => catalog.close())
+    const log = openResponseLog(config.dataDirectory)
+    opened.push(() => log.close())
+    const executor = openAgent(surroundings, { baseUrl, catalog, log })
+    opened.push(() => executor.drain())
+    opened.push(await keepDataset(surroundings, catalog))
+    entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
+    return { baseUrl, stop }
+  } catch (cause) {
+    await stop()
+    throw cause
+  }
+}
+
+function openAgent(
+  { config, doors, now, report }: Surroundings,
+  { baseUrl, catalog, log }: { baseUrl: string; catalog: Catalog; log: ResponseLog },
+): CompanyAgentExecutor {
+  const { facilitator, chain, payTo } = doors
+  const seller: Seller = {
+    terms: termsOf(config.mode, payTo),
+    catalog,
+    desk: { log, facilitator, chain, now, report },
+    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now }),
+    turns: new Turns(),
+  }
+  const extensionUri = paymentExtensionUri(baseUrl)
+  return new CompanyAgentExecutor({
+    seller,
+    baseUrl,
+    help: helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE }),
+  })
+}
+
+/** With nothing to serve, the first retrieval is waited for; otherwise it goes on behind the service. */
+async function keepDataset({ config, processes, now, report }: Surroundings, catalog: Catalog): Promise<() => void> {
+  const request = { dataDirectory: config.dataDirectory, catalog, path: config.dataset, processes, now }
+  const first = retrieveDataset(request)
+  if (catalog.retrieval()) first.catch((cause: unknown) => report('dataset_retrieval_failed', cause))
+  else await first
+  return retrieveDaily(request, report)
+}
+
+async function buildApp(
+  { config, version, doors, now, report }: Surroundings,
+  { baseUrl, catalog, executor }: { baseUrl: string; catalog: Catalog; executor: CompanyAgentExecutor },
+): Promise<RequestListener> {
+  const terms = termsOf(config.mode, doors.payTo)
+  const { onSale } = executor
+  const keyring = await openKeyring({
+    directory: config.keysDirectory,
+    now: () => now().getTime(),
+    generateIfEmpty: true,
+  })
+  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
+  const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}/.well-known/jwks.json` })
+  const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl) })
+  const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
+  const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
+  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), ...a2a, report })
+}
+
+interface Entrance {
+  baseUrl: string
+  /** Lets requests in; before, they are asked to come again. */
+  open(listener: RequestListener): void
+  close(): Promise<void>
+}
+
+async function openEntrance({ host, port, baseUrl }: Config): Promise<Entrance> {
+  let listener: RequestListener = (_request, response) =>
+    sendReply(response, replyTo(refused({ code: 'overloaded', retryAfterSeconds: 1 })))
+  const server = createServer((request, response) => listener(request, response))
+  server.headersTimeout = HEADERS_TIMEOUT_MS
+  server.requestTimeout = REQUEST_TIMEOUT_MS
+  await listen(server, host, port)
+  const bound = (server.address() as AddressInfo).port
+  return {
+    baseUrl: baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    open: (next) => void (listener = next),
+    close: () => close(server),
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
+    server.close(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+    server.closeIdleConnections()
+  })
+}

@@ -1,0 +1,52 @@
+/** The command `import`: takes an archive into the data directory, beside a running service or without one. */
+import { openCatalog } from '../catalog.ts'
+import { CRO_COMPANIES } from '../source.ts'
+import type { Processes } from './build.ts'
+import { importDataset } from './run.ts'
+
+interface Terminal {
+  dataDirectory: string
+  path: string
+  processes: Processes
+  now: () => Date
+  print: (line: string) => void
+  /** Shows where the import is, in place of what it showed before. */
+  progress: (line: string) => void
+}
+
+/** Prints the counts and the snapshot id. Throws an ImportError when the archive is refused. */
+export async function importCommand({
+  dataDirectory,
+  path,
+  processes,
+  now,
+  print,
+  progress,
+}: Terminal): Promise<number> {
+  const catalog = openCatalog(dataDirectory)
+  try {
+    const began = now().getTime()
+    const { info, changed } = await importDataset({
+      dataDirectory,
+      catalog,
+      path,
+      processes,
+      publication: CRO_COMPANIES,
+      now,
+      onProgress: ({ phase, rows }) => progress(`${phase === 'rows' ? 'reading' : 'hashing'} ${rows} rows`),
+    })
+    progress('')
+    print(
+      changed ? `imported in ${((now().getTime() - began) / 1000).toFixed(1)} s` : 'unchanged since the last import',
+    )
+    print(`rows        ${info.row_count}`)
+    print(`companies   ${info.company_count}`)
+    print(`quarantined ${info.quarantined_company_count}`)
+    print(`rejected    ${info.rejected_row_count}`)
+    for (const [finding, count] of Object.entries(info.findings)) print(`  ${finding} ${count}`)
+    print(`snapshot    ${info.snapshot_id}`)
+    return 0
+  } finally {
+    await catalog.close()
+  }
+}

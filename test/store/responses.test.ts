@@ -1,0 +1,127 @@
+/** The response log on a real LMDB: claims, fences, states, and what is read back. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { open } from 'lmdb'
+import { RECORDS_DATABASE, responsesFolder } from '../../store/layout.ts'
+import { openResponseLog, STATES, TRANSITIONS, type ResponseLog, type State } from '../../store/responses.ts'
+import { aRecord } from '../support/records.ts'
+
+const updated_at = '2026-01-02T00:00:00.000Z'
+
+describe('the response log', () => {
+  let directory: string
+  let log: ResponseLog
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'responses-'))
+    log = openResponseLog(directory)
+  })
+
+  afterEach(async () => {
+    await log.close()
+    await rm(directory, { recursive: true })
+  })
+
+  const reopen = async () => {
+    await log.close()
+    log = openResponseLog(directory)
+  }
+
+  it('keeps what was claimed, byte for byte, over a restart', async () => {
+    const record = aRecord({ body: '{"legal_name":"TÚSÚR \\u2028 TEORANTA"}' })
+    expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
+    await reopen()
+    expect(await log.read(record.identity)).to.deep.equal(record)
+  })
+
+  it('gives the place of a payment to one claim of many', async () => {
+    const claims = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => log.claim(aRecord({ body: `{"n":${index}}` }))),
+    )
+    expect(claims.filter(({ claimed }) => claimed)).to.have.lengthOf(1)
+    const bodies = new Set(claims.map(({ record }) => record.body))
+    expect([...bodies]).to.deep.equal(['{"n":0}'])
+  })
+
+  it('lets one of many advance a record from the same place', async () => {
+    const record = aRecord({})
+    await log.claim(record)
+    const advances = await Promise.all(
+      Array.from({ length: 50 }, () => log.advance(record, { state: 'settling', attempt: 1, updated_at })),
+    )
+    expect(advances.filter((each) => each !== undefined)).to.have.lengthOf(1)
+  })
+
+  it('does not advance from a place that a record has left, nor an unknown record', async () => {
+    const record = aRecord({})
+    await log.claim(record)
+    await log.advance(record, { state: 'settling', attempt: 1, updated_at })
+    expect(await log.advance(record, { state: 'settling', attempt: 1, updated_at })).to.equal(undefined)
+    expect(await log.advance({ ...record, state: 'settling', attempt: 2 }, { state: 'unknown', updated_at })).to.equal(
+      undefined,
+    )
+    expect(await log.advance({ ...record, identity: 'other' }, { state: 'settling', updated_at })).to.equal(undefined)
+    expect(await log.read('other')).to.equal(undefined)
+  })
+
+  for (const from of STATES) {
+    for (const to of STATES) {
+      const isAllowed = (TRANSITIONS[from] as readonly State[]).includes(to)
+      it(`${isAllowed ? 'lets' : 'never lets'} ${from} become ${to}`, async () => {
+        const record = aRecord({ state: from })
+        await log.claim(record)
+        const advance = log.advance(record, { state: to, updated_at })
+        const outcome = await advance.then(
+          (moved) => moved?.state,
+          () => 'refused',
+        )
+        expect(outcome).to.equal(isAllowed ? to : 'refused')
+        expect((await log.read(record.identity))?.state).to.equal(isAllowed ? to : from)
+      })
+    }
+  }
+
+  it('lists what is unfinished, and only that, also after a restart', async () => {
+    for (const [index, state] of STATES.entries())
+      await log.claim(aRecord({ state, nonce: `0x0${index}`, identity: `i${index}` }))
+    await reopen()
+    const states = (await log.unfinished()).map((record) => record.state)
+    expect(states).to.have.members(['prepared', 'settling', 'unknown'])
+  })
+
+  it('forgets a record as unfinished once it is settled', async () => {
+    const record = aRecord({ state: 'settling', attempt: 1 })
+    await log.claim(record)
+    await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+    expect(await log.unfinished()).to.deep.equal([])
+  })
+
+  it('refuses to write a record that is not complete', async () => {
+    const outcome = await log.claim(aRecord({ payment_hash: 'short' })).then(
+      () => 'written',
+      () => 'refused',
+    )
+    expect(outcome).to.equal('refused')
+  })
+
+  it('never returns a record with a flipped bit', async () => {
+    const record = aRecord({})
+    await log.claim(record)
+    await log.close()
+    const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
+    const bytes = Buffer.from(records.getBinary(record.identity) ?? Buffer.alloc(0))
+    const at = bytes.length - 20
+    bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+    await records.put(record.identity, bytes)
+    await environment.close()
+    log = openResponseLog(directory)
+    const outcome = await log.read(record.identity).then(
+      () => 'returned',
+      (error: unknown) => (error instanceof Error ? error.name : ''),
+    )
+    expect(outcome).to.equal('CorruptRecord')
+  })
+})

@@ -1,0 +1,86 @@
+/** Signed payments for tests, right by default and wrong wherever a test wants them to be. */
+import type { PaymentRequirements } from '@x402/core/types'
+import { privateKeyToAccount, generatePrivateKey } from 'viem/accounts'
+import { type Hex, toHex } from 'viem'
+import { DEPLOYMENTS, requirementsOf, termsOf, type Terms } from '../../agent/payments/terms.ts'
+import type { OperationName } from '../../agent/operation/schema.ts'
+
+export const buyer = privateKeyToAccount(generatePrivateKey())
+export const testTerms: Terms = termsOf('testnet', '0x00000000000000000000000000000000000000c2')
+
+export interface AuthorizationFields {
+  from: string
+  to: string
+  value: string
+  validAfter: string
+  validBefore: string
+  nonce: string
+}
+
+/** A payload as it goes over the wire; open, because tests break it. */
+export interface WirePayment {
+  x402Version: unknown
+  accepted: unknown
+  payload: { authorization: AuthorizationFields; signature: string; [extra: string]: unknown }
+  [extra: string]: unknown
+}
+
+export interface PaymentOptions {
+  key?: Hex
+  terms?: Terms
+  operation?: OperationName
+  requirements?: PaymentRequirements
+  authorization?: Partial<AuthorizationFields>
+  /** What is signed instead of the authorization that is sent. */
+  signed?: Partial<AuthorizationFields>
+  domain?: { name?: string; version?: string; chainId?: number; verifyingContract?: Hex }
+}
+
+export async function signedPayment(options: PaymentOptions = {}): Promise<WirePayment> {
+  const { terms = testTerms, operation = 'lookup' } = options
+  const requirements = options.requirements ?? requirementsOf(terms, operation)
+  const account = options.key ? privateKeyToAccount(options.key) : buyer
+  const authorization: AuthorizationFields = {
+    from: account.address,
+    to: requirements.payTo,
+    value: requirements.amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + requirements.maxTimeoutSeconds),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+    ...options.authorization,
+  }
+  const signed = { ...authorization, ...options.signed }
+  const signature = await account.signTypedData({
+    domain: {
+      ...DEPLOYMENTS.testnet.domain,
+      chainId: DEPLOYMENTS.testnet.chainId,
+      verifyingContract: DEPLOYMENTS.testnet.asset,
+      ...options.domain,
+    },
+    types: {
+      TransferWithAuthorization: [
+        { name: 'from', type: 'address' },
+        { name: 'to', type: 'address' },
+        { name: 'value', type: 'uint256' },
+        { name: 'validAfter', type: 'uint256' },
+        { name: 'validBefore', type: 'uint256' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'TransferWithAuthorization',
+    message: {
+      from: signed.from as Hex,
+      to: signed.to as Hex,
+      value: BigInt(signed.value),
+      validAfter: BigInt(signed.validAfter),
+      validBefore: BigInt(signed.validBefore),
+      nonce: signed.nonce as Hex,
+    },
+  })
+  return { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
+}
+
+/** The header of a payload: standard base64 of its JSON. */
+export function header(payload: unknown): string {
+  return Buffer.from(JSON.stringify(payload)).toString('base64')
+}
