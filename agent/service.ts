@@ -61,7 +61,7 @@ export async function startService(surroundings: Surroundings): Promise<Service>
   const opened: (() => Promise<void> | void)[] = []
   async function stop(): Promise<void> {
     await entrance.close()
-    for (const close of opened.splice(0).toReversed()) await close()
+    for (const closeOne of opened.splice(0).toReversed()) await closeOne()
   }
   try {
     const catalog = openCatalog(config.dataDirectory)

@@ -117,7 +117,7 @@ function findFault(params: Record<string, unknown>, hasExtension: boolean): RpcE
 /** Our own words for a fault: where we gave the schema a sentence, that one; else the member that is wrong. */
 function ruleOf(issue: z.core.$ZodIssue | undefined): string {
   if (issue === undefined || issue.code === 'unrecognized_keys') return 'it has a member that is not known here'
-  const last = issue.path.filter((step) => typeof step === 'string').at(-1) ?? 'params'
+  const last = issue.path.findLast((step) => typeof step === 'string') ?? 'params'
   const isOurs = issue.message.startsWith(last)
   return isOurs ? issue.message : `${last} is missing or of the wrong type`
 }

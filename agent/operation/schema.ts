@@ -26,7 +26,7 @@ function text(min: number, max: number) {
       abort: true,
     })
     .transform((value) => value.normalize('NFKC').trim().replace(/\s+/gu, ' '))
-    .refine((value) => isBetween([...value].length, min, max), {
+    .refine((value) => isBetween(Array.from(value).length, min, max), {
       error: `must have ${min} to ${max} characters after normalisation`,
       abort: true,
     })

@@ -78,7 +78,7 @@ async function readSpent(client: PublicClient, { token, key, fromBlock }: SpentQ
   if (!used) return readCancelled(client, { token, key, fromBlock })
   const receipt = await client.getTransactionReceipt({ hash: used.transactionHash })
   // The token logs the transfer directly after the use of its authorization; any other transfer is somebody else's.
-  const [transfer] = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: receipt.logs, strict: true }).filter(
+  const transfer = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: receipt.logs, strict: true }).find(
     (log) => log.logIndex === used.logIndex + 1 && log.address.toLowerCase() === token.toLowerCase(),
   )
   if (receipt.status !== 'success' || !transfer) return { nonce: 'unclear' }

@@ -4,13 +4,29 @@
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { z } from 'zod'
 import type { Payment } from './headers.ts'
 import type { Reason } from './quote.ts'
 
 /** Over headers and body of one call; below the 65 s that an A2A call may take in all (spec 8). */
 export const FACILITATOR_TIMEOUT_MS = 30_000
 
-const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/
+/** What a reply must hold to say anything (x402 v2 sections 5.4 and 5.3); whoever sent it is not trusted to keep to it. */
+const verifyReplySchema = z.object({
+  isValid: z.boolean(),
+  invalidReason: z.string().optional(),
+  payer: z.string().optional(),
+})
+const settleReplySchema = z.object({
+  success: z.boolean(),
+  errorReason: z.string().optional(),
+  transaction: z.string(),
+  network: z.string(),
+  payer: z.string().optional(),
+  amount: z.string().optional(),
+})
+
+const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 
 /** Facilitators' words for the refusals that we pass on, in ours. Their words differ; so the list is open below. */
 const KNOWN_REASONS: Record<string, Reason> = {
@@ -50,10 +66,9 @@ interface Request {
 
 export async function verify({ facilitator, payment, requirements }: Request): Promise<Verification> {
   try {
-    const reply = await inTime(facilitator.verify(toPayload(payment), requirements))
-    if (reply.isValid === true && isPayer(reply.payer, payment)) return { kind: 'verified' }
-    if (reply.isValid === false) return { kind: 'refused', reason: knownReason(reply.invalidReason) }
-    return { kind: 'unclear', cause: 'a reply that is neither valid nor invalid' }
+    const reply = verifyReplySchema.parse(await inTime(facilitator.verify(toPayload(payment), requirements)))
+    if (!reply.isValid) return { kind: 'refused', reason: knownReason(reply.invalidReason) }
+    return isPayer(reply.payer, payment) ? { kind: 'verified' } : { kind: 'unclear', cause: 'another payer was verified' }
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
@@ -61,20 +76,23 @@ export async function verify({ facilitator, payment, requirements }: Request): P
 
 export async function settle({ facilitator, payment, requirements }: Request): Promise<Settlement> {
   try {
-    const reply = await inTime(facilitator.settle(toPayload(payment), requirements))
-    const transaction = String(reply.transaction).toLowerCase()
+    const reply = settleReplySchema.parse(await inTime(facilitator.settle(toPayload(payment), requirements)))
+    if (!reply.success) return refusalOf(reply.errorReason)
     const fits =
       reply.network === requirements.network &&
       isPayer(reply.payer, payment) &&
       (reply.amount === undefined || reply.amount === requirements.amount) &&
-      TRANSACTION_HASH.test(transaction)
-    if (reply.success === true && fits) return { kind: 'settled', transaction }
-    const reason = reply.success === false ? reply.errorReason : undefined
-    if (reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
-    return { kind: 'unclear', cause: reason ?? 'a reply whose fields do not fit' }
+      TRANSACTION_HASH.test(reply.transaction)
+    if (!fits) return { kind: 'unclear', cause: 'a success whose fields do not fit' }
+    return { kind: 'settled', transaction: reply.transaction.toLowerCase() }
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
+}
+
+function refusalOf(reason: string | undefined): Settlement {
+  if (reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
+  return { kind: 'unclear', cause: reason ?? 'a failure without a reason' }
 }
 
 /** Our schema keeps every member of the payload, so this is what the client sent. */

@@ -24,20 +24,20 @@ interface Row {
   record: readonly (State | 'none')[]
   payload: readonly ('same' | 'other')[]
   operation: readonly ('same' | 'other')[]
-  then: Decision
+  decision: Decision
 }
 
 const same = ['same'] as const
 const other = ['other'] as const
 
 export const REPLAY_TABLE: readonly Row[] = [
-  { record: ['none'], payload: RELATIONS, operation: RELATIONS, then: 'sell' },
-  { record: STATES, payload: other, operation: RELATIONS, then: 'conflict' },
-  { record: STATES, payload: same, operation: other, then: 'conflict' },
-  { record: ['prepared'], payload: same, operation: same, then: 'settle' },
-  { record: ['settling', 'unknown'], payload: same, operation: same, then: 'ask_chain' },
-  { record: ['settled'], payload: same, operation: same, then: 'repeat' },
-  { record: ['rejected', 'expired'], payload: same, operation: same, then: 'refuse' },
+  { record: ['none'], payload: RELATIONS, operation: RELATIONS, decision: 'sell' },
+  { record: STATES, payload: other, operation: RELATIONS, decision: 'conflict' },
+  { record: STATES, payload: same, operation: other, decision: 'conflict' },
+  { record: ['prepared'], payload: same, operation: same, decision: 'settle' },
+  { record: ['settling', 'unknown'], payload: same, operation: same, decision: 'ask_chain' },
+  { record: ['settled'], payload: same, operation: same, decision: 'repeat' },
+  { record: ['rejected', 'expired'], payload: same, operation: same, decision: 'refuse' },
 ]
 
 export interface Claimed {
@@ -53,5 +53,5 @@ export function decideReplay(record: ResponseRecord | undefined, request: Claime
     (each) => each.record.includes(held) && each.payload.includes(payload) && each.operation.includes(operation),
   )
   if (!row) throw new Error('The replay table has no row for this request')
-  return row.then
+  return row.decision
 }

@@ -6,7 +6,7 @@
  * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
  */
 import type { FacilitatorClient } from '@x402/core/server'
-import type { Network, PaymentRequirements } from '@x402/core/types'
+import type { PaymentRequirements } from '@x402/core/types'
 import { encodePaymentResponseHeader } from '@x402/core/http'
 import type { Change, Place, ResponseLog, ResponseRecord, State } from '../../store/responses.ts'
 import type { Chain } from './chain.ts'
@@ -54,7 +54,7 @@ export function settledBy(record: ResponseRecord, transaction: string) {
   const response = {
     success: true,
     transaction,
-    network: requirements.network as Network,
+    network: requirements.network,
     payer: payment.payload.authorization.from,
     amount: requirements.amount,
   }

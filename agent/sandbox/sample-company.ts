@@ -1,39 +1,12 @@
 /** One made-up company as a row of the register: its number, type, status, dates and codes, a small function each. */
+import { COLUMNS, type Row } from '../../store/import/rows.ts'
 import { address } from './sample-address.ts'
 import { formAt, nameAt, twinAt, TWIN_KINDS, type Form } from './sample-name.ts'
 import { below, happens, pickWeighted, randomFor, type Random, type Weighted } from './sample-random.ts'
 
-/** The register's columns, in its order. */
-export const REGISTER_COLUMNS = [
-  'company_num',
-  'company_name',
-  'company_status_code',
-  'company_status',
-  'company_type_code',
-  'company_type',
-  'company_reg_date',
-  'last_ar_date',
-  'company_address_1',
-  'company_address_2',
-  'company_address_3',
-  'company_address_4',
-  'comp_dissolved_date',
-  'nard',
-  'last_accounts_date',
-  'company_status_date',
-  'nace_v2_code',
-  'eircode',
-  'company_name_eff_date',
-  'company_type_eff_date',
-  'princ_object_code',
-] as const
-
-/** A row by its columns; an empty text is the register's null. */
-export type RegisterRow = Record<(typeof REGISTER_COLUMNS)[number], string>
-
 /** The fields of a row in the register's order. */
-export function registerFields(row: RegisterRow): string[] {
-  return REGISTER_COLUMNS.map((column) => row[column])
+export function registerFields(row: Row): string[] {
+  return COLUMNS.map((column) => row[column])
 }
 
 const NUMBER_STREAM = 3
@@ -186,7 +159,7 @@ const NACE_CLASSES: Weighted<number> = [
 ]
 
 /** The index-th made-up company of a register in which `count` companies are made up. */
-export function companyAt({ seed, index, count }: { seed: number; index: number; count: number }): RegisterRow {
+export function companyAt({ seed, index, count }: { seed: number; index: number; count: number }): Row {
   const number = numberAt(seed, index, count)
   const registered = registrationDay(number)
   const life = lifeOf(randomFor(seed, index, STATUS_STREAM), registered)
@@ -252,7 +225,7 @@ function addressIndex(index: number): number {
 }
 
 type DateColumns = Pick<
-  RegisterRow,
+  Row,
   | 'company_reg_date'
   | 'last_ar_date'
   | 'comp_dissolved_date'

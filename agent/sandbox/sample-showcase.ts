@@ -2,8 +2,9 @@
  * The fixed rows every made-up register begins with: companies that documents and tests can name, and one row of each
  * kind of damage, so that even the smallest sample has them all.
  */
+import type { Row } from '../../store/import/rows.ts'
 import { NO_ADDRESS } from './sample-address.ts'
-import { registerFields, type RegisterRow } from './sample-company.ts'
+import { registerFields } from './sample-company.ts'
 
 /** The companies worth naming, by what they show. Names are legal names as a buyer sees them. */
 export const SAMPLE_SHOWCASE = {
@@ -57,7 +58,7 @@ export const SAMPLE_DAMAGE = {
   identicalRepeats: 1,
 } as const
 
-const LIVE_ROW: Omit<RegisterRow, 'company_num' | 'company_name'> = {
+const LIVE_ROW: Omit<Row, 'company_num' | 'company_name'> = {
   company_status_code: '1151',
   company_status: 'Normal ',
   company_type_code: '1153',
@@ -81,7 +82,7 @@ const LIVE_ROW: Omit<RegisterRow, 'company_num' | 'company_name'> = {
 
 type Role = keyof typeof SAMPLE_SHOWCASE
 
-function row(role: Role, changes: Partial<RegisterRow> = {}): RegisterRow {
+function row(role: Role, changes: Partial<Row> = {}): Row {
   const { number, name } = SAMPLE_SHOWCASE[role]
   return { ...LIVE_ROW, company_num: number, company_name: name, ...changes }
 }
@@ -100,7 +101,7 @@ const DISSOLVED = {
 const REPEATED = row('repeated', { eircode: 'K03 T5R7' })
 
 /** The rows in file order. Repeats of a number stand apart, as nothing says that they follow each other. */
-export const SHOWCASE_ROWS: readonly RegisterRow[] = [
+export const SHOWCASE_ROWS: readonly Row[] = [
   row('live', { eircode: 'T07 X2H5' }),
   row('dissolved', DISSOLVED),
   row('dissolvedOver20Years', {

@@ -1,5 +1,6 @@
 /** A made-up companies register as the text of its CSV file: no company, address or Eircode in it exists. */
-import { companyAt, REGISTER_COLUMNS, registerFields } from './sample-company.ts'
+import { COLUMNS } from '../../store/import/rows.ts'
+import { companyAt, registerFields } from './sample-company.ts'
 import { REJECTED_ROWS, SHOWCASE_ROWS } from './sample-showcase.ts'
 
 const BYTE_ORDER_MARK = '\uFEFF'
@@ -20,7 +21,7 @@ export function* sampleRegister({ rows, seed }: { rows: number; seed: number }):
     throw new RangeError(`A sample has at least ${SAMPLE_ROWS_MIN} rows`)
   }
   if (seed !== seed >>> 0) throw new RangeError('A seed is a whole number from 0 to 4294967295')
-  yield BYTE_ORDER_MARK + csvRecord(REGISTER_COLUMNS)
+  yield BYTE_ORDER_MARK + csvRecord(COLUMNS)
   for (const row of SHOWCASE_ROWS) yield csvRecord(registerFields(row))
   for (const fields of REJECTED_ROWS) yield csvRecord(fields)
   const count = rows - SAMPLE_ROWS_MIN

@@ -26,5 +26,5 @@ export function isOnSale(operation: OperationName): boolean {
 
 /** The table pairs each operation with a skill for its input; TypeScript can't follow that through an index. */
 function skillOf(operation: Operation): Skill<Operation['input']> | undefined {
-  return SKILLS[operation.operation] as Skill<Operation['input']> | undefined
+  return SKILLS[operation.operation]
 }

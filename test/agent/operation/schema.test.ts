@@ -112,7 +112,7 @@ describe('the input of a search', () => {
   it('reads a limit in a query as digits only', () => {
     expect(parseLimitText('10')).to.equal(10)
     for (const value of ['', '0', '05', '+5', '-5', '5.0', '1e1', ' 5', '100', '５']) {
-      expect(parseLimitText(value), value).to.be.NaN
+      expect(parseLimitText(value), value).to.satisfy(Number.isNaN)
     }
   })
 

@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { SAMPLE_ROWS_MIN, sampleRegister } from '../../../agent/sandbox/sample.ts'
 import { NO_ADDRESS } from '../../../agent/sandbox/sample-address.ts'
-import { companyAt, REGISTER_COLUMNS, type RegisterRow } from '../../../agent/sandbox/sample-company.ts'
+import { companyAt } from '../../../agent/sandbox/sample-company.ts'
 import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../../agent/sandbox/sample-showcase.ts'
+import { COLUMNS, type Row } from '../../../store/import/rows.ts'
 
 const HEADER =
   'company_num,company_name,company_status_code,company_status,company_type_code,company_type,company_reg_date,' +
@@ -24,10 +25,10 @@ const sha256 = (rows: number, seed: number) => {
 }
 
 const isWhole = (record: readonly string[]) =>
-  record.length === REGISTER_COLUMNS.length && /^[0-9]{1,20}$/.test(record[0] ?? '') && record[1]?.trim() !== ''
+  record.length === COLUMNS.length && /^[0-9]{1,20}$/.test(record[0] ?? '') && record[1]?.trim() !== ''
 
 const toRow = (record: readonly string[]) =>
-  Object.fromEntries(REGISTER_COLUMNS.map((column, index) => [column, record[index] ?? ''])) as RegisterRow
+  Object.fromEntries(COLUMNS.map((column, index) => [column, record[index] ?? ''])) as Row
 
 function parsed(rows: number, seed: number) {
   const text = [...sampleRegister({ rows, seed })].join('')
@@ -36,8 +37,8 @@ function parsed(rows: number, seed: number) {
 }
 
 /** Rows of each company number, in file order. */
-function byNumber(companies: readonly RegisterRow[]): Map<string, RegisterRow[]> {
-  const numbers = new Map<string, RegisterRow[]>()
+function byNumber(companies: readonly Row[]): Map<string, Row[]> {
+  const numbers = new Map<string, Row[]>()
   for (const row of companies) numbers.set(row.company_num, [...(numbers.get(row.company_num) ?? []), row])
   return numbers
 }
@@ -48,12 +49,12 @@ const near = (fact: string, measure: () => number, expected: number, tolerance: 
 describe('the made-up register', () => {
   let text: string
   let records: string[][]
-  let companies: RegisterRow[]
+  let companies: Row[]
   before(() => {
     ;({ text, records, companies } = parsed(ROWS, SEED))
   })
 
-  const share = (matches: (row: RegisterRow) => boolean) => companies.filter(matches).length / companies.length
+  const share = (matches: (row: Row) => boolean) => companies.filter(matches).length / companies.length
   const names = (pattern: RegExp) => share(({ company_name }) => pattern.test(company_name))
   const ofNumber = (number: string) => byNumber(companies).get(number) ?? []
   const status = (wanted: string) => share(({ company_status }) => company_status === wanted)
@@ -163,7 +164,7 @@ describe('the made-up register', () => {
     near('Liquidation', () => status('Liquidation'), 0.0113, 0.003)
     near('Strike Off Listed', () => status('Strike Off Listed'), 0.0038, 0.002)
 
-    const EMPTY: Partial<Record<keyof RegisterRow, number>> = {
+    const EMPTY: Partial<Record<keyof Row, number>> = {
       company_num: 0,
       company_name: 0,
       company_status: 0,
@@ -183,7 +184,7 @@ describe('the made-up register', () => {
       princ_object_code: 0.437,
     }
     for (const [column, rate] of Object.entries(EMPTY)) {
-      near(`empty ${column}`, () => share((row) => row[column as keyof RegisterRow] === ''), rate, 0.015)
+      near(`empty ${column}`, () => share((row) => row[column as keyof Row] === ''), rate, 0.015)
     }
     near('placeholder addresses', () => share((row) => row.company_address_1 === NO_ADDRESS), 0.0282, 0.005)
     near('leading commas', () => share((row) => row.company_address_4.startsWith(', ')), 0.031, 0.005)
