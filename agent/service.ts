@@ -42,6 +42,8 @@ export interface Surroundings {
   config: Config
   version: string
   doors: Doors
+  /** Another response log than LMDB's. */
+  openLog?: (dataDirectory: string) => ResponseLog
   processes: Processes
   now: () => Date
   report: (event: string, cause: unknown) => void
@@ -66,7 +68,7 @@ export async function startService(surroundings: Surroundings): Promise<Service>
   try {
     const catalog = openCatalog(config.dataDirectory)
     opened.push(() => catalog.close())
-    const log = openResponseLog(config.dataDirectory)
+    const log = (surroundings.openLog ?? openResponseLog)(config.dataDirectory)
     opened.push(() => log.close())
     const executor = openAgent(surroundings, { baseUrl, catalog, log })
     opened.push(() => executor.drain())

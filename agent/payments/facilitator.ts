@@ -68,7 +68,9 @@ export async function verify({ facilitator, payment, requirements }: Request): P
   try {
     const reply = verifyReplySchema.parse(await inTime(facilitator.verify(toPayload(payment), requirements)))
     if (!reply.isValid) return { kind: 'refused', reason: knownReason(reply.invalidReason) }
-    return isPayer(reply.payer, payment) ? { kind: 'verified' } : { kind: 'unclear', cause: 'another payer was verified' }
+    return isPayer(reply.payer, payment)
+      ? { kind: 'verified' }
+      : { kind: 'unclear', cause: 'another payer was verified' }
   } catch (cause) {
     return { kind: 'unclear', cause }
   }

@@ -1,0 +1,119 @@
+/** A real chain in a directory of its own for a test, with the test token, and what it takes to pay and to look. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createTestClient,
+  http,
+  publicActions,
+  walletActions,
+  type Abi,
+  type Address,
+  type Hex,
+} from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
+import { baseSepolia } from 'viem/chains'
+import { openAccounts } from '../../agent/sandbox/accounts.ts'
+import { startChain } from '../../agent/sandbox/chain.ts'
+import { prepareChain } from '../../agent/sandbox/deploy.ts'
+import { rootFile } from './compile-contracts.ts'
+
+export const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
+export const CHAIN_ID = 84_532
+
+export async function newDirectory(): Promise<string> {
+  return mkdtemp(join(tmpdir(), 'chain-test-'))
+}
+
+/** A chain client that signs as the relayer. */
+export function clientOf(url: string, relayerKey: Hex) {
+  return createTestClient({
+    account: privateKeyToAccount(relayerKey),
+    chain: baseSepolia,
+    mode: 'anvil',
+    transport: http(url, { retryCount: 0, timeout: 5000 }),
+    pollingInterval: 20,
+    cacheTime: 0,
+  })
+    .extend(publicActions)
+    .extend(walletActions)
+}
+export type Client = ReturnType<typeof clientOf>
+
+export async function openTestChain(directory?: string) {
+  const folder = directory ?? (await newDirectory())
+  const lines: string[] = []
+  const accounts = await openAccounts({ directory: folder })
+  const chain = await startChain({ directory: folder, chainId: CHAIN_ID, log: (line) => lines.push(line) })
+  await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
+  return { directory: folder, chain, lines, accounts, client: clientOf(chain.url, accounts.relayer.privateKey) }
+}
+
+/** Ends the chain and leaves nothing behind. */
+export async function discard({ chain, directory }: { chain: { stop(): Promise<void> }; directory: string }) {
+  await chain.stop()
+  await rm(directory, { recursive: true, force: true })
+}
+
+export async function compiled(path: string): Promise<{ abi: Abi; runtime: Hex }> {
+  return JSON.parse(await readFile(rootFile(path), 'utf8')) as { abi: Abi; runtime: Hex }
+}
+
+/** The text with which a contract refused, or "no refusal". */
+export async function refusalOf(attempt: Promise<unknown>): Promise<string> {
+  try {
+    await attempt
+    return 'no refusal'
+  } catch (cause) {
+    const reverted =
+      cause instanceof BaseError ? cause.walk((each) => each instanceof ContractFunctionRevertedError) : null
+    if (reverted instanceof ContractFunctionRevertedError) return reverted.reason ?? 'no reason'
+    throw cause
+  }
+}
+
+export interface Authorization {
+  from: Address
+  to: Address
+  value: bigint
+  validAfter: bigint
+  validBefore: bigint
+  nonce: Hex
+}
+
+export const DOMAIN = { name: 'USDC', version: '2', chainId: CHAIN_ID, verifyingContract: TOKEN } as const
+
+const MEMBERS = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+] as const
+
+/** Signed by the key, whoever `from` is. */
+export async function signAuthorization(
+  key: Hex,
+  authorization: Authorization,
+  primaryType: 'TransferWithAuthorization' | 'ReceiveWithAuthorization' = 'TransferWithAuthorization',
+): Promise<Hex> {
+  const types = { TransferWithAuthorization: MEMBERS, ReceiveWithAuthorization: MEMBERS }
+  return privateKeyToAccount(key).signTypedData({ domain: DOMAIN, types, primaryType, message: authorization })
+}
+
+export async function signCancellation(key: Hex, authorizer: Address, nonce: Hex): Promise<Hex> {
+  return privateKeyToAccount(key).signTypedData({
+    domain: DOMAIN,
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer, nonce },
+  })
+}

@@ -1,0 +1,94 @@
+/** The whole service on a free port: real store, real chain, real facilitator, a data directory of its own. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { privateKeyToAccount } from 'viem/accounts'
+import { readConfig } from '../../agent/config.ts'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { openSandbox } from '../../agent/sandbox/sandbox.ts'
+import { startService, type Doors } from '../../agent/service.ts'
+import { testChainUrl, tokenOn } from './chain.ts'
+import { header, signedPayment, type PaymentOptions } from './payments.ts'
+
+/** A dozen made-up rows: what is in it is said in the file's names. */
+export const REGISTER = fileURLToPath(new URL(import.meta.resolve('#root/test/fixtures/register.csv')))
+
+export const PROCESSES = { own: process.pid, isRunning: () => true }
+
+export interface TestServiceOptions {
+  environment?: Record<string, string>
+  doors?: (doors: Doors) => Doors
+  now?: () => Date
+}
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>
+
+export async function startTestService({
+  environment = {},
+  doors = (own) => own,
+  now = () => new Date(),
+}: TestServiceOptions = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'service-'))
+  const rpcUrl = await testChainUrl()
+  const reports: [event: string, cause: unknown][] = []
+
+  const start = async () => {
+    const defaults = {
+      DATA_DIR: directory,
+      PORT: '0',
+      RPC_URL: rpcUrl,
+      DATASET: REGISTER,
+      RATE_LIMIT_PER_MINUTE: '10000',
+    }
+    const config = readConfig({ ...defaults, ...environment })
+    const sandbox = await openSandbox({ config, log: () => undefined })
+    const service = await startService({
+      config,
+      version: '0.1.0',
+      doors: doors(sandbox.doors),
+      processes: PROCESSES,
+      now,
+      report: (event, cause) => void reports.push([event, cause]),
+    })
+    return { sandbox, service }
+  }
+
+  let running = await start()
+  const buyer = privateKeyToAccount(running.sandbox.buyerKey)
+  const token = tokenOn(rpcUrl)
+  return {
+    directory,
+    reports,
+    rpcUrl,
+    buyer,
+    buyerKey: running.sandbox.buyerKey,
+    payTo: running.sandbox.doors.payTo,
+    token,
+    get url() {
+      return running.service.baseUrl
+    },
+    /** Signs a payment for what a quote asks. */
+    async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
+      const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
+      if (!requirements) throw new Error('The quote accepts no payment')
+      return header(await signedPayment({ key: running.sandbox.buyerKey, requirements, ...options }))
+    },
+    /** What has been paid so far, in micro-USDC and in transfers. */
+    async paid() {
+      return {
+        received: await token.balanceOf(running.sandbox.doors.payTo),
+        left: await token.balanceOf(buyer.address),
+        transfers: await token.transfers(buyer.address, running.sandbox.doors.payTo),
+      }
+    },
+    async restart() {
+      await running.service.stop()
+      running = await start()
+    },
+    async stop() {
+      await running.service.stop()
+      await rm(directory, { recursive: true })
+    },
+  }
+}

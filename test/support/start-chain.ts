@@ -1,0 +1,11 @@
+/** Run as a process of its own: starts the sandbox's chain in a directory, says so, and waits to be killed. */
+import { prepareChain } from '../../agent/sandbox/deploy.ts'
+import { openAccounts } from '../../agent/sandbox/accounts.ts'
+import { startChain } from '../../agent/sandbox/chain.ts'
+
+const directory = process.argv[2] as string
+const { buyer, relayer } = await openAccounts({ directory })
+const chain = await startChain({ directory, chainId: 84_532 })
+await prepareChain({ url: chain.url, buyer: buyer.address, relayer: relayer.address })
+process.stdout.write(`${chain.url}\n`)
+setInterval(() => undefined, 60_000)
