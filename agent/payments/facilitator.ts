@@ -29,15 +29,15 @@ const settleReplySchema = z.object({
 const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
 
 /** Facilitators' words for the refusals that we pass on, in ours. Their words differ; so the list is open below. */
-const KNOWN_REASONS: Record<string, Reason> = {
-  insufficient_funds: 'insufficient_funds',
-  invalid_exact_evm_insufficient_balance: 'insufficient_funds',
-  invalid_exact_evm_nonce_already_used: 'authorization_used',
-  invalid_exact_evm_signature: 'invalid_exact_evm_payload_signature',
-  invalid_exact_evm_payload_signature: 'invalid_exact_evm_payload_signature',
-  invalid_exact_evm_payload_authorization_valid_before: 'invalid_exact_evm_payload_authorization_valid_before',
-  invalid_exact_evm_payload_authorization_valid_after: 'invalid_exact_evm_payload_authorization_valid_after',
-}
+const KNOWN_REASONS: ReadonlyMap<string, Reason> = new Map([
+  ['insufficient_funds', 'insufficient_funds'],
+  ['invalid_exact_evm_insufficient_balance', 'insufficient_funds'],
+  ['invalid_exact_evm_nonce_already_used', 'authorization_used'],
+  ['invalid_exact_evm_signature', 'invalid_exact_evm_payload_signature'],
+  ['invalid_exact_evm_payload_signature', 'invalid_exact_evm_payload_signature'],
+  ['invalid_exact_evm_payload_authorization_valid_before', 'invalid_exact_evm_payload_authorization_valid_before'],
+  ['invalid_exact_evm_payload_authorization_valid_after', 'invalid_exact_evm_payload_authorization_valid_after'],
+])
 
 /** Reasons that a settlement can be refused for before its transaction is sent. Any other leaves the outcome open. */
 const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
@@ -107,7 +107,7 @@ function isPayer(payer: string | undefined, { payload }: Payment): boolean {
 }
 
 function knownReason(reason: string | undefined): Reason {
-  return (reason !== undefined && KNOWN_REASONS[reason]) || 'verification_refused'
+  return KNOWN_REASONS.get(reason ?? '') ?? 'verification_refused'
 }
 
 /** A call that overruns keeps running; its outcome is then one for the chain to tell. */

@@ -2,16 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPublicClient, http, parseAbi, type Hex } from 'viem'
 import { startChain, type LocalChain } from '../../agent/sandbox/chain.ts'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 
-const { asset, chainId } = DEPLOYMENTS.testnet
-
-const TOKEN = parseAbi([
-  'function balanceOf(address) view returns (uint256)',
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-])
+const { chainId } = DEPLOYMENTS.testnet
 
 let started: Promise<{ chain: LocalChain; directory: string }> | undefined
 
@@ -31,25 +25,3 @@ after(async () => {
   await chain.stop()
   await rm(directory, { recursive: true })
 })
-
-/** Reads the test token on a chain. */
-export function tokenOn(url: string) {
-  const client = createPublicClient({ transport: http(url), cacheTime: 0 })
-  return {
-    /** Micro-USDC. */
-    balanceOf: (owner: string) =>
-      client.readContract({ address: asset, abi: TOKEN, functionName: 'balanceOf', args: [owner as Hex] }),
-    /** How many transfers have gone from one address to another. */
-    async transfers(from: string, to: string): Promise<number> {
-      const args = { from: from as Hex, to: to as Hex }
-      const logs = await client.getContractEvents({
-        address: asset,
-        abi: TOKEN,
-        eventName: 'Transfer',
-        args,
-        fromBlock: 0n,
-      })
-      return logs.length
-    },
-  }
-}

@@ -8,7 +8,8 @@ import { readConfig } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Doors } from '../../agent/service.ts'
-import { testChainUrl, tokenOn } from './chain.ts'
+import { testChainUrl } from './chain.ts'
+import { tokenOn } from './token.ts'
 import { header, signedPayment, type PaymentOptions } from './payments.ts'
 
 /** A dozen made-up rows: what is in it is said in the file's names. */

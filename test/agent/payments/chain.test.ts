@@ -1,0 +1,141 @@
+/** What the chain says of an authorization, read from a real chain and a real token, in every way a nonce can end. */
+import { expect } from 'chai'
+import { type Hex, parseAbi, createWalletClient, http, publicActions } from 'viem'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { openChain, type Chain } from '../../../agent/payments/chain.ts'
+import { judge } from '../../../agent/payments/reconcile.ts'
+import { DEPLOYMENTS, requirementsOf } from '../../../agent/payments/terms.ts'
+import { prepareChain } from '../../../agent/sandbox/deploy.ts'
+import { rpc } from '../../../agent/sandbox/rpc.ts'
+import { testChainUrl } from '../../support/chain.ts'
+import { tokenOn } from '../../support/token.ts'
+import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../support/payments.ts'
+import { settleDirectly } from '../../support/settle-directly.ts'
+
+const { asset } = DEPLOYMENTS.testnet
+
+describe('the evidence of the chain', () => {
+  const key = generatePrivateKey()
+  const payer = privateKeyToAccount(key)
+  let url: string
+  let chain: Chain
+  let fromBlock: bigint
+
+  before(async () => {
+    url = await testChainUrl()
+    await prepareChain({ url, buyer: payer.address, relayer: payer.address })
+    chain = openChain({ url })
+  })
+  beforeEach(async () => {
+    fromBlock = await chain.head()
+  })
+
+  const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
+  const evidence = ({ payload }: WirePayment) =>
+    chain.evidence({ asset, authorization: payload.authorization, fromBlock })
+  const verdict = async (payment: WirePayment) =>
+    judge({
+      evidence: await evidence(payment),
+      authorization: payment.payload.authorization,
+      requirements: requirementsOf(testTerms, 'lookup'),
+      now: new Date(),
+    })
+
+  it('of an authorization nobody has used is a free nonce', async () => {
+    const payment = await sign()
+    expect(await evidence(payment)).to.include({ nonce: 'free' })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'settle_again' })
+  })
+
+  it('of one that somebody else has sent is the transfer, and so it is paid', async () => {
+    const payment = await sign()
+    const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'settled', transaction })
+  })
+
+  it('of one that the payer has burned on himself is a transfer that pays nobody', async () => {
+    const payment = await sign()
+    const { nonce } = payment.payload.authorization
+    const burned = await sign({ nonce, to: payer.address })
+    await settleDirectly({ rpcUrl: url, payload: burned.payload })
+    expect(await evidence(payment)).to.include({ nonce: 'used' })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'rejected' })
+  })
+
+  it('of one burned for another amount is not the payment', async () => {
+    const payment = await sign()
+    const cheaper = await sign({ nonce: payment.payload.authorization.nonce, value: '999' })
+    await settleDirectly({ rpcUrl: url, payload: cheaper.payload })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'rejected' })
+  })
+
+  it('of one that was cancelled is just that', async () => {
+    const payment = await sign()
+    await cancel(url, key, payment.payload.authorization.nonce)
+    expect(await evidence(payment)).to.deep.equal({ nonce: 'cancelled' })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'rejected' })
+  })
+
+  it('is not taken from a log that is older than the payment', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    await rpc(url, 'anvil_mine', '0x2')
+    fromBlock = await chain.head()
+    expect(await evidence(payment)).to.deep.equal({ nonce: 'unclear' })
+    expect(await verdict(payment)).to.deep.equal({ kind: 'unknown' })
+  })
+
+  it('of one whose time is over is final only with a final block after its end', async () => {
+    const past = await sign({ validBefore: String(Math.floor(Date.now() / 1000) - 1000) })
+    await rpc(url, 'anvil_mine', '0x4')
+    const found = await evidence(past)
+    expect(found).to.include({ nonce: 'free' })
+    expect(await verdict(past)).to.deep.equal({ kind: 'expired' })
+    const soon = await sign({ validBefore: String(Math.floor(Date.now() / 1000) + 5) })
+    expect(await verdict(soon)).to.deep.equal({ kind: 'unknown' })
+  })
+
+  it('of one payer does not speak for another with the same nonce', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    const stranger = await signedPayment({ authorization: { nonce: payment.payload.authorization.nonce } })
+    expect(await evidence(stranger)).to.include({ nonce: 'free' })
+  })
+
+  it('is an error where there is no chain', async () => {
+    const payment = await sign()
+    const nowhere = openChain({ url: 'http://127.0.0.1:1' })
+    const asked = nowhere.evidence({ asset, authorization: payment.payload.authorization, fromBlock })
+    expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(Error)
+  })
+
+  it('leaves the test token with what was paid', async () => {
+    const before = await tokenOn(url).balanceOf(testTerms.payTo)
+    await settleDirectly({ rpcUrl: url, payload: (await sign()).payload })
+    expect((await tokenOn(url).balanceOf(testTerms.payTo)) - before).to.equal(1000n)
+  })
+})
+
+async function cancel(url: string, key: Hex, nonce: string): Promise<void> {
+  const account = privateKeyToAccount(key)
+  const signature = await account.signTypedData({
+    domain: { ...DEPLOYMENTS.testnet.domain, chainId: DEPLOYMENTS.testnet.chainId, verifyingContract: asset },
+    types: {
+      CancelAuthorization: [
+        { name: 'authorizer', type: 'address' },
+        { name: 'nonce', type: 'bytes32' },
+      ],
+    },
+    primaryType: 'CancelAuthorization',
+    message: { authorizer: account.address, nonce: nonce as Hex },
+  })
+  const wallet = createWalletClient({ account, transport: http(url) }).extend(publicActions)
+  const hash = await wallet.writeContract({
+    chain: null,
+    address: asset,
+    abi: parseAbi(['function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)']),
+    functionName: 'cancelAuthorization',
+    args: [account.address, nonce as Hex, signature],
+  })
+  await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+}

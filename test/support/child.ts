@@ -1,0 +1,46 @@
+/** A service in a process of its own, for what only a process can show: kills, signals, exit codes, its first lines. */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+/** Far above any start on a loaded machine; a test that runs into it has failed. */
+const START_MS_MAX = 30_000
+
+export interface Child {
+  process: ChildProcess
+  /** The first word of each line on stdout, and the rest of it. */
+  said: Map<string, string>
+  stderr: () => string
+  /** The exit code, or the signal that ended it. */
+  ended: Promise<number | NodeJS.Signals | null>
+}
+
+/** Starts a compiled file of ours. Nothing of the caller's environment but the PATH is passed on. */
+export function startChild(file: string, args: string[], environment: Record<string, string>): Child {
+  const path = fileURLToPath(new URL(import.meta.resolve(`#root/dist/${file}`)))
+  const child = spawn(process.execPath, [path, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = new Map<string, string>()
+  let rest = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) said.set(line.split(' ')[0] ?? '', line.slice(line.indexOf(' ') + 1))
+    if (said.has('ready')) child.emit('ready')
+  })
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (stderr += text))
+  const ended = once(child, 'close').then(([code, signal]) => (signal ?? code) as number | NodeJS.Signals)
+  return { process: child, said, stderr: () => stderr, ended }
+}
+
+/** Waits for the ready line; answers the base URL. */
+export async function ready(child: Child): Promise<string> {
+  const signal = AbortSignal.timeout(START_MS_MAX)
+  const early = child.ended.then((code) => Promise.reject(new Error(`it ended with ${code}: ${child.stderr()}`)))
+  if (!child.said.has('ready')) await Promise.race([once(child.process, 'ready', { signal }), early])
+  early.catch(() => undefined)
+  return child.said.get('ready') ?? ''
+}
