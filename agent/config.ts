@@ -14,7 +14,7 @@ export class ConfigError extends Error {
 
 const port = z
   .string()
-  .regex(/^[0-9]{1,5}$/, 'must be a port number from 0 to 65535')
+  .regex(/^[0-9]{1,5}$/, { error: 'must be a port number from 0 to 65535', abort: true })
   .transform(Number)
   .refine((value) => value <= 65_535, 'must be a port number from 0 to 65535')
 
@@ -23,7 +23,7 @@ const positive = z
   .regex(/^[1-9][0-9]{0,8}$/, 'must be a whole number above zero')
   .transform(Number)
 
-const url = z.string().refine((value) => URL.canParse(value), 'must be a URL')
+const url = z.string().refine((value) => URL.canParse(value), { error: 'must be a URL', abort: true })
 
 const baseUrl = url.refine((value) => {
   const { protocol, pathname, search, hash } = new URL(value)
@@ -40,14 +40,14 @@ const schema = z.object({
   FACILITATOR: z.literal('sandbox', { error: 'must be sandbox in this version' }).default('sandbox'),
   RPC_URL: loopbackHttp.optional(),
   PAY_TO: z.string().refine(isReceiver, 'must be an address, lower case or with its checksum, and not zero').optional(),
-  HOST: z.string().min(1).default('127.0.0.1'),
+  HOST: z.string().min(1, 'must not be empty').default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
   BASE_URL: baseUrl.optional(),
-  DATA_DIR: z.string().min(1).default('./data'),
-  DATASET: z.string().min(1).optional(),
+  DATA_DIR: z.string().min(1, 'must not be empty').default('./data'),
+  DATASET: z.string().min(1, 'must not be empty').optional(),
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
-  KEYS_DIR: z.string().min(1).optional(),
+  KEYS_DIR: z.string().min(1, 'must not be empty').optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { error: 'must be a pino level' })
     .default('info'),

@@ -66,10 +66,10 @@ async function serve(config: Config): Promise<number> {
   try {
     const { doors } = sandbox
     const service = await startService({ config, version: await version(), doors, processes, now, report })
+    log.info({ base_url: service.baseUrl }, 'ready')
     print(`rpc ${sandbox.rpcUrl}`)
     print(`buyer ${sandbox.buyerKey}`)
     print(`ready ${service.baseUrl}`)
-    log.info({ base_url: service.baseUrl }, 'ready')
     log.info({ signal: await signalled }, 'stopping')
     await service.stop()
   } finally {
