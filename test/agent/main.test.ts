@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { open } from 'lmdb'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
-import { REGISTER } from '../support/service.ts'
+import { REGISTER } from '../support/fixtures.ts'
 
 const MAIN = 'agent/main.js'
 

@@ -2,20 +2,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Doors } from '../../agent/service.ts'
 import { testChainUrl } from './chain.ts'
+import { PROCESSES, REGISTER } from './fixtures.ts'
 import { tokenOn } from './token.ts'
 import { header, signedPayment, type PaymentOptions } from './payments.ts'
-
-/** A dozen made-up rows: what is in it is said in the file's names. */
-export const REGISTER = fileURLToPath(new URL(import.meta.resolve('#root/test/fixtures/register.csv')))
-
-export const PROCESSES = { own: process.pid, isRunning: () => true }
 
 export interface TestServiceOptions {
   environment?: Record<string, string>

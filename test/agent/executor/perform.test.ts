@@ -10,7 +10,7 @@ import { SYNTHETIC } from '../../../store/source.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { aRecord } from '../../support/records.ts'
 import { settledReply, TestSeller, TRANSACTION } from '../../support/seller.ts'
-import { PROCESSES, REGISTER } from '../../support/service.ts'
+import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
