@@ -54,8 +54,8 @@ function post(url: string, { body, headers = {}, drop = [], chunked = false }: C
 }
 
 function expectRpcError(reply: RawReply, code: number, id: unknown): void {
-  const error = reply.json?.['error'] as { code: number; message: string; data?: unknown } | undefined
-  expect({ status: reply.status, code: error?.code, id: reply.json?.['id'] }).to.deep.equal({ status: 200, code, id })
+  const error = reply.json['error'] as { code: number; message: string; data?: unknown } | undefined
+  expect({ status: reply.status, code: error?.code, id: reply.json['id'] }).to.deep.equal({ status: 200, code, id })
   expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'error')
   expect(reply.json).to.have.property('jsonrpc', '2.0')
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
@@ -68,33 +68,33 @@ function expectRpcError(reply: RawReply, code: number, id: unknown): void {
 function messageOf(reply: RawReply): { messageId: string; role: string; parts: Record<string, unknown>[] } {
   expect(reply.status).to.equal(200)
   expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'result')
-  expect(reply.json?.['result']).to.have.all.keys('message')
-  return (reply.json?.['result'] as { message: ReturnType<typeof messageOf> }).message
+  expect(reply.json['result']).to.have.all.keys('message')
+  return (reply.json['result'] as { message: ReturnType<typeof messageOf> }).message
 }
 
 interface WireCase extends Call {
   name: string
-  code: number
+  /** The error's code; its group's unless said otherwise. */
+  code?: number
   /** What the answer's id is; the request's own unless said otherwise. */
   id?: unknown
 }
 
 const UTF8 = (text: string) => Buffer.from(text)
 const PARSE: WireCase[] = [
-  { name: 'malformed JSON', code: -32700, body: '{"jsonrpc":' },
-  { name: 'a word', code: -32700, body: MARK },
-  { name: 'broken UTF-8', code: -32700, body: Buffer.concat([UTF8('{"id":"'), Buffer.from([0xc3, 0x28]), UTF8('"}')]) },
+  { name: 'malformed JSON', body: '{"jsonrpc":' },
+  { name: 'a word', body: MARK },
+  { name: 'broken UTF-8', body: Buffer.concat([UTF8('{"id":"'), Buffer.from([0xc3, 0x28]), UTF8('"}')]) },
   {
     name: 'a UTF-8 surrogate',
-    code: -32700,
     body: Buffer.concat([UTF8('{"id":"'), Buffer.from([0xed, 0xa0, 0x80]), UTF8('"}')]),
   },
-  { name: 'a byte order mark', code: -32700, body: `\uFEFF${JSON.stringify(rpc())}` },
-  { name: 'UTF-16', code: -32700, body: Buffer.from(JSON.stringify(rpc()), 'utf16le') },
-  { name: 'an empty body', code: -32700, body: '' },
-  { name: 'blanks', code: -32700, body: '  \n' },
-  { name: 'two requests after one another', code: -32700, body: JSON.stringify(rpc()).repeat(2) },
-].map((each) => ({ ...each, id: null }))
+  { name: 'a byte order mark', body: `\uFEFF${JSON.stringify(rpc())}` },
+  { name: 'UTF-16', body: Buffer.from(JSON.stringify(rpc()), 'utf16le') },
+  { name: 'an empty body', body: '' },
+  { name: 'blanks', body: '  \n' },
+  { name: 'two requests after one another', body: JSON.stringify(rpc()).repeat(2) },
+]
 
 const INVALID: WireCase[] = [
   { name: 'a batch', body: [rpc()], id: null },
@@ -116,11 +116,10 @@ const INVALID: WireCase[] = [
   { name: 'no method', body: without(rpc(), 'method') },
   { name: 'a method that is not text', body: rpc({ method: 7 }) },
   { name: 'a member more', body: rpc({ [MARK]: 1 }) },
-].map((each) => ({ code: -32600, ...each }))
+]
 
 const METHOD: WireCase[] = [MARK, 'message/send', 'sendMessage', 'toString', '__proto__', ''].map((method) => ({
   name: `method ${JSON.stringify(method)}`,
-  code: -32601,
   body: rpc({ method }),
 }))
 
@@ -161,17 +160,16 @@ const PARAMS: WireCase[] = [
   { name: 'a member more in the part', body: sending({ parts: [{ ...TEXT, [MARK]: 1 }] }) },
   { name: 'GetTask without an id', body: rpc({ method: 'GetTask', params: {} }) },
   { name: 'CancelTask without an id', body: rpc({ method: 'CancelTask', params: {} }) },
-].map((each) => ({ code: -32602, ...each }))
+]
 
 const VERSIONS: WireCase[] = [
-  { name: 'no A2A-Version', code: -32009, body: rpc(), drop: ['A2A-Version'] },
+  { name: 'no A2A-Version', body: rpc(), drop: ['A2A-Version'] },
   ...['', '0.3', '1.1', '1.0.1', '1', '1.00', '2.0', 'v1.0', MARK].map((version) => ({
     name: `A2A-Version "${version}"`,
-    code: -32009,
     body: rpc(),
     headers: { 'A2A-Version': version },
   })),
-  { name: 'two versions', code: -32009, body: rpc(), headers: { 'A2A-Version': ['1.0', '0.3'] } },
+  { name: 'two versions', body: rpc(), headers: { 'A2A-Version': ['1.0', '0.3'] } },
 ]
 
 const CONTENT: WireCase[] = [
@@ -244,18 +242,23 @@ describe('the A2A door', () => {
   const ask = (method: string, path = '/a2a') => send({ url: service.url, method, path })
 
   describe('answers with a JSON-RPC error over HTTP 200 to', () => {
-    const groups: [string, WireCase[]][] = [
-      ['a body that is no JSON', PARSE],
-      ['an envelope that is no request', INVALID],
-      ['an unknown method', METHOD],
-      ['wrong parameters', PARAMS],
-      ['another version', VERSIONS],
-      ['another kind of content', CONTENT],
-      ['what this agent does not do', UNSUPPORTED],
+    const groups: { title: string; cases: WireCase[]; code?: number; id?: unknown }[] = [
+      { title: 'a body that is no JSON', cases: PARSE, code: -32700, id: null },
+      { title: 'an envelope that is no request', cases: INVALID, code: -32600 },
+      { title: 'an unknown method', cases: METHOD, code: -32601 },
+      { title: 'wrong parameters', cases: PARAMS, code: -32602 },
+      { title: 'another version', cases: VERSIONS, code: -32009 },
+      { title: 'another kind of content', cases: CONTENT },
+      { title: 'what this agent does not do', cases: UNSUPPORTED },
     ]
-    for (const [title, cases] of groups) {
-      describe(title, () => {
-        for (const { name, code, id = 7, ...call } of cases) {
+    for (const group of groups) {
+      describe(group.title, () => {
+        for (const {
+          name,
+          code = group.code ?? 0,
+          id = group.id === undefined ? 7 : group.id,
+          ...call
+        } of group.cases) {
           it(`${name}: ${code}`, async () => {
             expectRpcError(await post(service.url, call), code, id)
           })
@@ -267,13 +270,13 @@ describe('the A2A door', () => {
       const DEEP = '"deep"'
       const places: WireCase[] = [
         { name: 'the body', code: -32600, body: DEEP, id: null },
-        { name: 'the params', code: -32602, body: JSON.stringify(rpc({ params: 'deep' })) },
-        { name: 'the metadata', code: -32602, body: JSON.stringify(sending({ metadata: { a: 'deep' } })) },
-        { name: 'a task’s id', code: -32602, body: JSON.stringify(rpc({ method: 'GetTask', params: { id: 'deep' } })) },
-        { name: 'data', code: -32602, body: JSON.stringify(data('deep')) },
-        { name: 'an input', code: -32602, body: JSON.stringify(data({ operation: 'lookup', input: 'deep' })) },
+        { name: 'the params', body: JSON.stringify(rpc({ params: 'deep' })) },
+        { name: 'the metadata', body: JSON.stringify(sending({ metadata: { a: 'deep' } })) },
+        { name: 'a task’s id', body: JSON.stringify(rpc({ method: 'GetTask', params: { id: 'deep' } })) },
+        { name: 'data', body: JSON.stringify(data('deep')) },
+        { name: 'an input', body: JSON.stringify(data({ operation: 'lookup', input: 'deep' })) },
       ]
-      for (const { name, code, body, id = 7 } of places) {
+      for (const { name, code = -32602, body, id = 7 } of places) {
         it(`${name}: ${code}`, async () => {
           const reply = await structured(String(body).replace(DEEP, nested(7_800)))
           expectRpcError(reply, code, id)
@@ -315,7 +318,7 @@ describe('the A2A door', () => {
     const reply = await post(service.url, { body: rpc({ method: 'ListTasks', params: {} }) })
     expect(reply.status).to.equal(200)
     expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'result')
-    const { tasks } = reply.json?.['result'] as { tasks?: unknown[] }
+    const { tasks } = reply.json['result'] as { tasks?: unknown[] }
     expect(tasks ?? []).to.deep.equal([])
   })
 
@@ -332,8 +335,8 @@ describe('the A2A door', () => {
     ]
     for (const { name, value, named } of cases) {
       it(`of data: ${name} is ${named ? 'enough' : '-32008'}`, async () => {
-        const header = value(extension())
-        const headers = header === undefined ? {} : { 'A2A-Extensions': header }
+        const uris = value(extension())
+        const headers = uris === undefined ? {} : { 'A2A-Extensions': uris }
         const reply = await post(service.url, { body: sending({ parts: [LOOKUP] }), headers })
         if (named) expectRefusal(reply, 'payment_required')
         else expectRpcError(reply, -32008, 7)
@@ -484,7 +487,7 @@ describe('the A2A door', () => {
     }
     const [first] = replies as [RawReply, ...RawReply[]]
     expect(messageOf(first).messageId).to.match(/^answer-[0-9a-f]{32}$/)
-    expect(replies.map(({ json }) => json?.['id'])).to.deep.equal(['first', 2, 'third'])
+    expect(replies.map(({ json }) => json['id'])).to.deep.equal(['first', 2, 'third'])
     for (const reply of replies) {
       expect(messageOf(reply)).to.deep.equal(messageOf(first))
       expect(reply.headers['payment-response']).to.equal(first.headers['payment-response'])
@@ -499,12 +502,15 @@ describe('the A2A door under load', () => {
     let release: () => void = () => undefined
     const gate = new Promise<void>((resolve) => (release = resolve))
     let waiting = 0
+    let full: () => void = () => undefined
+    const allWait = new Promise<void>((resolve) => (full = resolve))
     const service = await startTestService({
       doors: (own) => ({
         ...own,
         facilitator: {
           verify: async (...payment) => {
             waiting += 1
+            if (waiting === CALLS_MAX) full()
             await gate
             return own.facilitator.verify(...payment)
           },
@@ -521,7 +527,7 @@ describe('the A2A door under load', () => {
       const calls = payments.map((payment) =>
         post(service.url, { ...call, headers: { ...headers, 'PAYMENT-SIGNATURE': payment } }),
       )
-      while (waiting < CALLS_MAX) await new Promise((resolve) => setTimeout(resolve, 5))
+      await allWait
 
       const ninth = await post(service.url, { body: rpc() })
       expectRefusal(ninth, 'overloaded')
@@ -545,15 +551,13 @@ describe('the A2A door under load', () => {
     let seller: TestSeller
     let server: Server
     let url: string
-    let reports: string[]
 
     beforeEach(async () => {
       seller = await TestSeller.open()
-      reports = []
       const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl, help: 'help' })
       const { onSale } = executor
       const card = agentCard({ baseUrl, version: '0.1.0', terms: testTerms, onSale, extensionRequired: false })
-      const report = (event: string) => void reports.push(event)
+      const report = () => undefined
       server = createServer(express().use(a2aRoute({ executor, card, extensionUri, callTimeoutMs: 100, report })))
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -569,6 +573,12 @@ describe('the A2A door under load', () => {
         headers: { 'A2A-Extensions': extensionUri, 'PAYMENT-SIGNATURE': payment },
       })
 
+    /** As a client does: after 502 the same request with the same payment, until there is an answer. */
+    async function buyInTheEnd(payment: string): Promise<RawReply> {
+      const reply = await buy(payment)
+      return reply.status === 502 ? buyInTheEnd(payment) : reply
+    }
+
     it('answers 502, and the retry with the same payment gets the answer that was stored meanwhile', async () => {
       let release: () => void = () => undefined
       const gate = new Promise<void>((resolve) => (release = resolve))
@@ -582,7 +592,7 @@ describe('the A2A door under load', () => {
       // The sale still runs; a retry waits for it rather than sell again.
       expectRefusal(await buy(payment), 'gateway_unavailable')
       release()
-      const answer = await buy(payment)
+      const answer = await buyInTheEnd(payment)
       expect(messageOf(answer).messageId).to.match(/^answer-/)
       expect(answer.headers['payment-response']).to.be.a('string')
       expect(seller.calls.filter((call) => call === 'settle')).to.have.lengthOf(1)
@@ -601,7 +611,7 @@ describe('the A2A door under load', () => {
       expectRefusal(await buy(payments[0] as string), 'overloaded')
       release()
       while ((await post(url, { body: rpc() })).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5))
-      for (const payment of payments) expect(messageOf(await buy(payment)).role).to.equal('ROLE_AGENT')
+      for (const payment of payments) expect(messageOf(await buyInTheEnd(payment)).role).to.equal('ROLE_AGENT')
     })
   })
 })

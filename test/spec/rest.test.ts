@@ -185,7 +185,7 @@ describe('the REST routes', () => {
         expectNoLeak(reply, MARK)
         const quote = decodePaymentRequiredHeader(String(reply.headers['payment-required']))
         expect(quote.accepts).to.have.lengthOf(1)
-        expect(reply.json?.['payment_required']).to.deep.equal(quote)
+        expect(reply.json['payment_required']).to.deep.equal(quote)
       })
     }
 
@@ -239,7 +239,7 @@ describe('the REST routes', () => {
       expect(reply.status).to.equal(status)
       expect(reply.json).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
       expect(reply.json).to.include({ company: null })
-      expect(reply.json?.['error']).to.have.all.keys('code', 'message').and.to.include({ code })
+      expect(reply.json['error']).to.have.all.keys('code', 'message').and.to.include({ code })
       expect(reply.headers['cache-control']).to.equal('private, no-store')
       expectNoLeak(reply, 'FIXTURE')
     }

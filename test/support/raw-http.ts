@@ -20,8 +20,8 @@ export interface RawReply {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** The parsed body; undefined when it is not JSON. */
-  json: Record<string, unknown> | undefined
+  /** The parsed body; without any member when it is not a JSON object. */
+  json: Record<string, unknown>
 }
 
 export function send({ url, method = 'GET', path, headers = {}, body, chunked }: RawRequest): Promise<RawReply> {
@@ -49,9 +49,10 @@ export function send({ url, method = 'GET', path, headers = {}, body, chunked }:
 
 function parsed(text: string): RawReply['json'] {
   try {
-    return JSON.parse(text) as RawReply['json']
+    const json: unknown = JSON.parse(text)
+    return typeof json === 'object' && json !== null ? (json as RawReply['json']) : {}
   } catch {
-    return undefined
+    return {}
   }
 }
 
@@ -62,13 +63,13 @@ const INSIDES = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
 export function expectRefusal(reply: RawReply, code: keyof typeof REFUSALS): void {
   expect({
     status: reply.status,
-    error: (reply.json?.['error'] as { code?: unknown } | undefined)?.code,
+    error: (reply.json['error'] as { code?: unknown } | undefined)?.code,
   }).to.deep.equal({
     status: REFUSALS[code].status,
     error: code,
   })
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
-  const { error, payment_required, ...rest } = reply.json ?? {}
+  const { error, payment_required, ...rest } = reply.json
   expect(rest).to.deep.equal({})
   expect(payment_required !== undefined).to.equal(reply.status === 402)
   expect(error).to.have.all.keys('code', 'message')
