@@ -123,7 +123,7 @@ async function buildApp(
   })
   const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
   const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}/.well-known/jwks.json` })
-  const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl) })
+  const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl), report })
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
   return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), ...a2a, report })

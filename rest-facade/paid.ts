@@ -5,9 +5,12 @@ import { headerValues, sendReply } from '../agent/executor/http.ts'
 import { replyTo } from '../agent/executor/reply.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, type Refusal } from '../agent/operation/refusal.ts'
-import { ROUTES } from '../agent/operation/resource.ts'
+import { resourceUrl, ROUTES } from '../agent/operation/resource.ts'
 import { parseOperation } from '../agent/operation/schema.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+
+/** Without a path parameter: Express would decode it, and a number spelt with percent signs is not a number. */
+const LOOKUP_PATH = new RegExp(`^${ROUTES.lookup.path}/[^/]*$`)
 
 interface Door {
   executor: CompanyAgentExecutor
@@ -16,10 +19,8 @@ interface Door {
 
 export function paidRoutes({ executor, baseUrl }: Door): Router {
   const router = Router({ strict: true, caseSensitive: true })
-  // Not a path parameter: Express would decode it, and a number spelt with percent signs is not a number.
-  router.use(ROUTES.lookup.path, async (request, response, next) => {
-    const [, number] = /^\/([^/]*)$/.exec(request.path) ?? []
-    if (number === undefined || request.originalUrl.startsWith(`${ROUTES.lookup.path}?`)) return next()
+  router.all(LOOKUP_PATH, async (request, response) => {
+    const number = request.path.slice(ROUTES.lookup.path.length + 1)
     sendReply(response, replyTo(await lookup({ executor, baseUrl }, request, number)))
   })
   return router
@@ -27,13 +28,14 @@ export function paidRoutes({ executor, baseUrl }: Door): Router {
 
 async function lookup({ executor, baseUrl }: Door, request: Request, number: string): Promise<Outcome> {
   if (request.method !== ROUTES.lookup.method) return refused(methodNotAllowed(ROUTES.lookup.method))
-  if (request.originalUrl.includes('?') || hasBody(request)) return refused({ code: 'unexpected_input' })
+  if (/[?#]/.test(request.originalUrl) || hasBody(request)) return refused({ code: 'unexpected_input' })
   const parsed = parseOperation('lookup', { company_number: number })
   if (!parsed.valid) return refused(inputRefusal('lookup', parsed.fault))
   return executor.perform({
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-    resourceUrl: baseUrl + request.originalUrl,
+    // Not the URL as it came: its target may be absolute (RFC 9112 section 3.2.2) and name any host.
+    resourceUrl: resourceUrl(baseUrl, parsed.operation),
   })
 }
 

@@ -7,6 +7,10 @@ import { invalidParams, RPC_ERRORS, RpcFault, type RpcError, type RpcId } from '
 
 /** Spec 8. */
 export const MESSAGE_ID_BYTES_MAX = 128
+/** Longer than any UUID or counter; an id is sent back, and only this much of what a client says is. */
+const RPC_ID_CHARACTERS_MAX = 256
+/** The deepest honest request has seven levels; the SDK copies by recursion and fails at some thousands. */
+const DEPTH_MAX = 24
 
 export interface Envelope {
   id: RpcId
@@ -18,11 +22,13 @@ export interface Envelope {
 
 const anObject = z.record(z.string(), z.unknown())
 
+const idSchema = z.union([z.string().max(RPC_ID_CHARACTERS_MAX), z.int()])
+
 const envelopeSchema = z.strictObject({
   jsonrpc: z.literal('2.0'),
-  id: z.union([z.string().max(256), z.int()]),
+  id: idSchema,
   method: z.string(),
-  params: z.unknown(),
+  params: z.unknown().optional(),
 })
 
 const partSchema = z.strictObject({
@@ -90,6 +96,7 @@ export function readEnvelope(body: Uint8Array): Envelope {
   if (!METHODS.has(method)) throw new RpcFault(RPC_ERRORS.methodNotFound, id)
   const params = anObject.safeParse(envelope.data.params ?? (method === 'GetExtendedAgentCard' ? {} : undefined))
   if (!params.success) throw new RpcFault(invalidParams('params must be an object'), id)
+  if (isDeeper(params.data, DEPTH_MAX)) throw new RpcFault(invalidParams('they are nested too deeply'), id)
   return { id, method, params: params.data, request: { ...envelope.data, params: params.data } }
 }
 
@@ -132,6 +139,11 @@ function decode(body: Uint8Array): unknown {
 
 /** The id to answer with when the rest of the envelope is wrong; null unless it is a valid one. */
 function idOf(request: unknown): RpcId {
-  const id = anObject.safeParse(request).data?.['id']
-  return typeof id === 'string' || Number.isInteger(id) ? (id as RpcId) : null
+  const id = idSchema.safeParse(anObject.safeParse(request).data?.['id'])
+  return id.success ? id.data : null
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
 }

@@ -36,9 +36,10 @@ interface Door {
   card: AgentCard
   extensionUri: string
   callTimeoutMs?: number
+  report: (event: string, cause: unknown) => void
 }
 
-export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TIMEOUT_MS }: Door): Router {
+export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TIMEOUT_MS, report }: Door): Router {
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   let calls = 0
 
@@ -66,12 +67,16 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
     calls += 1
     // A call that overruns its time goes on, and keeps its place: its answer is stored for the retry.
     const work = answer(request)
-      .catch((fault: unknown) => faultReply(fault))
+      .catch((fault: unknown) => {
+        if (fault instanceof RpcFault) return rpcReply(fault.id, { jsonrpc: '2.0', error: fault.error })
+        report('a2a_call_failed', fault)
+        return rpcReply(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
+      })
       .finally(() => (calls -= 1))
     sendReply(response, await withinTime(work, callTimeoutMs))
   }
 
-  const router = Router()
+  const router = Router({ strict: true, caseSensitive: true })
   router.post(A2A_PATH, express.raw({ limit: BODY_BYTES_MAX, type: () => true, inflate: false }), route)
   router.all(A2A_PATH, (_request, response) => {
     sendReply(response, replyTo(refused({ code: 'method_not_allowed', allow: 'POST' })))
@@ -115,11 +120,6 @@ async function handle(handler: JsonRpcTransportHandler, { id, request }: Envelop
 function rpcReply(id: RpcId, response: object): Reply {
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
-}
-
-function faultReply(fault: unknown): Reply {
-  if (fault instanceof RpcFault) return rpcReply(fault.id, { jsonrpc: '2.0', error: fault.error })
-  return rpcReply(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
 }
 
 function refusal(code: RefusalCode, retryAfterSeconds?: number): Reply {

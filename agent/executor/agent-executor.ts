@@ -81,11 +81,13 @@ export class CompanyAgentExecutor implements AgentExecutor {
     try {
       if (!(context instanceof CompanyCall)) throw new TypeError('A call came in by a door that is not ours')
       const content = userMessage.parts[0]?.content
-      if (content?.$case === 'data') {
-        context.outcome = await this.#performData(content.value, context.paymentHeaders)
-        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
-      } else {
+      if (content?.$case === 'text') {
         bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help))))
+      } else {
+        // The SDK reads data of null as no content at all; it is still a structured request, and a wrong one.
+        const data = content?.$case === 'data' ? content.value : undefined
+        context.outcome = await this.#performData(data, context.paymentHeaders)
+        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
       }
     } finally {
       bus.finished()

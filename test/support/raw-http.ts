@@ -1,0 +1,85 @@
+/** HTTP as it is on the wire: `fetch` tidies paths, drops a bare `?` and joins headers, and a test must not. */
+import { request, type IncomingHttpHeaders } from 'node:http'
+import { expect } from 'chai'
+import { REFUSALS } from '../../agent/operation/refusal.ts'
+
+export interface RawRequest {
+  /** The service's base URL; only its host and port are used. */
+  url: string
+  method?: string
+  /** The request target, byte for byte. */
+  path: string
+  /** An array sends the header several times. */
+  headers?: Record<string, string | string[]>
+  body?: string | Uint8Array
+  /** Sends the body in chunks, so without `Content-Length`. */
+  chunked?: boolean
+}
+
+export interface RawReply {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** The parsed body; without any member when it is not a JSON object. */
+  json: Record<string, unknown>
+}
+
+export function send({ url, method = 'GET', path, headers = {}, body, chunked }: RawRequest): Promise<RawReply> {
+  const { hostname, port } = new URL(url)
+  const framing: Record<string, string> = {}
+  if (chunked) framing['Transfer-Encoding'] = 'chunked'
+  else if (body !== undefined) framing['Content-Length'] = String(Buffer.byteLength(body))
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      { hostname, port, method, path, headers: { ...framing, ...headers }, agent: false },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => void chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) })
+        })
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+function parsed(text: string): RawReply['json'] {
+  try {
+    const json: unknown = JSON.parse(text)
+    return typeof json === 'object' && json !== null ? (json as RawReply['json']) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** What makes an answer look like it was written by a library or shows our insides. */
+const INSIDES = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
+
+/** A refusal of the service: status and code fit, the body is `{error: {code, message}}` in our words, as JSON. */
+export function expectRefusal(reply: RawReply, code: keyof typeof REFUSALS): void {
+  expect({
+    status: reply.status,
+    error: (reply.json['error'] as { code?: unknown } | undefined)?.code,
+  }).to.deep.equal({
+    status: REFUSALS[code].status,
+    error: code,
+  })
+  expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
+  const { error, payment_required, ...rest } = reply.json
+  expect(rest).to.deep.equal({})
+  expect(payment_required !== undefined).to.equal(reply.status === 402)
+  expect(error).to.have.all.keys('code', 'message')
+  const { message } = error as { message: string }
+  expect(message.startsWith(REFUSALS[code].message.slice(0, -1))).to.equal(true)
+  expect(message).not.to.match(INSIDES)
+}
+
+/** Nothing of ours that belongs inside, and nothing of theirs that they marked. */
+export function expectNoLeak(reply: RawReply, mark?: string): void {
+  expect(reply.text).not.to.match(INSIDES)
+  if (mark !== undefined) expect(reply.text).not.to.include(mark)
+}
