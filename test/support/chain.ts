@@ -1,4 +1,4 @@
-/** One embedded chain for the whole test run: started when the first test asks for it, ended after the last. */
+/** One embedded chain for a test file, or for all where they share a process: started when first asked for, ended after. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,6 +22,7 @@ async function start() {
 after(async () => {
   if (!started) return
   const { chain, directory } = await started
+  started = undefined
   await chain.stop()
   await rm(directory, { recursive: true })
 })
