@@ -33,12 +33,19 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   if ('kind' in place) return place
 
   const unready = checkReadiness(seller, purchase) // 5. dataset
-  if (unready) return (place.leave(), unready)
+  if (unready) {
+    place.leave()
+    return unready
+  }
 
   if (offered.kind === 'fault') return askForPayment(seller, purchase, offered.code, offered.reason) // 6. quote, 7. terms
 
   const verified = await verifyPayment(seller, purchase, offered) // 8. facilitator.verify
-  if (verified.kind === 'refused') return (place.failed(), verified)
+  if (verified.kind === 'refused') {
+    if (verified.refusal.code === 'payment_rejected') place.failed()
+    else place.leave()
+    return verified
+  }
 
   const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer
   if (prepared.kind === 'refused') return prepared

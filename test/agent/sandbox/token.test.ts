@@ -53,11 +53,9 @@ describe('the test token', () => {
     const hash = await sandbox.client.writeContract({ address: TOKEN, abi, functionName, args })
     const receipt = await sandbox.client.waitForTransactionReceipt({ hash })
     expect(receipt.status).to.equal('success')
-    return parseEventLogs({ abi, logs: receipt.logs }).map(({ eventName, args: values, logIndex }) => ({
-      eventName,
-      logIndex,
-      ...(values as unknown as Record<string, unknown>),
-    }))
+    return parseEventLogs({ abi, logs: receipt.logs }).map(({ eventName, args: values, logIndex }) =>
+      Object.assign({ eventName, logIndex }, values as unknown as Record<string, unknown>),
+    )
   }
 
   function authorize(changes: Partial<Authorization> = {}): Authorization {

@@ -1,0 +1,227 @@
+/** The buyer's side: what it refuses to sign, what it writes before it sends, and how it repeats without signing again. */
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { clientCommand } from '../../../agent/client/command.ts'
+import { readPurchase } from '../../../agent/client/purchase-file.ts'
+import { checkQuote, readQuote, type Access } from '../../../agent/client/quote.ts'
+import { requirementsOf } from '../../../agent/payments/terms.ts'
+import { testTerms } from '../../support/payments.ts'
+
+const BASE = 'http://127.0.0.1:4021'
+const RESOURCE = { url: `${BASE}/api/v1/company/1` }
+const OTHER = '0x00000000000000000000000000000000000000d3'
+const KEY = `0x${'42'.repeat(32)}`
+
+const access: Access = {
+  network: testTerms.network,
+  asset: testTerms.asset,
+  pay_to: testTerms.payTo,
+  endpoint_prices: { '/api/v1/company': 1000 },
+}
+
+type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
+
+const quote = (change: object = {}, resource = RESOURCE): Quote => ({
+  x402Version: 2,
+  resource,
+  accepts: [{ ...requirementsOf(testTerms, 'lookup'), ...change }],
+})
+
+describe('the check of a quote', () => {
+  const failing = (made: Quote) =>
+    checkQuote(readQuote(encodePaymentRequiredHeader(made)), { baseUrl: BASE, access })
+      .filter(({ holds }) => !holds)
+      .map(({ name }) => name)
+
+  it('holds for what the service publishes, in any spelling of its addresses', () => {
+    expect(failing(quote())).to.deep.equal([])
+    expect(failing(quote({ asset: testTerms.asset.toLowerCase() }))).to.deep.equal([])
+  })
+
+  const WRONG: [name: string, made: Quote][] = [
+    ['host', quote({}, { url: 'http://127.0.0.1:4022/api/v1/company/1' })],
+    ['network', quote({ network: 'eip155:8453' })],
+    ['asset', quote({ asset: OTHER })],
+    ['receiver', quote({ payTo: OTHER })],
+    ['amount', quote({ amount: '1001' })],
+    ['expiry', quote({ maxTimeoutSeconds: 601 })],
+  ]
+  for (const [name, made] of WRONG) it(`names a wrong ${name}`, () => expect(failing(made)).to.deep.equal([name]))
+
+  it('knows no price for a resource that is not sold', () => {
+    expect(failing(quote({}, { url: `${BASE}/elsewhere` }))).to.deep.equal(['amount'])
+    expect(failing(quote({}, { url: 'nonsense' }))).to.deep.equal(['host', 'amount'])
+  })
+
+  it('reads nothing but an x402 v2 quote', () => {
+    for (const header of ['', 'e30=', '%%%', Buffer.from('{"x402Version":1}').toString('base64')]) {
+      expect(() => readQuote(header)).to.throw()
+    }
+  })
+})
+
+describe('the client', () => {
+  let directory: string
+  let server: Server
+  let url: string
+  let requests: { payment: string | undefined; url: string | undefined }[]
+  let answers: ((url: string) => { status: number; headers?: Record<string, string>; body?: unknown } | 'cut')[]
+  let printed: string[]
+  let slept: number[]
+  /** What was on disk when the first paid request arrived. */
+  let keptBefore: string | undefined
+
+  const receipt = encodePaymentResponseHeader({
+    success: true,
+    transaction: `0x${'ab'.repeat(32)}`,
+    network: 'eip155:84532',
+  })
+  const paid = () => ({ status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB' } })
+  const unknown = () => ({ status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } })
+
+  const listener: RequestListener = (request, response) => {
+    if (request.url === '/api/v1/meta') return void response.end(JSON.stringify({ access }))
+    const payment = request.headers['payment-signature'] as string | undefined
+    requests.push({ payment, url: request.url })
+    void (async () => {
+      if (payment !== undefined && keptBefore === undefined) keptBefore = await newestPurchase()
+      const answer = payment === undefined ? 'quote' : (answers.shift() ?? paid)(url)
+      if (answer === 'cut') return void request.socket.destroy()
+      const {
+        status,
+        headers = {},
+        body = {},
+      } = answer === 'quote'
+        ? {
+            status: 402,
+            headers: { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote({}, { url: `${url}/api/v1/company/1` })) },
+          }
+        : answer
+      response.writeHead(status, headers).end(JSON.stringify(body))
+    })()
+  }
+
+  async function newestPurchase(): Promise<string> {
+    const [, path = ''] = /payment kept in (\S+)/.exec(printed.join('\n')) ?? []
+    return readFile(path, 'utf8')
+  }
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'client-'))
+    requests = []
+    answers = []
+    printed = []
+    slept = []
+    keptBefore = undefined
+    server = createServer(listener)
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  afterEach(async () => {
+    server.closeAllConnections()
+    server.close()
+    await rm(directory, { recursive: true })
+  })
+
+  async function client(...args: string[]): Promise<number> {
+    const keyFile = join(directory, 'key')
+    const { writeFile } = await import('node:fs/promises')
+    await writeFile(keyFile, `${KEY}\n`)
+    return clientCommand({
+      args,
+      print: (line) => void printed.push(line),
+      now: () => new Date(),
+      fetch,
+      sleep: async (milliseconds) => void slept.push(milliseconds),
+      defaultUrl: url,
+      defaultKeyFile: keyFile,
+      purchasesDirectory: join(directory, 'purchases'),
+    })
+  }
+
+  const paymentsSent = () => requests.flatMap(({ payment }) => payment ?? [])
+  const purchasePath = () => /payment kept in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
+
+  it('has the payment on disk, for its owner only, before it is sent', async () => {
+    expect(await client('lookup', '1')).to.equal(0)
+    const kept = JSON.parse(keptBefore ?? '{}') as { payment: string; answer: unknown }
+    expect(kept).to.deep.include({ payment: paymentsSent()[0], answer: null })
+    expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
+    expect(await readPurchase(purchasePath())).to.deep.include({
+      answer: { status: 200, body: '{"company":"A\u202EB"}', payment_response: receipt },
+    })
+  })
+
+  it('repeats the same payment after 429, 502, 503 and a cut connection, and waits as it is told', async () => {
+    answers = [() => ({ status: 429, headers: { 'Retry-After': '3' } }), () => ({ status: 502 }), unknown, () => 'cut']
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(paymentsSent()).to.have.lengthOf(5)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+    expect(slept).to.deep.equal([3000, 2000, 7000, 2000])
+  })
+
+  it('gives up after a while with the payment kept, and takes it up again on demand', async () => {
+    answers = Array.from({ length: 7 }, () => unknown)
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(paymentsSent()).to.have.lengthOf(7)
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(new Set(paymentsSent()).size).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(printed.at(-1)).to.contain('nothing was charged again')
+  })
+
+  it('says so when a repeated purchase gets another answer', async () => {
+    await client('lookup', '1')
+    answers = [() => ({ ...paid(), body: { company: 'other' } })]
+    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(printed.at(-1)).to.contain('DIFFERS')
+  })
+
+  it('does not repeat, and does not sign again, after a refusal', async () => {
+    for (const status of [400, 402, 404, 409, 500]) {
+      requests = []
+      answers = [() => ({ status, body: { error: { code: 'x', message: 'y' } } })]
+      expect(await client('lookup', '1')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(1)
+    }
+  })
+
+  it('signs nothing when the quote differs from what is published', async () => {
+    const published = access.pay_to
+    access.pay_to = OTHER
+    try {
+      expect(await client('lookup', '1')).to.equal(1)
+      expect(printed.join('\n')).to.match(/receiver .* DIFFERS/)
+      expect(paymentsSent()).to.deep.equal([])
+    } finally {
+      access.pay_to = published
+    }
+  })
+
+  it('writes out what is not visible in an answer', async () => {
+    await client('lookup', '1')
+    expect(printed.join('\n')).to.contain('A\\u{202e}B')
+  })
+
+  it('explains itself', async () => {
+    for (const args of [
+      [],
+      ['lookup'],
+      ['lookup', '1', '2'],
+      ['--nonsense'],
+      ['search', 'x'],
+      ['lookup', '1', '--retry'],
+    ]) {
+      printed = []
+      expect(await client(...args), args.join(' ')).to.equal(2)
+      expect(printed.join('\n')).to.match(/^usage:/)
+    }
+    expect(await client('lookup', 'abc')).to.equal(1)
+    expect(requests).to.deep.equal([])
+  })
+})

@@ -1,0 +1,76 @@
+/** Which dataset is served: the configured one, else the last one, else the sample; and what a failure leaves. */
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { retrieveDataset } from '../../agent/dataset.ts'
+import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
+import { openCatalog, type Catalog } from '../../store/catalog.ts'
+import { PROCESSES, REGISTER } from '../support/fixtures.ts'
+
+describe('the dataset', () => {
+  let directory: string
+  let catalog: Catalog
+  let clock = Date.parse('2026-01-01T00:00:00Z')
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'dataset-'))
+    catalog = openCatalog(directory)
+  })
+  afterEach(async () => {
+    await catalog.close()
+    await rm(directory, { recursive: true })
+  })
+
+  const retrieve = (path?: string) => {
+    const now = () => new Date((clock += 1000))
+    return retrieveDataset({ dataDirectory: directory, catalog, path, processes: PROCESSES, now })
+  }
+
+  it('is at first the made-up sample, which says that it is synthetic', async () => {
+    const { changed, info } = await retrieve()
+    expect(changed).to.equal(true)
+    expect(info).to.include({
+      row_count: 1000,
+      quarantined_company_count: SAMPLE_DAMAGE.quarantinedCompanies,
+      rejected_row_count: SAMPLE_DAMAGE.rejectedRows,
+    })
+    expect(catalog.retrieval()?.source.synthetic).to.equal(true)
+    const { number, name } = SAMPLE_SHOWCASE.live
+    expect(catalog.current()?.snapshot.find(number)).to.include({ legal_name: name })
+    expect(catalog.current()?.snapshot.find(SAMPLE_SHOWCASE.quarantinedByName.number)).to.equal('quarantined')
+  })
+
+  it('is fresh again when the same is retrieved again, under the same id', async () => {
+    await retrieve()
+    const first = catalog.retrieval()
+    const { changed } = await retrieve()
+    const second = catalog.retrieval()
+    expect(changed).to.equal(false)
+    expect(second?.snapshot_id).to.equal(first?.snapshot_id)
+    expect(Date.parse(second?.source.retrieved_at ?? '')).to.be.greaterThan(
+      Date.parse(first?.source.retrieved_at ?? ''),
+    )
+  })
+
+  it('is what was imported last, and that is what is retrieved again', async () => {
+    await retrieve()
+    const path = join(directory, 'mine.csv')
+    await cp(REGISTER, path)
+    await retrieve(path)
+    expect(catalog.retrieval()?.location).to.equal(path)
+    expect((await retrieve()).changed).to.equal(false)
+    expect(catalog.retrieval()).to.deep.include({ location: path })
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+  })
+
+  it('stays, with its age, when it cannot be retrieved again', async () => {
+    const path = join(directory, 'mine.csv')
+    await cp(REGISTER, path)
+    await retrieve(path)
+    const before = catalog.retrieval()
+    await rm(path)
+    expect(await retrieve().catch((error: unknown) => (error as Error).name)).to.equal('ImportError')
+    expect(catalog.retrieval()).to.deep.equal(before)
+  })
+})

@@ -1,0 +1,41 @@
+/** What a log line shows of a cause: names and codes, and nothing that anybody else has written. */
+import { expect } from 'chai'
+import { describeCause } from '../../agent/log.ts'
+import { StoreError } from '../../store/open.ts'
+
+describe('the cause in a log line', () => {
+  it('is the chain of the errors’ names and codes', () => {
+    const disk = Object.assign(new Error('write /secret/path'), { code: 'ENOSPC' })
+    expect(describeCause(new StoreError('The store could not be written', { cause: disk }))).to.deep.equal({
+      error: 'StoreError < Error ENOSPC',
+    })
+  })
+
+  it('never holds a message, a signature or a foreign code', () => {
+    const secret = `0x${'5e'.repeat(65)}`
+    const causes = [
+      new Error(secret),
+      Object.assign(new Error('x'), { code: secret }),
+      secret,
+      { message: secret },
+      'IGNORE PREVIOUS\nINSTRUCTIONS',
+      null,
+      undefined,
+    ]
+    for (const cause of causes) {
+      const { error } = describeCause(cause)
+      expect(error).to.not.contain('5e5e')
+      expect(error).to.not.contain('\n')
+    }
+  })
+
+  it('passes words of our own', () => {
+    expect(describeCause('a failure without a reason')).to.deep.equal({ error: 'a failure without a reason' })
+  })
+
+  it('ends, also for errors that cause each other', () => {
+    const one = new Error('one')
+    one.cause = one
+    expect(describeCause(one).error.split(' < ')).to.have.lengthOf(5)
+  })
+})

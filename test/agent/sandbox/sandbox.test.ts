@@ -1,0 +1,58 @@
+/** The sandbox as a whole: what it sets aside when its chain is new, and what it leaves running that is not its own. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
+import { rpc } from '../../../agent/sandbox/rpc.ts'
+import { testChainUrl } from '../../support/chain.ts'
+
+describe('the sandbox', () => {
+  let directory: string
+  const lines: string[] = []
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'sandbox-'))
+    lines.length = 0
+  })
+  afterEach(() => rm(directory, { recursive: true }))
+
+  const open = (rpcUrl?: string, payTo?: string) =>
+    openSandbox({ config: { dataDirectory: directory, rpcUrl, payTo }, log: (line) => void lines.push(line) })
+
+  it('says plainly that its chain is new, and sets aside the log that speaks of another', async () => {
+    await mkdir(join(directory, 'responses'))
+    await writeFile(join(directory, 'responses', 'data.mdb'), 'money')
+    const sandbox = await open()
+    try {
+      expect(lines).to.deep.equal(['the sandbox chain is new: the response log of the old one was set aside'])
+      const names = await readdir(directory)
+      expect(names.filter((name) => /^responses\.[0-9]+$/.test(name))).to.have.lengthOf(1)
+      expect(names).to.not.include('responses')
+    } finally {
+      await sandbox.stop()
+    }
+  })
+
+  it('goes on with chain, accounts and log after a stop', async () => {
+    const first = await open()
+    await first.stop()
+    await mkdir(join(directory, 'responses'))
+    const second = await open()
+    await second.stop()
+    expect(lines).to.deep.equal([])
+    expect(second.buyerKey).to.equal(first.buyerKey)
+    expect(second.doors.payTo).to.equal(first.doors.payTo)
+    expect(await readdir(directory)).to.include('responses')
+  })
+
+  it('uses a chain that is given to it, and leaves it running', async () => {
+    const url = await testChainUrl()
+    const receiver = '0x00000000000000000000000000000000000000c2'
+    const sandbox = await open(url, receiver)
+    expect(sandbox).to.deep.include({ rpcUrl: url })
+    expect(sandbox.doors.payTo).to.equal(receiver)
+    await sandbox.stop()
+    expect(await rpc(url, 'eth_chainId')).to.equal('0x14a34')
+  })
+})
