@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { Transform, type Readable } from 'node:stream'
+import { Readable } from 'node:stream'
+import { crc32 } from 'node:zlib'
 import { openPromise, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
 
@@ -13,10 +14,9 @@ export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
 
 /** The archive's identity: the same bytes need not be imported twice. */
-export async function sha256OfFile(path: string): Promise<string> {
+export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): Promise<string> {
   const { size } = await statFile(path)
-  if (size > ARCHIVE_BYTES_MAX)
-    throw new ImportError('archive_too_large', `the archive has over ${ARCHIVE_BYTES_MAX} bytes`)
+  if (size > bytesMax) throw new ImportError('archive_too_large', `the archive has over ${bytesMax} bytes`)
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path, { highWaterMark: 1 << 20 })) hash.update(chunk as Buffer)
   return hash.digest('hex')
@@ -25,12 +25,33 @@ export async function sha256OfFile(path: string): Promise<string> {
 /** The CSV's bytes as a stream that ends in an error when they are too many, cut short or damaged. */
 export async function openCsv(path: string): Promise<Readable> {
   await statFile(path)
-  const bytes = (await isZip(path)) ? await openMember(path) : createReadStream(path, { highWaterMark: 1 << 20 })
-  const limit = sizeLimit()
-  bytes.on('error', (cause: unknown) =>
-    limit.destroy(new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)),
-  )
-  return bytes.pipe(limit)
+  const opened = (await isZip(path))
+    ? await openMember(path)
+    : { bytes: createReadStream(path, { highWaterMark: 1 << 20 }) }
+  return Readable.from(checkedBytes({ ...opened, bytesMax: CSV_BYTES_MAX }), { objectMode: false })
+}
+
+interface Opened {
+  bytes: Readable
+  /** The CRC-32 that the ZIP promises; yauzl reads it and leaves the comparison to us. */
+  crc?: number
+}
+
+/** Counts and checks what really comes out: a ZIP's own word is not trusted. Leaving early closes the file. */
+export async function* checkedBytes({ bytes, crc, bytesMax }: Opened & { bytesMax: number }): AsyncGenerator<Buffer> {
+  let length = 0
+  let sum = 0
+  try {
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      length += chunk.length
+      if (length > bytesMax) throw tooLarge(bytesMax)
+      if (crc !== undefined) sum = crc32(chunk, sum)
+      yield chunk
+    }
+  } catch (cause) {
+    throw cause instanceof ImportError ? cause : damaged(cause)
+  }
+  if (crc !== undefined && sum !== crc) throw damaged()
 }
 
 async function statFile(path: string) {
@@ -53,7 +74,7 @@ async function isZip(path: string): Promise<boolean> {
   }
 }
 
-async function openMember(path: string): Promise<Readable> {
+async function openMember(path: string): Promise<Opened> {
   let zip: ZipFile | undefined
   try {
     zip = await openPromise(path, {
@@ -71,28 +92,21 @@ async function openMember(path: string): Promise<Readable> {
     if (!member || member.fileName.includes('/') || !member.fileName.toLowerCase().endsWith('.csv')) {
       throw new ImportError('archive_members', 'the archive does not hold one .csv file')
     }
-    if (member.uncompressedSize > CSV_BYTES_MAX) throw tooLarge()
-    const stream = await zip.openReadStreamPromise(member)
-    return stream.once('close', () => zip?.close())
+    if (member.uncompressedSize > CSV_BYTES_MAX) throw tooLarge(CSV_BYTES_MAX)
+    const bytes = await zip.openReadStreamPromise(member)
+    bytes.once('close', () => zip?.close())
+    return { bytes, crc: member.crc32 }
   } catch (cause) {
     zip?.close()
     if (cause instanceof ImportError) throw cause
-    throw new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)
+    throw damaged(cause)
   }
 }
 
-/** Counts what really comes out; a ZIP's own word for its size is not trusted. */
-function sizeLimit(): Transform {
-  let bytes = 0
-  return new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      bytes += chunk.length
-      if (bytes > CSV_BYTES_MAX) done(tooLarge())
-      else done(null, chunk)
-    },
-  })
+function tooLarge(bytesMax: number): ImportError {
+  return new ImportError('csv_too_large', `the CSV has over ${bytesMax} bytes`)
 }
 
-function tooLarge(): ImportError {
-  return new ImportError('csv_too_large', `the CSV has over ${CSV_BYTES_MAX} bytes`)
+function damaged(cause?: unknown): ImportError {
+  return new ImportError('archive_damaged', 'the archive is damaged or cut short', cause)
 }

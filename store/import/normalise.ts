@@ -25,10 +25,10 @@ export type Note = (finding: Finding) => void
 /** What the register writes when it knows no date, beside leaving it empty. */
 const SENTINEL_DATES: ReadonlySet<string> = new Set(['1901-01-01', '0001-01-01'])
 
-const NO_ADDRESS = /\*+\s*NO ADDRESS DETAILS\s*\*+/gi
+const NO_ADDRESS = /(?<!\*)\*+\s*NO ADDRESS DETAILS\s*\*+/gi
 
 /** Routing key (a letter and two digits, but D6W) and unique identifier. */
-const EIRCODE = /^[A-Z][0-9][0-9W][A-Z0-9]{4}$/
+const EIRCODE = /^(?:[A-Z][0-9]{2}|D6W)[A-Z0-9]{4}$/
 
 export function normalise(row: Row, note: Note): Normalised {
   const number = row.company_num.trim()
@@ -68,7 +68,8 @@ function toCompany({ row, number, name }: { row: Row; number: string; name: stri
 /** NFC, without control, bidi and zero-width characters, white space collapsed: the register doubles spaces in one name of seven. */
 function cleanText(value: string, note: Note): string {
   if (value.includes('\uFFFD')) note('invalid_utf8_replaced')
-  const spaced = value.replace(/\s+/gu, ' ').trim()
+  // U+FEFF counts as white space in a regular expression, and yet nobody sees it.
+  const spaced = value.replace(/[^\S\uFEFF]+/g, ' ').replace(/^ | $/g, '')
   const visible = spaced.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '')
   if (visible === spaced) return spaced.normalize('NFC')
   note('hidden_characters_removed')

@@ -1,0 +1,55 @@
+/** Writes ZIP archives, also ones that lie, for tests of what reads them (PKWARE's APPNOTE.TXT, sections 4.3.7 to 4.3.16). */
+import { crc32, deflateRawSync } from 'node:zlib'
+
+export interface Member {
+  name: string
+  content: Buffer | string
+  /** What the archive says instead of the truth. */
+  claims?: { size?: number; crc?: number; encrypted?: boolean }
+}
+
+const LOCAL_HEADER = 0x04034b50
+const CENTRAL_HEADER = 0x02014b50
+const END_OF_DIRECTORY = 0x06054b50
+const VERSION = 20
+const DEFLATED = 8
+const ENCRYPTED_FLAG = 1
+
+export function zipOf(...members: Member[]): Buffer {
+  const locals: Buffer[] = []
+  const directory: Buffer[] = []
+  let offset = 0
+  for (const { name, content, claims = {} } of members) {
+    const raw = Buffer.from(content)
+    const packed = deflateRawSync(raw)
+    const fileName = Buffer.from(name)
+    const fields = Buffer.alloc(26)
+    fields.writeUInt16LE(VERSION, 0)
+    fields.writeUInt16LE(claims.encrypted ? ENCRYPTED_FLAG : 0, 2)
+    fields.writeUInt16LE(DEFLATED, 4)
+    fields.writeUInt32LE(claims.crc ?? crc32(raw), 10)
+    fields.writeUInt32LE(packed.length, 14)
+    fields.writeUInt32LE(claims.size ?? raw.length, 18)
+    fields.writeUInt16LE(fileName.length, 22)
+    const local = Buffer.concat([signature(LOCAL_HEADER), fields, fileName, packed])
+    const place = Buffer.alloc(14)
+    place.writeUInt32LE(offset, 10)
+    const madeBy = Buffer.from([VERSION, 0])
+    directory.push(Buffer.concat([signature(CENTRAL_HEADER), madeBy, fields, place, fileName]))
+    locals.push(local)
+    offset += local.length
+  }
+  const directoryBytes = Buffer.concat(directory)
+  const end = Buffer.alloc(18)
+  end.writeUInt16LE(members.length, 4)
+  end.writeUInt16LE(members.length, 6)
+  end.writeUInt32LE(directoryBytes.length, 8)
+  end.writeUInt32LE(offset, 12)
+  return Buffer.concat([...locals, directoryBytes, signature(END_OF_DIRECTORY), end])
+}
+
+function signature(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32LE(value)
+  return bytes
+}
