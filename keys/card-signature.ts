@@ -1,9 +1,10 @@
-// Signs the agent card once (A2A 1.0 section 8.4: JWS over the RFC 8785 form), in a shape on which all verifiers agree.
-//
-// Verifiers differ in what they drop, escape and round before they hash. A card keeps clear of every difference by these
-// rules: every required field present; extension params are a flat object of strings; printable ASCII only; no number and
-// no null; nothing empty; nothing that the SDK reads back differently.
-
+/**
+ * Signs the agent card once (A2A 1.0 section 8.4: JWS over the RFC 8785 form), in a shape on which all verifiers agree.
+ *
+ * Verifiers differ in what they drop, escape and round before they hash. A card keeps clear of every difference by these
+ * rules: every required field present; extension params are a flat object of strings; printable ASCII only; no number and
+ * no null; nothing empty; nothing that the SDK reads back differently.
+ */
 import { AgentCard, AgentCardSignature, canonicalizeAgentCard, generateAgentCardSignature } from '@a2a-js/sdk'
 import { z } from 'zod'
 import type { Keyring } from './keyring.ts'

@@ -1,5 +1,4 @@
-// The command `keys`: makes, replaces and lists the keys that sign the agent card.
-
+/** The command `keys`: makes, replaces and lists the keys that sign the agent card. */
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'

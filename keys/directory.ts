@@ -1,5 +1,4 @@
-// The directory of key files: what it may look like, which keys it holds and which of them signs.
-
+/** The directory of key files: what it may look like, which keys it holds and which of them signs. */
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { attempt, errorCode, refuse } from './errors.ts'

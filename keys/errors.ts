@@ -1,5 +1,4 @@
-// The one error of this folder's key files.
-
+/** The one error of this folder's key files. */
 /**
  * A key, its file or its directory breaks a rule. The message is one line that names the file and the rule.
  * Neither it nor its cause ever holds key material.

@@ -1,5 +1,4 @@
-// Makes a new ES256 key and writes it to its own file.
-
+/** Makes a new ES256 key and writes it to its own file. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { KeyError } from './errors.ts'
 import { keyFilePath, readKeyFile, writeKeyFile, type KeyFileContent, type SigningKey } from './key-file.ts'

@@ -1,5 +1,4 @@
-// The body of `/.well-known/jwks.json`: the public keys that check our signatures, as a JWK Set (RFC 7517 section 5).
-
+/** The body of `/.well-known/jwks.json`: the public keys that check our signatures, as a JWK Set (RFC 7517 section 5). */
 import { publicPart, type PublicJwk } from './key-file.ts'
 
 export type JwksBody = { readonly keys: readonly PublicJwk[] }

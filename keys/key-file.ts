@@ -1,8 +1,9 @@
-// One key in one file: every rule that a key file must keep, and the form in which it is written.
-//
-// A file holds one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638 thumbprint: `<kid>.jwk.json`.
-// A signing key has its private part `d`. A retired key has lost it for good and says since when in `retired_at`.
-
+/**
+ * One key in one file: every rule that a key file must keep, and the form in which it is written.
+ *
+ * A file holds one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638 thumbprint: `<kid>.jwk.json`.
+ * A signing key has its private part `d`. A retired key has lost it for good and says since when in `retired_at`.
+ */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'

@@ -1,5 +1,4 @@
-// Opens the key directory: one key that signs, and every public key by which a signature of ours may still be checked.
-
+/** Opens the key directory: one key that signs, and every public key by which a signature of ours may still be checked. */
 import type { CryptoKey } from 'jose'
 import { makeDirectory, readDirectory, type DirectoryKeys } from './directory.ts'
 import { refuse } from './errors.ts'

@@ -1,13 +1,14 @@
-// Replaces the signing key, so that a crash at any point leaves a directory that still signs and still verifies.
-//
-//   1. read every key: a rotation starts only from a directory that keeps all the rules
-//   2. make the new private key; from here on the newest signs and every older one is published
-//   3. overwrite each private key seen in step 1 by its public part, with the time: it can never sign again
-//   4. delete retired keys whose time is over, and unfinished files
-//
-// A crash between 2 and 3 leaves several private keys; they stay valid, and the next rotation retires them. Step 3 takes
-// only keys seen before step 2, so that two rotations at once cannot retire each other's new key.
-
+/**
+ * Replaces the signing key, so that a crash at any point leaves a directory that still signs and still verifies.
+ *
+ *   1. read every key: a rotation starts only from a directory that keeps all the rules
+ *   2. make the new private key; from here on the newest signs and every older one is published
+ *   3. overwrite each private key seen in step 1 by its public part, with the time: it can never sign again
+ *   4. delete retired keys whose time is over, and unfinished files
+ *
+ * A crash between 2 and 3 leaves several private keys; they stay valid, and the next rotation retires them. Step 3 takes
+ * only keys seen before step 2, so that two rotations at once cannot retire each other's new key.
+ */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readDirectory } from './directory.ts'

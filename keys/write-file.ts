@@ -1,5 +1,4 @@
-// Writes a private file so that a crash leaves the old one or the new one, never half of either.
-
+/** Writes a private file so that a crash leaves the old one or the new one, never half of either. */
 import { randomUUID } from 'node:crypto'
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'

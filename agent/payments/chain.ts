@@ -65,36 +65,29 @@ interface SpentQuery {
   fromBlock: bigint
 }
 
-async function readSpent(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
-  const [authorizer, nonce] = key
-  const [used] = await client.getContractEvents({
-    address: token,
-    abi: TOKEN,
-    eventName: 'AuthorizationUsed',
-    args: { authorizer, nonce },
-    fromBlock,
-    strict: true,
-  })
-  if (!used) return readCancelled(client, { token, key, fromBlock })
+async function readSpent(client: PublicClient, query: SpentQuery): Promise<Evidence> {
+  const used = await findLog(client, query, 'AuthorizationUsed')
+  if (!used) {
+    const cancelled = await findLog(client, query, 'AuthorizationCanceled')
+    return { nonce: cancelled ? 'cancelled' : 'unclear' }
+  }
   const receipt = await client.getTransactionReceipt({ hash: used.transactionHash })
   // The token logs the transfer directly after the use of its authorization; any other transfer is somebody else's.
   const transfer = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: receipt.logs, strict: true }).find(
-    (log) => log.logIndex === used.logIndex + 1 && log.address.toLowerCase() === token.toLowerCase(),
+    (log) => log.logIndex === used.logIndex + 1 && log.address.toLowerCase() === query.token.toLowerCase(),
   )
   if (receipt.status !== 'success' || !transfer) return { nonce: 'unclear' }
   const { from, to, value } = transfer.args
   return { nonce: 'used', transfer: { from, to, value, transaction: used.transactionHash.toLowerCase() } }
 }
 
-async function readCancelled(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
-  const [authorizer, nonce] = key
-  const [cancelled] = await client.getContractEvents({
-    address: token,
-    abi: TOKEN,
-    eventName: 'AuthorizationCanceled',
-    args: { authorizer, nonce },
-    fromBlock,
-    strict: true,
-  })
-  return cancelled ? { nonce: 'cancelled' } : { nonce: 'unclear' }
+/** The token logs each of the two at most once for a nonce. */
+async function findLog(
+  client: PublicClient,
+  { token, key: [authorizer, nonce], fromBlock }: SpentQuery,
+  eventName: 'AuthorizationUsed' | 'AuthorizationCanceled',
+) {
+  const args = { authorizer, nonce }
+  const [log] = await client.getContractEvents({ address: token, abi: TOKEN, eventName, args, fromBlock, strict: true })
+  return log
 }

@@ -1,5 +1,4 @@
-// The card's signature and the JWKS, checked by the SDK's verifier and by a plain one that knows neither.
-
+/** The card's signature and the JWKS, checked by the SDK's verifier and by a plain one that knows neither. */
 import { AgentCard, canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'

@@ -1,5 +1,4 @@
-// The command `keys`: its lines and exit codes.
-
+/** The command `keys`: its lines and exit codes. */
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

@@ -1,5 +1,4 @@
-// A new key and its file.
-
+/** A new key and its file. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

@@ -1,5 +1,4 @@
-// Every rule of a key file, kept and broken.
-
+/** Every rule of a key file, kept and broken. */
 import { chmod, mkdir, rename, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
 import { calculateJwkThumbprint } from 'jose'

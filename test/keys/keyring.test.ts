@@ -1,5 +1,4 @@
-// Which key signs, which keys are published, and which directories are refused.
-
+/** Which key signs, which keys are published, and which directories are refused. */
 import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

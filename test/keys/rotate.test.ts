@@ -1,5 +1,4 @@
-// Rotation, whole and interrupted.
-
+/** Rotation, whole and interrupted. */
 import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'

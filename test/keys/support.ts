@@ -1,5 +1,4 @@
-// What the key tests share: a temporary directory, a fixed clock, key files to spoil, and errors to look into.
-
+/** What the key tests share: a temporary directory, a fixed clock, key files to spoil, and errors to look into. */
 import { chmod, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,4 @@
-// The made-up register: the same bytes from the same seed, the real one's shape, and every kind of its dirt.
-
+/** The made-up register: the same bytes from the same seed, the real one's shape, and every kind of its dirt. */
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
