@@ -44,17 +44,18 @@ export function openCatalog(dataDirectory: string): Catalog {
   }
 
   function snapshot(id: string): Snapshot {
-    const known = opened.get(id)
-    if (known) return known
-    const next = openSnapshot(snapshotFolder(dataDirectory, id))
+    const wanted = opened.get(id) ?? openSnapshot(snapshotFolder(dataDirectory, id))
+    // The last used comes last, also when an earlier snapshot became current again.
+    opened.delete(id)
+    opened.set(id, wanted)
     // Requests in flight may still read the one before; those before that have long been answered.
-    const [oldest] = opened.size > 1 ? opened : []
+    const [oldest] = opened.size > 2 ? opened : []
     if (oldest) {
       opened.delete(oldest[0])
-      void oldest[1].close()
+      // Nothing was written to it, so nothing can be lost by a close that fails.
+      oldest[1].close().catch(() => undefined)
     }
-    opened.set(id, next)
-    return next
+    return wanted
   }
 
   return {

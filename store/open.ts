@@ -1,5 +1,6 @@
 /** Opens an LMDB environment of ours, and refuses one that something else, or a newer version, has written. */
-import { mkdirSync } from 'node:fs'
+import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
 
@@ -29,13 +30,18 @@ const DURABLE = {
   pageSize: 8192,
 } as const satisfies RootDatabaseOptions
 
+const DATA_FILE = 'data.mdb'
+/** In the first page, after its header: LMDB's magic number and the version of its format (mdb.c, `MDB_meta`). */
+const LMDB_MAGIC_AT = 24
+const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
+
 export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions): RootDatabase<unknown, string> {
   const environment = openFolder(folder, readOnly)
   try {
     checkLayout(environment, { folder, kind, readOnly })
     return environment
   } catch (cause) {
-    void environment.close()
+    environment.close().catch(() => undefined)
     throw cause instanceof StoreError ? cause : new StoreError(`${folder}: cannot be read or written`, { cause })
   }
 }
@@ -43,9 +49,25 @@ export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions)
 function openFolder(folder: string, readOnly: boolean): RootDatabase<unknown, string> {
   try {
     if (!readOnly) mkdirSync(folder, { recursive: true })
+    checkFile(join(folder, DATA_FILE), readOnly)
     return open<unknown, string>({ ...DURABLE, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
   } catch (cause) {
     throw new StoreError(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
+  }
+}
+
+/** LMDB itself creates what it should only read, and ends the process with a fault on a file that isn't its own. */
+function checkFile(path: string, readOnly: boolean): void {
+  if (!readOnly && !existsSync(path)) return
+  const head = Buffer.alloc(LMDB_MAGIC_AT + LMDB_MAGIC.length)
+  const file = openSync(path, 'r')
+  try {
+    const length = readSync(file, head)
+    // An empty file is what a kill before the first write leaves behind.
+    const isNew = length === 0 && !readOnly
+    if (!isNew && !head.subarray(LMDB_MAGIC_AT).equals(LMDB_MAGIC)) throw new Error('the file is not one of LMDB')
+  } finally {
+    closeSync(file)
   }
 }
 
@@ -78,14 +100,24 @@ function isLayout(value: unknown): value is { kind: string; version: number } {
 }
 
 /**
- * Waits until a write is on disk. On a full disk LMDB rejects a second promise that nobody holds; it is handled here, so
- * that the failure reaches the caller once and the process lives.
+ * Waits until a write is on disk. On a full disk LMDB rejects two promises more that nobody holds: the one behind
+ * `commitError` is handled here; the other, of its own batch of one event turn, can't be reached, and a process that
+ * writes must outlive it by handling `unhandledRejection`.
  */
 export async function durable<T>(write: Promise<T>): Promise<T> {
   try {
     return await write
   } catch (cause) {
     if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
+    throw new StoreError('The store could not be written', { cause })
+  }
+}
+
+/** The same for a write that is made at once. */
+export function durableSync<T>(write: () => T): T {
+  try {
+    return write()
+  } catch (cause) {
     throw new StoreError('The store could not be written', { cause })
   }
 }

@@ -6,7 +6,10 @@
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import type { Entry } from './company.ts'
+import { companySchema, type Entry } from './company.ts'
+
+/** Every name that an entry may hold, sorted: JSON of texts, arrays and nulls with its names in order is RFC 8785. */
+const SORTED_NAMES = ['quarantined', 'eircode', 'lines', ...Object.keys(companySchema.shape)].toSorted()
 
 /** Raised whenever the same row may come out as another record. */
 export const NORMALISATION_VERSION = 'cro-1'
@@ -17,7 +20,7 @@ export class SnapshotHash {
   /** Adds one entry; the caller adds them in the byte order of their numbers. */
   add(companyNumber: string, entry: Entry): this {
     const line = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : entry
-    this.#hash.update(`${canonicalize(line)}\n`)
+    this.#hash.update(`${JSON.stringify(line, SORTED_NAMES)}\n`)
     return this
   }
 

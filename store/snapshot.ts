@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { decodeEntry, type Entry } from './company.ts'
 import { COMPANIES_DATABASE, INFO_KEY } from './layout.ts'
-import { openEnvironment } from './open.ts'
+import { openEnvironment, StoreError } from './open.ts'
 
 const count = z.int().nonnegative()
 
@@ -33,10 +33,14 @@ export interface Snapshot {
 
 export function openSnapshot(folder: string): Snapshot {
   const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
+  const checked = snapshotInfoSchema.safeParse(environment.get(INFO_KEY))
+  if (!checked.success) {
+    environment.close().catch(() => undefined)
+    throw new StoreError(`${folder}: is not a complete snapshot`, { cause: checked.error })
+  }
   const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
-  const info = snapshotInfoSchema.parse(environment.get(INFO_KEY))
   return {
-    info,
+    info: checked.data,
     find(companyNumber) {
       const bytes = companies.getBinary(companyNumber)
       return bytes && decodeEntry(companyNumber, bytes)

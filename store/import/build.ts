@@ -8,17 +8,20 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { decodeEntry, encodeEntry } from '../company.ts'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { decodeEntry, encodeEntry, type Company } from '../company.ts'
 import { buildingFolder, COMPANIES_DATABASE, INFO_KEY, snapshotFolder } from '../layout.ts'
-import { openEnvironment } from '../open.ts'
+import { durable, durableSync, openEnvironment } from '../open.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
 import { ImportError } from './errors.ts'
-import { normalise, type Normalised } from './normalise.ts'
+import { normalise } from './normalise.ts'
 import type { ReadRow } from './rows.ts'
 
 /** Rows to a write transaction: large enough that a commit's two syncs don't count, small enough to hold. */
-const BATCH_ROWS = 5_000
+export const BATCH_ROWS = 5_000
+/** Rows between two turns of the event loop, some 20 ms: a service that imports goes on answering. */
+const TURN_ROWS = 1_000
 /** Above this share the file is not the register, whatever its header says (decisions 7). */
 const REJECTED_SHARE_MAX = 0.01
 
@@ -81,17 +84,19 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
   const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
-  const batch: Normalised[] = []
+  const batch: Company[] = []
 
   function flush(): void {
-    environment.transactionSync(() => {
-      for (const row of batch) if (row.kind === 'company') put(row.company)
-    })
+    durableSync(() =>
+      environment.transactionSync(() => {
+        for (const company of batch) put(company)
+      }),
+    )
     batch.length = 0
     onProgress({ phase: 'rows', rows: counts.rows })
   }
 
-  function put(company: Parameters<typeof encodeEntry>[0] & { company_number: string }): void {
+  function put(company: Company): void {
     const next = encodeEntry(company)
     const held = companies.getBinary(company.company_number)
     if (held === undefined) companies.putSync(company.company_number, next)
@@ -106,10 +111,11 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
     for await (const read of rows) {
       counts.rows += 1
       const row = read.kind === 'row' ? normalise(read.row, count) : read
-      if (row.kind === 'rejected') {
+      if (row.kind === 'company') batch.push(row.company)
+      else {
         counts.rejected += 1
         count(`rejected_${row.reason}`)
-      } else batch.push(row)
+      }
       if (batch.length === BATCH_ROWS) flush()
     }
     flush()
@@ -139,6 +145,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
       entries += 1
       if (entry === 'quarantined') quarantined += 1
       if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
+      if (entries % TURN_ROWS === 0) await nextTurn()
     }
     if (entries === quarantined) throw new ImportError('no_companies', 'the file holds no company')
     const info: SnapshotInfo = {
@@ -151,19 +158,27 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
       rejected_row_count: counts.rejected,
       findings: counts.findings,
     }
-    await environment.put(INFO_KEY, snapshotInfoSchema.parse(info))
+    await durable(environment.put(INFO_KEY, snapshotInfoSchema.parse(info)))
     return info
   } finally {
     await environment.close()
   }
 }
 
-/** Gives the folder its final name. The same id means the same content, so one that is there already stays. */
+/**
+ * Gives the folder its final name. The same id means the same content, so one that is there already stays, be it of an
+ * earlier import or of one that goes on beside this.
+ */
 async function keep(built: string, final: string): Promise<void> {
-  if (await isComplete(final)) return
-  await rm(final, { recursive: true, force: true })
   await mkdir(dirname(final), { recursive: true })
-  await rename(built, final)
+  try {
+    await rename(built, final)
+  } catch {
+    if (!(await isComplete(final))) {
+      await rm(final, { recursive: true, force: true })
+      await rename(built, final)
+    }
+  }
   // The catalogue is about to point here: the new name, too, must survive a loss of power.
   const parent = await open(dirname(final))
   try {

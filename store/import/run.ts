@@ -1,5 +1,6 @@
 /** Imports an archive: unzip, read, normalise, build, publish. The last step alone changes what is served. */
 import type { Catalog, Retrieval } from '../catalog.ts'
+import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
 import type { Publication } from '../source.ts'
@@ -46,7 +47,13 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
 }
 
 function alreadyServed(catalog: Catalog, archive_sha256: string): SnapshotInfo | undefined {
-  const isSame = catalog.retrieval()?.archive_sha256 === archive_sha256
-  const info = isSame ? catalog.current()?.snapshot.info : undefined
-  return info?.normalisation === NORMALISATION_VERSION ? info : undefined
+  if (catalog.retrieval()?.archive_sha256 !== archive_sha256) return undefined
+  try {
+    const info = catalog.current()?.snapshot.info
+    return info?.normalisation === NORMALISATION_VERSION ? info : undefined
+  } catch (cause) {
+    // A snapshot that was lost or damaged is built again from the archive it came from.
+    if (cause instanceof StoreError) return undefined
+    throw cause
+  }
 }
