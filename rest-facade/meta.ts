@@ -5,7 +5,7 @@ import type { Terms } from '../agent/payments/terms.ts'
 import { datasetStatus, type Catalog, type Dataset } from '../store/catalog.ts'
 import { CRO_COMPANIES } from '../store/source.ts'
 
-export const SERVICE_NAME = 'irish-company-agent'
+const SERVICE_NAME = 'irish-company-agent'
 
 export interface Facts {
   version: string

@@ -6,10 +6,10 @@ import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
 
 /** The age at which the last successful retrieval stops new purchases (spec 8). */
-export const STALE_AFTER_MS = 72 * 60 * 60 * 1000
+const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 
 /** The last successful retrieval of the source, changed or not. */
-export const retrievalSchema = z.strictObject({
+const retrievalSchema = z.strictObject({
   snapshot_id: z.string(),
   source: sourceSchema,
   /** The path, URL or name that was retrieved, so that the same can be retrieved again. */

@@ -24,7 +24,7 @@ export const STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
 
 export type State = (typeof STATES)[number]
 
-export const responseRecordSchema = z.strictObject({
+const responseRecordSchema = z.strictObject({
   /** Network, asset, payer and nonce, lower case. */
   identity: z.string().min(1),
   /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 /** Half a SHA-256: a disk's flipped bits are not an attacker, and a million seals stay at 16 MB. */
 const SEAL_BYTES = 16
 
-export class CorruptRecord extends Error {
+class CorruptRecord extends Error {
   override name = 'CorruptRecord'
 }
 

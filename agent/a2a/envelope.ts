@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { invalidParams, RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
 
 /** Spec 8. */
-export const MESSAGE_ID_BYTES_MAX = 128
+const MESSAGE_ID_BYTES_MAX = 128
 /** Longer than any UUID or counter; an id is sent back, and only this much of what a client says is. */
 const RPC_ID_CHARACTERS_MAX = 256
 /** The deepest honest request has seven levels; the SDK copies by recursion and fails at some thousands. */

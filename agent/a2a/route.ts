@@ -18,8 +18,8 @@ import { RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
 /** Spec 8. */
 export const BODY_BYTES_MAX = 16_384
 export const CALLS_MAX = 8
-export const CALL_TIMEOUT_MS = 65_000
-export const RESPONSE_BYTES_MAX = 1_048_576
+const CALL_TIMEOUT_MS = 65_000
+const RESPONSE_BYTES_MAX = 1_048_576
 
 const OVERLOADED_RETRY_AFTER_SECONDS = 1
 

@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { purchaseRequestSchema } from './requests.ts'
 
-export const purchaseSchema = z.strictObject({
+const purchaseSchema = z.strictObject({
   request: purchaseRequestSchema,
   /** The `PAYMENT-SIGNATURE` header: whoever has it can fetch the answer it has bought. */
   payment: z.string(),

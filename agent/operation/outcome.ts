@@ -8,7 +8,7 @@ export interface Quote {
 }
 
 /** A bought answer, byte for byte as it was stored, with the settlement it was bought by. */
-export interface Answer {
+interface Answer {
   kind: 'answer'
   /** JSON text. */
   body: string

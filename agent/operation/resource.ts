@@ -47,7 +47,7 @@ function operationOf({ pathname, searchParams }: URL): Operation | 'resolve' | u
 }
 
 /** A search's query as input; a number is written in digits there. */
-export function searchInput(query: Iterable<[string, string]>): Record<string, unknown> {
+function searchInput(query: Iterable<[string, string]>): Record<string, unknown> {
   const { limit, ...rest } = Object.fromEntries(query)
   return limit === undefined ? rest : { ...rest, limit: parseLimitText(limit) }
 }

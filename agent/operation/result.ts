@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
 
-export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
+const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 /** Spec 2.3, a lookup's 200. */
 export const companyResponseSchema = z.strictObject({

@@ -54,14 +54,14 @@ const limit = z
 
 export const lookupInputSchema = z.strictObject({ company_number: companyNumber })
 
-export const searchInputSchema = z.strictObject({
+const searchInputSchema = z.strictObject({
   q: longText,
   limit: limit.default(LIMIT_DEFAULT),
   status: text(1, STATUS_CODE_POINTS_MAX).optional(),
   eircode: eircode.optional(),
 })
 
-export const resolveInputSchema = z
+const resolveInputSchema = z
   .strictObject({
     name: longText.optional(),
     company_number: companyNumber.optional(),

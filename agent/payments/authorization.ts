@@ -10,7 +10,7 @@ import { QUOTE_LIFETIME_SECONDS, requirementsOf, type Terms } from './terms.ts'
 /** An authorization must outlive verification and settlement. */
 export const SECONDS_LEFT_MIN = 15
 /** How far a client's clock may run ahead of ours. */
-export const CLOCK_SKEW_SECONDS_MAX = 60
+const CLOCK_SKEW_SECONDS_MAX = 60
 
 /** secp256k1's group order, halved: the token refuses a signature's mirror image above it (EIP-2). */
 const LOW_S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n

@@ -12,7 +12,7 @@ const TOKEN = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-export interface Transfer {
+interface Transfer {
   from: string
   to: string
   value: bigint

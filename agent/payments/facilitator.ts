@@ -9,7 +9,7 @@ import type { Payment } from './headers.ts'
 import type { Reason } from './quote.ts'
 
 /** Over headers and body of one call; below the 65 s that an A2A call may take in all (spec 8). */
-export const FACILITATOR_TIMEOUT_MS = 30_000
+const FACILITATOR_TIMEOUT_MS = 30_000
 
 /** What a reply must hold to say anything (x402 v2 sections 5.4 and 5.3); whoever sent it is not trusted to keep to it. */
 const verifyReplySchema = z.object({

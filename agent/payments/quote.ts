@@ -9,25 +9,22 @@ import { requirementsOf, X402_VERSION, type Terms } from './terms.ts'
  * The reasons a quote's `error` can give: x402 v2 section 9 where it has a word for it. A facilitator's own text never
  * comes this far.
  */
-export const REASONS = [
-  'PAYMENT-SIGNATURE header is required',
-  'invalid_payload',
-  'invalid_x402_version',
-  'invalid_payment_requirements',
-  'invalid_exact_evm_payload_recipient_mismatch',
-  'invalid_exact_evm_payload_authorization_value_mismatch',
-  'invalid_exact_evm_payload_authorization_valid_after',
-  'invalid_exact_evm_payload_authorization_valid_before',
-  'invalid_exact_evm_payload_signature',
-  'resource_mismatch',
-  'insufficient_funds',
-  'authorization_used',
-  'verification_refused',
-  'settlement_refused',
-  'authorization_expired',
-] as const
-
-export type Reason = (typeof REASONS)[number]
+export type Reason =
+  | 'PAYMENT-SIGNATURE header is required'
+  | 'invalid_payload'
+  | 'invalid_x402_version'
+  | 'invalid_payment_requirements'
+  | 'invalid_exact_evm_payload_recipient_mismatch'
+  | 'invalid_exact_evm_payload_authorization_value_mismatch'
+  | 'invalid_exact_evm_payload_authorization_valid_after'
+  | 'invalid_exact_evm_payload_authorization_valid_before'
+  | 'invalid_exact_evm_payload_signature'
+  | 'resource_mismatch'
+  | 'insufficient_funds'
+  | 'authorization_used'
+  | 'verification_refused'
+  | 'settlement_refused'
+  | 'authorization_expired'
 
 const DESCRIPTIONS: Record<OperationName, string> = {
   lookup: 'One Irish company record by its number.',

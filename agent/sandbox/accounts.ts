@@ -6,7 +6,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { readIfThere, writeWhole } from './files.ts'
 
-export interface Account {
+interface Account {
   address: Address
   privateKey: Hex
 }

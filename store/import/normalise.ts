@@ -15,7 +15,7 @@ export type Finding =
   | 'hidden_characters_removed'
   | 'invalid_utf8_replaced'
 
-export type Rejection = 'no_company_number' | 'malformed_company_number' | 'no_company_name'
+type Rejection = 'no_company_number' | 'malformed_company_number' | 'no_company_name'
 
 export type Normalised = { kind: 'company'; company: Company } | { kind: 'rejected'; reason: Rejection }
 

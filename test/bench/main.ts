@@ -2,8 +2,9 @@
 import { parseArgs } from 'node:util'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
+import { start } from './start.ts'
 
-const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = { kill, lookup }
+const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = { kill, lookup, start }
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,

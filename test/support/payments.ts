@@ -5,7 +5,7 @@ import { type Hex, toHex } from 'viem'
 import { DEPLOYMENTS, requirementsOf, termsOf, type Terms } from '../../agent/payments/terms.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 
-export const buyer = privateKeyToAccount(generatePrivateKey())
+const buyer = privateKeyToAccount(generatePrivateKey())
 export const testTerms: Terms = termsOf('testnet', '0x00000000000000000000000000000000000000c2')
 
 export interface AuthorizationFields {

@@ -40,7 +40,6 @@ export function clientOf(url: string, relayerKey: Hex) {
     .extend(publicActions)
     .extend(walletActions)
 }
-export type Client = ReturnType<typeof clientOf>
 
 export async function openTestChain(directory?: string) {
   const folder = directory ?? (await newDirectory())
