@@ -1,8 +1,8 @@
 /** The test token refuses and accepts what USDC does, on the real chain. */
 import { expect } from 'chai'
 import {
-  getAddress,
   domainSeparator,
+  getAddress,
   numberToHex,
   pad,
   parseEventLogs,
@@ -28,6 +28,13 @@ import {
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const USED = 'FiatTokenV2: authorization is used or canceled'
 const FOREVER = 2n ** 256n - 1n
+
+const members = (each: Authorization) => [each.from, each.to, each.value, each.validAfter, each.validBefore, each.nonce]
+
+function split(signature: Hex): [number, Hex, Hex] {
+  const { r, s, yParity } = parseSignature(signature)
+  return [27 + yParity, r, s]
+}
 
 describe('the test token', () => {
   let sandbox: Awaited<ReturnType<typeof openTestChain>>
@@ -71,19 +78,22 @@ describe('the test token', () => {
     }
   }
 
-  const members = (each: Authorization) => [
-    each.from,
-    each.to,
-    each.value,
-    each.validAfter,
-    each.validBefore,
-    each.nonce,
-  ]
   const sign = (each: Authorization) => signAuthorization(sandbox.accounts.buyer.privateKey, each)
 
-  async function split(signature: Hex) {
-    const { r, s, yParity } = parseSignature(signature)
-    return [27 + yParity, r, s] as [number, Hex, Hex]
+  /** The refusal in a simulation on the latest block, whose time is then the clock. */
+  async function at(changes: (time: bigint) => Partial<Authorization>) {
+    const { timestamp, number } = await sandbox.client.getBlock()
+    const authorization = authorize(changes(timestamp))
+    const args = [...members(authorization), await sign(authorization)]
+    return refusalOf(
+      sandbox.client.simulateContract({
+        address: TOKEN,
+        abi,
+        functionName: 'transferWithAuthorization',
+        args,
+        blockNumber: number,
+      }),
+    )
   }
 
   it('calls itself what USDC calls itself', async () => {
@@ -134,7 +144,7 @@ describe('the test token', () => {
       const authorization = authorize()
       const { from, to, nonce } = authorization
       const signature = await sign(authorization)
-      const given = overload === '(bytes)' ? [signature] : await split(signature)
+      const given = overload === '(bytes)' ? [signature] : split(signature)
       const before = await balanceOf(to)
       expect(await read('authorizationState', from, nonce)).to.equal(false)
 
@@ -150,21 +160,6 @@ describe('the test token', () => {
   }
 
   it('takes an authorization strictly between its two times', async () => {
-    // A simulation sees the latest block, so that block's time is the clock here.
-    const at = async (changes: (time: bigint) => Partial<Authorization>) => {
-      const { timestamp, number } = await sandbox.client.getBlock()
-      const authorization = authorize(changes(timestamp))
-      const args = [...members(authorization), await sign(authorization)]
-      return refusalOf(
-        sandbox.client.simulateContract({
-          address: TOKEN,
-          abi,
-          functionName: 'transferWithAuthorization',
-          args,
-          blockNumber: number,
-        }),
-      )
-    }
     expect(await at((time) => ({ validAfter: time }))).to.equal('FiatTokenV2: authorization is not yet valid')
     expect(await at((time) => ({ validBefore: time }))).to.equal('FiatTokenV2: authorization is expired')
     expect(await at((time) => ({ validAfter: time - 1n, validBefore: time + 1n }))).to.equal('no refusal')
@@ -181,7 +176,7 @@ describe('the test token', () => {
 
   it('refuses the other of the two s, and any v but 27 and 28', async () => {
     const authorization = authorize()
-    const [v, r, s] = await split(await sign(authorization))
+    const [v, r, s] = split(await sign(authorization))
     const refused = (...signature: unknown[]) =>
       refusal('transferWithAuthorization', ...members(authorization), ...signature)
 
@@ -229,7 +224,7 @@ describe('the test token', () => {
     for (const overload of ['(v, r, s)', '(bytes)']) {
       const authorization = authorize()
       const signature = await signCancellation(privateKey, address, authorization.nonce)
-      const given = overload === '(bytes)' ? [signature] : await split(signature)
+      const given = overload === '(bytes)' ? [signature] : split(signature)
       expect(await perform('cancelAuthorization', address, authorization.nonce, ...given)).to.deep.equal([
         { eventName: 'AuthorizationCanceled', logIndex: 0, authorizer: address, nonce: authorization.nonce },
       ])
