@@ -1,6 +1,6 @@
 /** The process: reads its arguments and surroundings, runs one command, and turns every end into an exit code. */
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join, resolve as absolute } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keysCommand } from '../keys/command.ts'
 import { KeyError } from '../keys/errors.ts'
@@ -86,7 +86,7 @@ async function importArchive(config: Config, args: string[]): Promise<number> {
   }
   const { importCommand } = await import('../store/import/command.ts')
   const progress = process.stderr.isTTY ? (line: string) => process.stderr.write(`\r${line}\u001B[K`) : () => undefined
-  return importCommand({ dataDirectory: config.dataDirectory, path: resolve(path), processes, now, print, progress })
+  return importCommand({ dataDirectory: config.dataDirectory, path: absolute(path), processes, now, print, progress })
 }
 
 async function client(config: Config, args: string[]): Promise<number> {

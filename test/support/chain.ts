@@ -19,10 +19,11 @@ async function start() {
   return { chain: await startChain({ directory, chainId }), directory }
 }
 
-after(async () => {
+/** Called by mocha's root hook (hooks.ts); a later test in the same process then gets a chain of its own. */
+export async function stopTestChain(): Promise<void> {
   if (!started) return
   const { chain, directory } = await started
   started = undefined
   await chain.stop()
   await rm(directory, { recursive: true })
-})
+}

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { numberToHex, type Abi, type Hex } from 'viem'
 import { isAlive, killAnvil } from '../../../agent/sandbox/anvil.ts'
+import { rpc } from '../../../agent/sandbox/rpc.ts'
 import { startChain } from '../../../agent/sandbox/chain.ts'
 import {
   CHAIN_ID,
@@ -107,6 +108,8 @@ describe('the embedded chain', () => {
     const { chain, client } = await openTestChain(directory)
     const final = await client.getBlock({ blockTag: 'finalized' })
     expect(await client.getCode({ address: TOKEN, blockTag: 'finalized' })).to.have.length.greaterThan(2)
+    // Its own rhythm is too slow to be waited for.
+    await rpc(chain.url, 'evm_setIntervalMining', 1)
     await until(async () => (await client.getBlock({ blockTag: 'finalized' })).timestamp > final.timestamp)
     await chain.stop()
   })
