@@ -22,10 +22,13 @@ export interface PaymentDesk {
   report: (event: string, cause: unknown) => void
 }
 
+type Step = Omit<Change, 'updated_at'> & { state: State }
+
 /** Settles a record that is `prepared`, or `unknown` with a nonce that is free. Answers the record as it stands then. */
 export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  const settling = await move(desk, record, { state: 'settling', attempt: record.attempt + 1 })
-  if (settling.state !== 'settling' || settling.attempt !== record.attempt + 1) return settling
+  const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 })
+  // Another process was faster, and may have begun this very attempt: then it is that one's to settle.
+  if (!settling) return readAgain(desk, record)
   const { payment, requirements } = termsOf(settling)
   const settlement = await askFacilitator({ facilitator: desk.facilitator, payment, requirements })
   if (settlement.kind === 'settled') return move(desk, settling, settledBy(settling, settlement.transaction))
@@ -37,13 +40,17 @@ export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): P
 }
 
 /** Moves a record on from where it was seen; when another process was faster, answers where that one has brought it. */
-export async function move(
-  { log, now }: PaymentDesk,
-  from: Place,
-  change: Omit<Change, 'updated_at'> & { state: State },
-): Promise<ResponseRecord> {
-  const moved = await log.advance(from, { ...change, updated_at: now().toISOString() })
-  const record = moved ?? (await log.read(from.identity))
+export async function move(desk: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord> {
+  return (await advance(desk, from, change)) ?? readAgain(desk, from)
+}
+
+/** Undefined when the record is no longer where it was seen. */
+function advance({ log, now }: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord | undefined> {
+  return log.advance(from, { ...change, updated_at: now().toISOString() })
+}
+
+async function readAgain({ log }: PaymentDesk, { identity }: Place): Promise<ResponseRecord> {
+  const record = await log.read(identity)
   if (!record) throw new Error('A record has disappeared from the response log')
   return record
 }

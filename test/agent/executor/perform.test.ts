@@ -307,6 +307,26 @@ describe('a sale', () => {
     expect(calls('settle')).to.equal(0)
   })
 
+  for (const state of ['prepared', 'unknown'] as const) {
+    it(`leaves a settlement to the other process that has begun the same attempt from ${state}`, async () => {
+      const { log } = shop.seller.desk
+      if (state === 'unknown') {
+        shop.script.settle = () => Promise.reject(new Error('time-out'))
+        await shop.lookup(payment)
+      }
+      const settles = calls('settle')
+      // The other one's write comes first; this one's then finds the record moved on.
+      const advance: typeof log.advance = async (from, change) => {
+        if (change.state === 'settling') await log.advance(from, change)
+        return log.advance(from, change)
+      }
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(calls('settle')).to.equal(settles)
+      expect(await stateOf()).to.equal('settling')
+    })
+  }
+
   it('follows another process that has claimed the payment in between', async () => {
     const { log } = shop.seller.desk
     const identity = identityOf(payment)
