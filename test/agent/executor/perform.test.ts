@@ -278,9 +278,10 @@ describe('a sale', () => {
   describe('after a crash', () => {
     it('at prepared is settled by the retry, once', async () => {
       const { log } = shop.seller.desk
-      const die = new Error('killed')
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance: () => Promise.reject(die) } }
-      expect(await shop.lookup(payment).catch((error: unknown) => error)).to.equal(die)
+      const advance = () => new Promise<never>(() => undefined)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      void shop.lookup(payment)
+      while ((await stateOf()) !== 'prepared') await new Promise((resolve) => void setTimeout(resolve, 5))
       expect(await stateOf()).to.equal('prepared')
       await shop.restart()
       expect(calls('settle')).to.equal(0)
@@ -297,6 +298,33 @@ describe('a sale', () => {
       shop.script.evidence = async () => used()(payment)
       expect(wordOf(await shop.lookup(payment))).to.equal('answer')
       expect(calls('settle')).to.equal(1)
+    })
+  })
+
+  describe('whose outcome cannot be written or read', () => {
+    const broken = () => Promise.reject(new Error('disk full'))
+
+    it('is unknown, and not a failure after which a client would sign again', async () => {
+      const { log } = shop.seller.desk
+      const advance: typeof log.advance = (from, change) =>
+        change.state === 'settled' ? broken() : log.advance(from, change)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('settling')
+      shop.script.evidence = async () => used()(payment)
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      shop.seller.desk = { ...shop.seller.desk, log }
+      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+      expect(calls('settle')).to.equal(1)
+    })
+
+    it('is unknown too when its record cannot be read; without a payment nothing is looked for', async () => {
+      const { log } = shop.seller.desk
+      await shop.lookup(payment)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, read: broken } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(wordOf(await shop.lookup())).to.match(/^payment_required/)
+      expect(shop.reports).to.deep.equal(['sale_failed'])
     })
   })
 
