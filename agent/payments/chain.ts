@@ -2,7 +2,7 @@
 import { createPublicClient, http, parseAbi, parseEventLogs, type Hex, type PublicClient } from 'viem'
 import type { Authorization } from './headers.ts'
 
-/** One call may take this long; a retry that waits for it must stay well inside a client's patience. */
+/** One call may take this long, body and all; a retry that waits for it must stay well inside a client's patience. */
 const RPC_TIMEOUT_MS = 5_000
 
 const TOKEN = parseAbi([
@@ -36,10 +36,12 @@ export interface Chain {
   evidence(query: { asset: string; authorization: Authorization; fromBlock: bigint }): Promise<Evidence>
 }
 
-export function openChain({ url }: { url: string }): Chain {
+export function openChain({ url, timeoutMs = RPC_TIMEOUT_MS }: { url: string; timeoutMs?: number }): Chain {
+  // The library's own time limit ends with the headers, and a body may then take for ever.
+  const inTime: typeof fetch = (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(timeoutMs) })
   // Retries and batching of the library are off: they exceed our time limits and mix up replies.
   const client = createPublicClient({
-    transport: http(url, { batch: false, retryCount: 0, timeout: RPC_TIMEOUT_MS }),
+    transport: http(url, { batch: false, retryCount: 0, timeout: timeoutMs, fetchFn: inTime }),
     cacheTime: 0,
   })
   return {

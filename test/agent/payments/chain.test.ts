@@ -1,4 +1,6 @@
 /** What the chain says of an authorization, read from a real chain and a real token, in every way a nonce can end. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { type Hex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -107,6 +109,22 @@ describe('the evidence of the chain', () => {
     const nowhere = openChain({ url: 'http://127.0.0.1:1' })
     const asked = nowhere.evidence({ asset, authorization: payment.payload.authorization, fromBlock })
     expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(Error)
+  })
+
+  it('is an error in time where a node begins an answer and does not end it', async () => {
+    const node = createServer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' }).write('{')
+    })
+    await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = node.address() as AddressInfo
+      const slow = openChain({ url: `http://127.0.0.1:${port}`, timeoutMs: 200 })
+      const late = new Promise((resolve) => void setTimeout(() => resolve('late'), 3000))
+      expect(await Promise.race([slow.head().catch((error: unknown) => error), late])).to.be.instanceOf(Error)
+    } finally {
+      node.closeAllConnections()
+      node.close()
+    }
   })
 
   it('leaves the test token with what was paid', async () => {
