@@ -2,6 +2,12 @@
 
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
+  #isClosed = false
+
+  /** Lets what has begun end, and begins nothing more: what waits in line fails when its turn comes. */
+  close(): void {
+    this.#isClosed = true
+  }
 
   /** Runs `work` once everything asked for earlier under `key` has ended, well or badly. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
@@ -17,6 +23,7 @@ export class Turns {
   async #after<T>(earlier: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
     // A failure of the one before is that one's to report.
     await earlier?.catch(() => undefined)
+    if (this.#isClosed) throw new Error('The service is stopping')
     return work()
   }
 }
