@@ -5,6 +5,12 @@ import type { Authorization } from './headers.ts'
 /** One call may take this long, body and all; a retry that waits for it must stay well inside a client's patience. */
 const RPC_TIMEOUT_MS = 5_000
 
+/**
+ * Blocks in which an authorization is used if ever, on chains whose blocks take half a second or more. They are searched
+ * first and apart: nodes refuse a search of very many blocks, which it would be for a payment that was left for days.
+ */
+const LIFETIME_BLOCKS = 999n
+
 const TOKEN = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
@@ -69,15 +75,29 @@ interface SpentQuery {
 
 async function readSpent(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
   const [authorizer, nonce] = key
-  const [used] = await client.getContractEvents({
-    address: token,
-    abi: TOKEN,
-    eventName: 'AuthorizationUsed',
-    args: { authorizer, nonce },
-    fromBlock,
-    strict: true,
-  })
-  if (!used) return readCancelled(client, { token, key, fromBlock })
+  for (const range of rangesFrom(fromBlock, await client.getBlockNumber({ cacheTime: 0 }))) {
+    const query = { address: token, abi: TOKEN, args: { authorizer, nonce }, strict: true, ...range } as const
+    const [used] = await client.getContractEvents({ ...query, eventName: 'AuthorizationUsed' })
+    if (used) return readTransfer(client, { token, used })
+    const [cancelled] = await client.getContractEvents({ ...query, eventName: 'AuthorizationCanceled' })
+    if (cancelled) return { nonce: 'cancelled' }
+  }
+  return { nonce: 'unclear' }
+}
+
+function rangesFrom(fromBlock: bigint, head: bigint): { fromBlock: bigint; toBlock: bigint }[] {
+  const near = fromBlock + LIFETIME_BLOCKS
+  if (near >= head) return [{ fromBlock, toBlock: head }]
+  return [
+    { fromBlock, toBlock: near },
+    { fromBlock: near + 1n, toBlock: head },
+  ]
+}
+
+async function readTransfer(
+  client: PublicClient,
+  { token, used }: { token: Hex; used: { transactionHash: Hex; logIndex: number } },
+): Promise<Evidence> {
   const receipt = await client.getTransactionReceipt({ hash: used.transactionHash })
   // The token logs the transfer directly after the use of its authorization; any other transfer is somebody else's.
   const transfer = parseEventLogs({ abi: TOKEN, eventName: 'Transfer', logs: receipt.logs, strict: true }).find(
@@ -86,17 +106,4 @@ async function readSpent(client: PublicClient, { token, key, fromBlock }: SpentQ
   if (receipt.status !== 'success' || !transfer) return { nonce: 'unclear' }
   const { from, to, value } = transfer.args
   return { nonce: 'used', transfer: { from, to, value, transaction: used.transactionHash.toLowerCase() } }
-}
-
-async function readCancelled(client: PublicClient, { token, key, fromBlock }: SpentQuery): Promise<Evidence> {
-  const [authorizer, nonce] = key
-  const [cancelled] = await client.getContractEvents({
-    address: token,
-    abi: TOKEN,
-    eventName: 'AuthorizationCanceled',
-    args: { authorizer, nonce },
-    fromBlock,
-    strict: true,
-  })
-  return cancelled ? { nonce: 'cancelled' } : { nonce: 'unclear' }
 }
