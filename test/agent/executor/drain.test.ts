@@ -18,15 +18,15 @@ describe('a stop', () => {
   afterEach(() => shop.close())
 
   it('waits for the settlement under way and begins none of those in line', async () => {
-    let answer: (() => void) | undefined
-    shop.script.settle = (payload) => new Promise((resolve) => (answer = () => resolve(settledReply(payload))))
+    const settles: (() => void)[] = []
+    shop.script.settle = (payload) => new Promise((resolve) => void settles.push(() => resolve(settledReply(payload))))
     const executor = new CompanyAgentExecutor({ seller: shop.seller, baseUrl: 'http://127.0.0.1:4021', help: '' })
     const order = { ...ORDER, paymentHeaders: [header(await signedPayment())] }
     const sales = [executor.perform(order), executor.perform(order), executor.perform(order)]
-    while (answer === undefined) await new Promise((resolve) => void setTimeout(resolve, 5))
+    while (settles.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
     shop.calls.length = 0
     const drained = executor.drain()
-    answer()
+    settles[0]?.()
     await drained
     const outcomes = await Promise.all(sales)
     expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['answer', 'refused', 'refused'])
