@@ -10,8 +10,9 @@ import { writePurchase, type Purchase } from './purchase-file.ts'
 import type { ReadQuote } from './quote.ts'
 import type { PurchaseRequest } from './requests.ts'
 
-/** The answers after which the same payment is to be sent again: limit, gateway, and everything uncertain. */
-const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503])
+/** The answers after which the same payment is to be sent again: limit, gateway, failure, and everything uncertain. */
+const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
+const BOUGHT = 200
 const REPEATS_MAX = 6
 const WAIT_SECONDS_DEFAULT = 2
 const WAIT_SECONDS_MAX = 60
@@ -53,9 +54,10 @@ export async function send(
 }
 
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. */
-export async function signQuote({ required }: ReadQuote, privateKey: `0x${string}`): Promise<string> {
+export async function signQuote({ required, requirements }: ReadQuote, privateKey: `0x${string}`): Promise<string> {
   const client = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey)))
-  return encodePaymentSignatureHeader(await client.createPaymentPayload(required))
+  // Of a quote with several ways to pay, only the one that was checked; the library would choose among all.
+  return encodePaymentSignatureHeader(await client.createPaymentPayload({ ...required, accepts: [requirements] }))
 }
 
 /** The nonce of a signed payment, which names its purchase. */
@@ -65,11 +67,13 @@ export function paymentNonce(payment: string): string {
 }
 
 /**
- * Sends a purchase whose payment is on disk, again where that can help, and keeps the answer beside it.
+ * Sends a purchase whose payment is on disk, again where that can help, and keeps the first bought answer beside it.
  * @param path the purchase's file, already written
  */
 export async function pay(wire: Wire, path: string, purchase: Purchase): Promise<Answer> {
   const answer = await sendUntilDecided(wire, purchase)
+  // What was bought is not given up for a later refusal, nor for another answer to the same payment.
+  if (purchase.answer?.status === BOUGHT) return answer
   const { status, body, paymentResponse } = answer
   await writePurchase(path, { ...purchase, answer: { status, body, payment_response: paymentResponse } })
   return answer

@@ -71,8 +71,12 @@ export class CompanyAgentExecutor implements AgentExecutor {
     }
   }
 
-  /** Resolves once every sale under way has ended, so that no settlement goes unrecorded at a stop. */
+  /**
+   * Resolves once every sale under way has ended, so that no settlement goes unrecorded at a stop. Those in line behind
+   * another with the same payment have not begun, and by now have nobody to answer: each could take as long again.
+   */
   async drain(): Promise<void> {
+    this.#seller.turns.close()
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 

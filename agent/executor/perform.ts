@@ -11,7 +11,7 @@ import { prepareAnswer } from '../skills/skills.ts'
 import { examine } from './examine.ts'
 import { checkReadiness } from './readiness.ts'
 import { claim } from './record.ts'
-import { follow, outcomeOf, recall } from './recover.ts'
+import { follow, orUnknown, outcomeOf, outcomeUnknown, recall } from './recover.ts'
 import { askForPayment, openPurchase, shelfOf, type Order, type Purchase, type Seller } from './seller.ts'
 import { verifyPayment } from './verify.ts'
 
@@ -20,7 +20,7 @@ export async function perform(seller: Seller, order: Order): Promise<Outcome> {
   const { offer } = purchase
   // One payment is worked on by one request at a time: of twenty equal ones, one settles and nineteen find its record.
   return offer.kind === 'payment'
-    ? seller.turns.run(offer.identity, () => sell(seller, purchase))
+    ? seller.turns.run(offer.identity, () => sell(seller, purchase), outcomeUnknown)
     : sell(seller, purchase)
 }
 
@@ -51,8 +51,10 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   if (prepared.kind === 'refused') return prepared
 
   const { claimed, record } = await claim(seller, purchase, { offered, verified, prepared }) // 10. on disk
-  if (!claimed) return follow(seller, purchase, { offered, record })
+  return orUnknown(seller, async () => {
+    if (!claimed) return follow(seller, purchase, { offered, record })
 
-  const settled = await settleRecord(seller.desk, record) // 11. settle, 12. on disk
-  return outcomeOf(seller, purchase, settled) // 13. the answer
+    const settled = await settleRecord(seller.desk, record) // 11. settle, 12. on disk
+    return outcomeOf(seller, purchase, settled) // 13. the answer
+  })
 }

@@ -1,7 +1,7 @@
 /** Step 3: what a payment that is on record gets. Also the last step: what a record has come to, as an outcome. */
 import type { ResponseRecord } from '../../store/responses.ts'
 import { sha256Hex } from '../operation/canonical.ts'
-import { refused, type Outcome } from '../operation/outcome.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { reconcile } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay.ts'
 import { settleRecord } from '../payments/settle.ts'
@@ -14,8 +14,23 @@ const RETRY_AFTER_SECONDS = 5
 export async function recall(seller: Seller, purchase: Purchase): Promise<Outcome | undefined> {
   const { offer } = purchase
   if (offer.kind !== 'payment') return undefined
-  const record = await seller.desk.log.read(offer.identity)
-  return record && follow(seller, purchase, { offered: offer, record })
+  return orUnknown(seller, async () => {
+    const record = await seller.desk.log.read(offer.identity)
+    return record && follow(seller, purchase, { offered: offer, record })
+  })
+}
+
+/**
+ * Where a payment is on record, or can't be looked for, money may have moved. So whatever fails there is an open outcome
+ * and no ordinary error, after which stock clients begin anew with another signature.
+ */
+export async function orUnknown<T>(seller: Seller, work: () => Promise<T>): Promise<T | Refused> {
+  try {
+    return await work()
+  } catch (cause) {
+    seller.desk.report('sale_failed', cause)
+    return outcomeUnknown()
+  }
 }
 
 /** Does what the replay table says of this record. */
@@ -52,8 +67,12 @@ export function outcomeOf(seller: Seller, purchase: Purchase, record: ResponseRe
     case 'prepared':
     case 'settling':
     case 'unknown':
-      return refused({ code: 'payment_outcome_unknown', retryAfterSeconds: RETRY_AFTER_SECONDS })
+      return outcomeUnknown()
   }
+}
+
+export function outcomeUnknown(): Refused {
+  return refused({ code: 'payment_outcome_unknown', retryAfterSeconds: RETRY_AFTER_SECONDS })
 }
 
 function answerOf({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {

@@ -2,10 +2,16 @@
 
 export class Turns {
   readonly #last = new Map<string, Promise<unknown>>()
+  #isClosed = false
 
-  /** Runs `work` once everything asked for earlier under `key` has ended, well or badly. */
-  async run<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = this.#after(this.#last.get(key), work)
+  /** Lets what has begun end, and begins nothing more. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Runs `work` once everything asked for earlier under `key` has ended, well or badly; after a close, `instead`. */
+  async run<T>(key: string, work: () => Promise<T>, instead: () => T): Promise<T> {
+    const turn = this.#after(this.#last.get(key), () => (this.#isClosed ? instead() : work()))
     this.#last.set(key, turn)
     try {
       return await turn
@@ -14,7 +20,7 @@ export class Turns {
     }
   }
 
-  async #after<T>(earlier: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
+  async #after<T>(earlier: Promise<unknown> | undefined, work: () => T | Promise<T>): Promise<T> {
     // A failure of the one before is that one's to report.
     await earlier?.catch(() => undefined)
     return work()

@@ -1,6 +1,7 @@
-/** Step 8: asks the facilitator whether the payment would settle, and notes where the chain stood before. */
+/** Step 8: asks the chain whether the nonce is free, and the facilitator whether the payment would settle. */
 import { refused, type Refused } from '../operation/outcome.ts'
 import { verify } from '../payments/facilitator.ts'
+import type { Payment } from '../payments/headers.ts'
 import { requirementsOf } from '../payments/terms.ts'
 import { askForPayment, type Offered, type Purchase, type Seller } from './seller.ts'
 
@@ -11,7 +12,7 @@ const RETRY_AFTER_SECONDS = 5
 
 export interface Verified {
   kind: 'verified'
-  /** No log of this payment can be in an older block. Read before verification found the nonce free. */
+  /** No log of this payment can be in an older block: the nonce was still free after this head was read. */
   fromBlock: bigint
 }
 
@@ -20,20 +21,27 @@ export async function verifyPayment(
   purchase: Purchase,
   { payment }: Offered,
 ): Promise<Verified | Refused> {
-  const { facilitator, chain, report } = seller.desk
-  const head = await chain.head().catch((cause: unknown) => report('chain_unavailable', cause))
-  if (head === undefined) return unavailable()
+  const { facilitator, report } = seller.desk
   const requirements = requirementsOf(seller.terms, purchase.operation.operation)
+  const state = await readState(seller, payment).catch((cause: unknown) => report('chain_unavailable', cause))
+  if (!state) return unavailable()
+  // Our own look: nothing is sold for a nonce that was used where we have no record of it, whatever a facilitator says.
+  if (!state.isNonceFree) return askForPayment(seller, purchase, 'payment_rejected', 'authorization_used')
   const verification = await verify({ facilitator, payment, requirements })
   switch (verification.kind) {
     case 'verified':
-      return { kind: 'verified', fromBlock: head > REORG_BLOCKS_MAX ? head - REORG_BLOCKS_MAX : 0n }
+      return { kind: 'verified', fromBlock: state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n }
     case 'refused':
       return askForPayment(seller, purchase, 'payment_rejected', verification.reason)
     case 'unclear':
       report('verification_unclear', verification.cause)
       return unavailable()
   }
+}
+
+async function readState({ desk: { chain }, terms }: Seller, { payload }: Payment) {
+  const head = await chain.head()
+  return { head, isNonceFree: await chain.isNonceFree({ asset: terms.asset, authorization: payload.authorization }) }
 }
 
 function unavailable(): Refused {

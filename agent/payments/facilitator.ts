@@ -94,7 +94,7 @@ export async function settle({ facilitator, payment, requirements }: Request): P
 
 function refusalOf(reason: string | undefined): Settlement {
   if (reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
-  return { kind: 'unclear', cause: reason ?? 'a failure without a reason' }
+  return { kind: 'unclear', cause: 'a failure that may have come after broadcast' }
 }
 
 /** Our schema keeps every member of the payload, so this is what the client sent. */

@@ -83,8 +83,10 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** No `__proto__` member, no lone surrogate and no bottomless nesting, anywhere. */
+/** No `__proto__` member, no lone surrogate, no number beyond a double and no bottomless nesting, anywhere. */
 function isPlain(value: unknown, depth = 0): boolean {
+  // JSON's 1e400 is read as infinity, which has no canonical form to hash.
+  if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value === 'string') return !/\p{Cs}/u.test(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth >= DEPTH_MAX) return false

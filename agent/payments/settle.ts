@@ -8,7 +8,14 @@
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
 import { encodePaymentResponseHeader } from '@x402/core/http'
-import type { Change, Place, ResponseLog, ResponseRecord, State } from '../../store/responses.ts'
+import {
+  TRANSITIONS,
+  type Change,
+  type Place,
+  type ResponseLog,
+  type ResponseRecord,
+  type State,
+} from '../../store/responses.ts'
 import type { Chain } from './chain.ts'
 import { settle as askFacilitator } from './facilitator.ts'
 import { paymentSchema, type Payment } from './headers.ts'
@@ -22,13 +29,16 @@ export interface PaymentDesk {
   report: (event: string, cause: unknown) => void
 }
 
+type Step = Omit<Change, 'updated_at'> & { state: State }
+
 /** Settles a record that is `prepared`, or `unknown` with a nonce that is free. Answers the record as it stands then. */
 export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  const settling = await move(desk, record, { state: 'settling', attempt: record.attempt + 1 })
-  if (settling.state !== 'settling' || settling.attempt !== record.attempt + 1) return settling
+  const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 })
+  // Another process was faster, and may have begun this very attempt: then it is that one's to settle.
+  if (!settling) return readAgain(desk, record)
   const { payment, requirements } = termsOf(settling)
   const settlement = await askFacilitator({ facilitator: desk.facilitator, payment, requirements })
-  if (settlement.kind === 'settled') return move(desk, settling, settledBy(settling, settlement.transaction))
+  if (settlement.kind === 'settled') return keepSuccess(desk, settling, settlement.transaction)
   desk.report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
   // After an earlier attempt a transaction of ours may still be on its way, and then no refusal is final.
   const isFirst = settling.attempt === 1
@@ -36,14 +46,27 @@ export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): P
   return move(desk, settling, { state: isRejected ? 'rejected' : 'unknown' })
 }
 
+/** A success holds whatever another process has made of the record meanwhile, short of an end. */
+async function keepSuccess(desk: PaymentDesk, record: ResponseRecord, transaction: string): Promise<ResponseRecord> {
+  let current = record
+  while ((TRANSITIONS[current.state] as readonly State[]).includes('settled')) {
+    current = await move(desk, current, settledBy(current, transaction))
+  }
+  return current
+}
+
 /** Moves a record on from where it was seen; when another process was faster, answers where that one has brought it. */
-export async function move(
-  { log, now }: PaymentDesk,
-  from: Place,
-  change: Omit<Change, 'updated_at'> & { state: State },
-): Promise<ResponseRecord> {
-  const moved = await log.advance(from, { ...change, updated_at: now().toISOString() })
-  const record = moved ?? (await log.read(from.identity))
+export async function move(desk: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord> {
+  return (await advance(desk, from, change)) ?? readAgain(desk, from)
+}
+
+/** Undefined when the record is no longer where it was seen. */
+function advance({ log, now }: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord | undefined> {
+  return log.advance(from, { ...change, updated_at: now().toISOString() })
+}
+
+async function readAgain({ log }: PaymentDesk, { identity }: Place): Promise<ResponseRecord> {
+  const record = await log.read(identity)
   if (!record) throw new Error('A record has disappeared from the response log')
   return record
 }

@@ -103,7 +103,11 @@ function appOf({ seller }: TestSeller) {
 async function listen(server: Server) {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, close: () => server.closeAllConnections() }
+  function close(): void {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { url: `http://127.0.0.1:${port}`, close }
 }
 
 async function get(url: string, payment?: string): Promise<void> {

@@ -25,6 +25,7 @@ export interface Script {
   settle: (payload: Payload) => Promise<unknown>
   evidence: () => Promise<Evidence>
   head: () => Promise<bigint>
+  isNonceFree: () => Promise<boolean>
 }
 
 function payerOf(payload: Payload): string {
@@ -42,6 +43,7 @@ export class TestSeller {
     settle: async (payload) => settledReply(payload),
     evidence: async () => ({ nonce: 'free', finalTime: 0n }),
     head: async () => 100n,
+    isNonceFree: async () => true,
   }
   /** What was asked of whom, in order. */
   readonly calls: string[] = []
@@ -103,6 +105,7 @@ export class TestSeller {
     } as FacilitatorClient
     const chain: Chain = {
       head: call('head', () => script.head()),
+      isNonceFree: call('isNonceFree', () => script.isNonceFree()),
       evidence: call('evidence', () => script.evidence()),
     }
     return {

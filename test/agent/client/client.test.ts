@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { signQuote } from '../../../agent/client/buy.ts'
 import { clientCommand } from '../../../agent/client/command.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { checkQuote, readQuote, type Access } from '../../../agent/client/quote.ts'
@@ -15,7 +16,7 @@ import { testTerms } from '../../support/payments.ts'
 const BASE = 'http://127.0.0.1:4021'
 const RESOURCE = { url: `${BASE}/api/v1/company/1` }
 const OTHER = '0x00000000000000000000000000000000000000d3'
-const KEY = `0x${'42'.repeat(32)}`
+const KEY = `0x${'42'.repeat(32)}` as const
 
 const access: Access = {
   network: testTerms.network,
@@ -62,6 +63,16 @@ describe('the check of a quote', () => {
     for (const header of ['', 'e30=', '%%%', Buffer.from('{"x402Version":1}').toString('base64')]) {
       expect(() => readQuote(header)).to.throw()
     }
+  })
+})
+
+describe('the signature of a quote', () => {
+  it('is for the way to pay that was checked, and for none of the others', async () => {
+    const [checked] = quote().accepts
+    const [other] = quote({ payTo: OTHER, amount: '999999' }).accepts
+    const several = { ...quote(), accepts: [{ ...checked, scheme: 'upto' }, other] } as Quote
+    const signed = await signQuote(readQuote(encodePaymentRequiredHeader(several)), KEY).catch(() => undefined)
+    expect(signed).to.equal(undefined)
   })
 })
 
@@ -157,12 +168,13 @@ describe('the client', () => {
     })
   })
 
-  it('repeats the same payment after 429, 502, 503 and a cut connection, and waits as it is told', async () => {
+  it('repeats the same payment after 429, 500, 502, 503 and a cut connection, and waits as it is told', async () => {
     answers = [() => ({ status: 429, headers: { 'Retry-After': '3' } }), () => ({ status: 502 }), unknown, () => 'cut']
+    answers.push(() => ({ status: 500 }))
     expect(await client('lookup', '1')).to.equal(0)
-    expect(paymentsSent()).to.have.lengthOf(5)
+    expect(paymentsSent()).to.have.lengthOf(6)
     expect(new Set(paymentsSent()).size).to.equal(1)
-    expect(slept).to.deep.equal([3000, 2000, 7000, 2000])
+    expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
   })
 
   it('gives up after a while with the payment kept, and takes it up again on demand', async () => {
@@ -182,8 +194,17 @@ describe('the client', () => {
     expect(printed.at(-1)).to.contain('DIFFERS')
   })
 
+  it('keeps what was bought when a later repetition is refused or answered otherwise', async () => {
+    await client('lookup', '1')
+    const bought = await readPurchase(purchasePath())
+    answers = [() => ({ status: 402, body: {} }), () => ({ ...paid(), body: { company: 'other' } })]
+    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(await readPurchase(purchasePath())).to.deep.equal(bought)
+  })
+
   it('does not repeat, and does not sign again, after a refusal', async () => {
-    for (const status of [400, 402, 404, 409, 500]) {
+    for (const status of [400, 402, 404, 409]) {
       requests = []
       answers = [() => ({ status, body: { error: { code: 'x', message: 'y' } } })]
       expect(await client('lookup', '1')).to.equal(1)

@@ -166,6 +166,11 @@ const CASES: Case[] = [
   { name: 'extensions that are a list', reason: FORM, change: (p) => ({ ...p, extensions: [] }) },
   { name: 'deep nesting', reason: FORM, change: (p) => ({ ...p, extensions: { deep: nested(100) } }) },
   {
+    name: 'a number beyond a double',
+    reason: FORM,
+    headers: (p) => [Buffer.from(JSON.stringify(p).replace('{', '{"extensions":{"a":[1e400]},')).toString('base64')],
+  },
+  {
     name: 'a lone surrogate',
     reason: FORM,
     headers: (p) => [

@@ -49,9 +49,9 @@ describe('a sale', () => {
   const stateOf = async () => (await shop.seller.desk.log.read(identityOf(payment)))?.state
   const calls = (name: string) => shop.calls.filter((each) => each === name).length
 
-  it('asks in this order: the head of the chain, verification, settlement', async () => {
+  it('asks in this order: the head of the chain, the nonce, verification, settlement', async () => {
     expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-    expect(shop.calls).to.deep.equal(['head', 'verify', 'settle'])
+    expect(shop.calls).to.deep.equal(['head', 'isNonceFree', 'verify', 'settle'])
     expect(await stateOf()).to.equal('settled')
   })
 
@@ -268,6 +268,13 @@ describe('a sale', () => {
       })
     }
 
+    it('because its nonce was used where nobody has a record of it, is not even asked about', async () => {
+      shop.script.isNonceFree = async () => false
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_rejected authorization_used')
+      expect(calls('verify')).to.equal(0)
+      expect(await stateOf()).to.equal(undefined)
+    })
+
     it('because the chain is away, is not even asked about', async () => {
       shop.script.head = () => Promise.reject(new Error('no node'))
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_verification_unavailable')
@@ -278,9 +285,10 @@ describe('a sale', () => {
   describe('after a crash', () => {
     it('at prepared is settled by the retry, once', async () => {
       const { log } = shop.seller.desk
-      const die = new Error('killed')
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance: () => Promise.reject(die) } }
-      expect(await shop.lookup(payment).catch((error: unknown) => error)).to.equal(die)
+      const advance = () => new Promise<never>(() => undefined)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      void shop.lookup(payment)
+      while ((await stateOf()) !== 'prepared') await new Promise((resolve) => void setTimeout(resolve, 5))
       expect(await stateOf()).to.equal('prepared')
       await shop.restart()
       expect(calls('settle')).to.equal(0)
@@ -300,12 +308,59 @@ describe('a sale', () => {
     })
   })
 
+  describe('whose outcome cannot be written or read', () => {
+    const broken = () => Promise.reject(new Error('disk full'))
+
+    it('is unknown, and not a failure after which a client would sign again', async () => {
+      const { log } = shop.seller.desk
+      const advance: typeof log.advance = (from, change) =>
+        change.state === 'settled' ? broken() : log.advance(from, change)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('settling')
+      shop.script.evidence = async () => used()(payment)
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      shop.seller.desk = { ...shop.seller.desk, log }
+      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+      expect(calls('settle')).to.equal(1)
+    })
+
+    it('is unknown too when its record cannot be read; without a payment nothing is looked for', async () => {
+      const { log } = shop.seller.desk
+      await shop.lookup(payment)
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, read: broken } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(wordOf(await shop.lookup())).to.match(/^payment_required/)
+      expect(shop.reports).to.deep.equal(['sale_failed'])
+    })
+  })
+
   it('is not begun when its answer cannot be stored', async () => {
     const { log } = shop.seller.desk
     shop.seller.desk = { ...shop.seller.desk, log: { ...log, claim: () => Promise.reject(new Error('disk full')) } }
     expect(await shop.lookup(payment).catch((error: unknown) => String(error))).to.contain('disk full')
     expect(calls('settle')).to.equal(0)
   })
+
+  for (const state of ['prepared', 'unknown'] as const) {
+    it(`leaves a settlement to the other process that has begun the same attempt from ${state}`, async () => {
+      const { log } = shop.seller.desk
+      if (state === 'unknown') {
+        shop.script.settle = () => Promise.reject(new Error('time-out'))
+        await shop.lookup(payment)
+      }
+      const settles = calls('settle')
+      // The other one's write comes first; this one's then finds the record moved on.
+      const advance: typeof log.advance = async (from, change) => {
+        if (change.state === 'settling') await log.advance(from, change)
+        return log.advance(from, change)
+      }
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(calls('settle')).to.equal(settles)
+      expect(await stateOf()).to.equal('settling')
+    })
+  }
 
   it('follows another process that has claimed the payment in between', async () => {
     const { log } = shop.seller.desk

@@ -1,4 +1,7 @@
 /** What the chain says of an authorization, read from a real chain and a real token, in every way a nonce can end. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { type Hex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -107,6 +110,48 @@ describe('the evidence of the chain', () => {
     const nowhere = openChain({ url: 'http://127.0.0.1:1' })
     const asked = nowhere.evidence({ asset, authorization: payment.payload.authorization, fromBlock })
     expect(await asked.catch((error: unknown) => error)).to.be.instanceOf(Error)
+  })
+
+  it('is found days later on a node that searches a thousand blocks at most', async () => {
+    const payment = await sign()
+    await cancel(url, key, payment.payload.authorization.nonce)
+    const node = createServer(async (request, response) => {
+      const body = await text(request)
+      const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: Record<string, Hex>[] }
+      const answer = (result: object) => response.end(JSON.stringify({ jsonrpc: '2.0', id, ...result }))
+      if (method === 'eth_blockNumber') return answer({ result: '0xfffff' })
+      const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = params[0] ?? {}
+      const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 1000n
+      if (isWide) return answer({ error: { code: -32_005, message: 'too many blocks' } })
+      const headers = { 'Content-Type': 'application/json' }
+      return response.end(await (await fetch(url, { method: 'POST', headers, body })).text())
+    })
+    await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = node.address() as AddressInfo
+      const { authorization } = payment.payload
+      const found = await openChain({ url: `http://127.0.0.1:${port}` }).evidence({ asset, authorization, fromBlock })
+      expect(found).to.deep.equal({ nonce: 'cancelled' })
+    } finally {
+      node.closeAllConnections()
+      node.close()
+    }
+  })
+
+  it('is an error in time where a node begins an answer and does not end it', async () => {
+    const node = createServer((_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json' }).write('{')
+    })
+    await new Promise<void>((resolve) => void node.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = node.address() as AddressInfo
+      const slow = openChain({ url: `http://127.0.0.1:${port}`, timeoutMs: 200 })
+      const late = new Promise((resolve) => void setTimeout(() => resolve('late'), 3000))
+      expect(await Promise.race([slow.head().catch((error: unknown) => error), late])).to.be.instanceOf(Error)
+    } finally {
+      node.closeAllConnections()
+      node.close()
+    }
   })
 
   it('leaves the test token with what was paid', async () => {
