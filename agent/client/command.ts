@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
+import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
 import { parseOperation } from '../operation/schema.ts'
 import { pay, paymentNonce, send, signQuote, type Answer, type Wire } from './buy.ts'
 import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
@@ -148,10 +149,19 @@ function show(print: Terminal['print'], { status, body, paymentResponse }: Answe
   const data = message.safeParse(json).data?.result.message.parts[0].data ?? json
   print(`HTTP ${status}`)
   print(printable(JSON.stringify(data, null, 2)))
+  const known = refusalOf(json)
+  if (known) print(`charged: ${known.charged}. ${known.advice}`)
   if (paymentResponse === null) return EXIT_REFUSED
   const { transaction, network, payer } = decodePaymentResponseHeader(paymentResponse)
   print(`paid by ${printable(payer ?? 'unknown')} on ${printable(network)} in transaction ${printable(transaction)}`)
   return status === 200 ? EXIT_DONE : EXIT_REFUSED
+}
+
+/** What our own table says of an error code; nothing for a code that it doesn't hold. */
+function refusalOf(body: unknown) {
+  const parsed = z.object({ error: z.object({ code: z.string() }) }).safeParse(body)
+  const code = parsed.data?.error.code ?? ''
+  return Object.hasOwn(REFUSALS, code) ? REFUSALS[code as RefusalCode] : undefined
 }
 
 function refuse(print: Terminal['print'], line: string): number {

@@ -229,6 +229,15 @@ describe('the client', () => {
     expect(printed.join('\n')).to.contain('A\\u{202e}B')
   })
 
+  it('says whether a refusal has cost anything, and what to do', async () => {
+    answers = [() => ({ status: 404, body: { error: { code: 'company_not_found', message: 'x' } } })]
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(printed.at(-1)).to.match(/^charged: no\. /)
+    answers = [() => ({ status: 404, body: { error: { code: 'constructor', message: 'x' } } })]
+    expect(await client('lookup', '1')).to.equal(1)
+    expect(printed.at(-1)).to.equal('}')
+  })
+
   it('explains itself', async () => {
     for (const args of [
       [],
