@@ -15,6 +15,10 @@ const retrievalSchema = z.strictObject({
   /** The path, URL or name that was retrieved, so that the same can be retrieved again. */
   location: z.string(),
   archive_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** What the archive's server tells a changed one by (RFC 9110, 8.8), where it said, and the address it said it of. */
+  validators: z
+    .strictObject({ url: z.string(), etag: z.string().nullable(), last_modified: z.string().nullable() })
+    .nullable(),
 })
 
 export type Retrieval = z.infer<typeof retrievalSchema>

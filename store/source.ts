@@ -35,6 +35,19 @@ export const CRO_COMPANIES: Publication = {
   synthetic: false,
 }
 
+/** Its page at the portal, which knows the archive's address and time. */
+export const CRO_COMPANIES_LOCATION =
+  'https://opendata.cro.ie/dataset/bf6f837d-0946-4c14-9a99-82cd6980c121/resource/3fef41bc-b8f4-4b10-8434-ce51c29b1bba'
+
+/** The register has had over 800,000 rows since 2026, and loses few: below this it is a part, or something else. */
+const CRO_COMPANIES_ROWS_MIN = 500_000
+
+/** The least number of rows that a location is believed. */
+export function rowsMinOf(location: string): number {
+  const isRegister = URL.canParse(location) && new URL(location).host === new URL(CRO_COMPANIES_LOCATION).host
+  return isRegister ? CRO_COMPANIES_ROWS_MIN : 0
+}
+
 /** Made-up records in the register's shape: the sandbox's sample and the synthetic test company. */
 export const SYNTHETIC: Publication = {
   publisher: 'irish-company-agent',

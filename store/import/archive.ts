@@ -8,10 +8,10 @@ import { openPromise, type ZipFile } from 'yauzl'
 import { ImportError } from './errors.ts'
 
 /** Eleven times the register's archive and its CSV of today: a bound against bombs, with room to grow. */
-const ARCHIVE_BYTES_MAX = 512 * 1024 * 1024
+export const ARCHIVE_BYTES_MAX = 512 * 1024 * 1024
 export const CSV_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
-const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
+export const ZIP_MAGIC = Buffer.from('PK\u0003\u0004')
 
 /** The archive's identity: the same bytes need not be imported twice. */
 export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): Promise<string> {

@@ -2,6 +2,14 @@
 
 export type ImportFault =
   | 'source_unreadable'
+  | 'source_refused'
+  | 'source_unreachable'
+  | 'source_timeout'
+  | 'source_status'
+  | 'source_answer'
+  | 'source_cut'
+  | 'source_is_page'
+  | 'source_wrong_type'
   | 'archive_too_large'
   | 'archive_members'
   | 'archive_damaged'
@@ -10,6 +18,9 @@ export type ImportFault =
   | 'wrong_header'
   | 'no_companies'
   | 'too_many_rejected'
+  | 'too_few_rows'
+  | 'rows_lost'
+  | 'stopped'
 
 export class ImportError extends Error {
   override name = 'ImportError'

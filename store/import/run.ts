@@ -1,17 +1,24 @@
-/** Imports an archive: unzip, read, normalise, build, publish. The last step alone changes what is served. */
+/** Imports an archive: fetch, unzip, read, normalise, build, publish. The last step alone changes what is served. */
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import type { Catalog, Retrieval } from '../catalog.ts'
+import { buildingFolder } from '../layout.ts'
 import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
-import type { Publication } from '../source.ts'
+import { rowsMinOf, type Publication } from '../source.ts'
 import { openCsv, sha256OfFile } from './archive.ts'
 import { buildSnapshot, removeAbandonedBuilds, type Processes, type Progress } from './build.ts'
+import { withDownload, type Download, type DownloadRequest } from './download.ts'
+import { ImportError } from './errors.ts'
+import { guardRows } from './guard.ts'
+import { isUrl } from './location.ts'
 import { readRows } from './rows.ts'
 
 export interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
-  /** A `.csv` or `.zip` file on disk. */
+  /** A `.csv` or `.zip` file on disk, or the URL of one or of a CKAN resource. */
   path: string
   /** What the retrieval is known by, to tell a repeated one; the path unless something else was retrieved. */
   location?: string
@@ -19,6 +26,11 @@ export interface ImportRequest {
   processes: Processes
   now: () => Date
   onProgress?: (progress: Progress) => void
+  /** The least number of rows; what the location demands unless a test says less. */
+  rowsMin?: number
+  limits?: DownloadRequest['limits']
+  /** Gives the import up before it publishes anything. */
+  signal?: AbortSignal
 }
 
 export interface ImportResult {
@@ -27,33 +39,94 @@ export interface ImportResult {
   changed: boolean
 }
 
-export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, publication, processes, now, onProgress = () => undefined } = request
-  await removeAbandonedBuilds(dataDirectory, processes)
-  const retrievedAt = now().toISOString()
-  const archive_sha256 = await sha256OfFile(path)
-  const unchanged = alreadyServed(catalog, archive_sha256)
-  const info =
-    unchanged ??
-    (await buildSnapshot({ dataDirectory, processes, rows: readRows(await openCsv(path)), now, onProgress }))
-  const retrieval: Retrieval = {
-    snapshot_id: info.snapshot_id,
-    source: { ...publication, retrieved_at: retrievedAt, source_updated_at: null },
-    location: request.location ?? path,
-    archive_sha256,
-  }
-  await catalog.publish(retrieval)
-  return { info, changed: unchanged === undefined }
+/** What is served already. */
+interface Served {
+  retrieval: Retrieval
+  info: SnapshotInfo
+  /** Whether it was read by today's rules, so that the same archive need not be read again. */
+  isToday: boolean
 }
 
-function alreadyServed(catalog: Catalog, archive_sha256: string): SnapshotInfo | undefined {
-  if (catalog.retrieval()?.archive_sha256 !== archive_sha256) return undefined
+export async function importDataset(request: ImportRequest): Promise<ImportResult> {
+  const { dataDirectory, catalog, path, processes, now, limits, signal } = request
+  await removeAbandonedBuilds(dataDirectory, processes)
+  checkWanted(signal)
+  const retrievedAt = now()
+  const served = servedNow(catalog)
+  const take = (archive: Download) => publishArchive(request, { archive, served, retrievedAt })
+  if (!isUrl(path)) return take({ path, validators: null, updatedAt: undefined })
+  const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
+  const validators = served?.isToday ? served.retrieval.validators : null
+  return withDownload({ location: path, folder, validators, limits, signal }, take)
+}
+
+interface Taken {
+  archive: Download
+  served: Served | undefined
+  retrievedAt: Date
+}
+
+async function publishArchive(request: ImportRequest, taken: Taken): Promise<ImportResult> {
+  const { catalog, path, location = path, publication, signal } = request
+  const { info, archive_sha256, changed } = await contentOf(request, taken)
+  checkWanted(signal)
+  await catalog.publish({
+    snapshot_id: info.snapshot_id,
+    source: {
+      ...publication,
+      retrieved_at: taken.retrievedAt.toISOString(),
+      source_updated_at: updatedAt(taken, changed ? undefined : location),
+    },
+    location,
+    archive_sha256,
+    validators: taken.archive.validators,
+  })
+  return { info, changed }
+}
+
+/** The archive as a snapshot: the one that is served when the bytes are the same, else a new one. */
+async function contentOf(
+  request: ImportRequest,
+  { archive, served }: Taken,
+): Promise<ImportResult & Pick<Retrieval, 'archive_sha256'>> {
+  if (archive.path === undefined) {
+    if (!served) throw new Error('A server was asked what has changed since nothing')
+    return { info: served.info, archive_sha256: served.retrieval.archive_sha256, changed: false }
+  }
+  const archive_sha256 = await sha256OfFile(archive.path)
+  if (served?.isToday && served.retrieval.archive_sha256 === archive_sha256) {
+    return { info: served.info, archive_sha256, changed: false }
+  }
+  const { dataDirectory, path, location = path, processes, now, signal } = request
+  const { onProgress = () => undefined, rowsMin = rowsMinOf(location) } = request
+  const rowsBefore = served?.retrieval.location === location ? served.info.row_count : 0
+  const rows = guardRows(readRows(await openCsv(archive.path)), { rowsMin, rowsBefore, signal })
+  return {
+    info: await buildSnapshot({ dataDirectory, processes, rows, now, onProgress }),
+    archive_sha256,
+    changed: true,
+  }
+}
+
+/** When the source was updated: what it says itself, unless that is yet to come; the same bytes keep what was known. */
+function updatedAt({ archive, served, retrievedAt }: Taken, sameLocation: string | undefined): string | null {
+  if (archive.updatedAt && archive.updatedAt <= retrievedAt) return archive.updatedAt.toISOString()
+  if (sameLocation === undefined || served?.retrieval.location !== sameLocation) return null
+  return served.retrieval.source.source_updated_at
+}
+
+function servedNow(catalog: Catalog): Served | undefined {
   try {
+    const retrieval = catalog.retrieval()
     const info = catalog.current()?.snapshot.info
-    return info?.normalisation === NORMALISATION_VERSION ? info : undefined
+    return retrieval && info && { retrieval, info, isToday: info.normalisation === NORMALISATION_VERSION }
   } catch (cause) {
     // A snapshot that was lost or damaged is built again from the archive it came from.
     if (cause instanceof StoreError) return undefined
     throw cause
   }
+}
+
+function checkWanted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ImportError('stopped', 'the import was stopped')
 }

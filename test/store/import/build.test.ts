@@ -35,6 +35,8 @@ describe('an import', () => {
     await rm(directory, { recursive: true })
   })
 
+  let files = 0
+
   async function importFile(content: string | Buffer): Promise<ImportResult> {
     const path = join(directory, 'archive')
     await writeFile(path, content)
@@ -42,6 +44,8 @@ describe('an import', () => {
       dataDirectory: directory,
       catalog,
       path,
+      // Each file from elsewhere, so that it may have fewer rows than the one before.
+      location: `file ${(files += 1)}`,
       publication: CRO_COMPANIES,
       processes: { own: OWN_PROCESS, isRunning: (process) => process === LIVING_PROCESS },
       now: () => now,
