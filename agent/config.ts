@@ -1,6 +1,7 @@
 /** The configuration: the environment, read once and checked (decisions 10). Without any of it the sandbox runs. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isLoopback, isUrl, mayFetch } from '../store/import/location.ts'
 import { isReceiver } from './payments/receiver.ts'
 
 /** Spec 8. */
@@ -35,6 +36,15 @@ const loopbackHttp = url.refine(
   'must be an http URL on a loopback address in this version, which has the sandbox only',
 )
 
+const dataset = z
+  .string()
+  .min(1, 'must not be empty')
+  .refine(
+    (value) => !isUrl(value) || (URL.canParse(value) && mayFetch(new URL(value))),
+    'must be a path, an https URL without a password, or an http URL on a loopback address',
+  )
+  .transform((value) => (isUrl(value) ? value : resolve(value)))
+
 const schema = z.object({
   MODE: z.enum(['testnet', 'mainnet'], { error: 'must be testnet or mainnet' }).default('testnet'),
   FACILITATOR: z.literal('sandbox', { error: 'must be sandbox in this version' }).default('sandbox'),
@@ -44,7 +54,7 @@ const schema = z.object({
   PORT: port.default(PORT_DEFAULT),
   BASE_URL: baseUrl.optional(),
   DATA_DIR: z.string().min(1, 'must not be empty').default('./data'),
-  DATASET: z.string().min(1, 'must not be empty').optional(),
+  DATASET: dataset.optional(),
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: z.string().min(1, 'must not be empty').optional(),
@@ -73,15 +83,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     port: values.PORT,
     baseUrl: values.BASE_URL,
     dataDirectory,
-    /** A local archive; the sandbox's sample when absent. */
-    dataset: values.DATASET === undefined ? undefined : resolve(values.DATASET),
+    /** A local archive or a URL; the sandbox's sample when absent. */
+    dataset: values.DATASET,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: values.KEYS_DIR === undefined ? resolve(dataDirectory, 'keys') : resolve(values.KEYS_DIR),
     logLevel: values.LOG_LEVEL,
   }
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(hostname)
 }

@@ -4,11 +4,9 @@ import { join } from 'node:path'
 import type { Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
+import { openSchedule, type Schedule, type Timer } from '../store/import/schedule.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
 import { sampleRegister } from './sandbox/sample.ts'
-
-/** The register is published daily (spec 1). */
-const CHECK_EVERY_MS = 24 * 60 * 60 * 1000
 
 /** What the catalogue remembers the sandbox's made-up sample by. */
 const SAMPLE_LOCATION = 'sandbox:sample'
@@ -18,10 +16,11 @@ const SAMPLE_SEED = 1
 export interface DatasetRequest {
   dataDirectory: string
   catalog: Catalog
-  /** A local archive; without one, whatever was retrieved last, and at first the made-up sample. */
+  /** A local archive or a URL; without one, whatever was retrieved last, and at first the made-up sample. */
   path: string | undefined
   processes: Processes
   now: () => Date
+  signal?: AbortSignal
 }
 
 /** Retrieves the dataset that is configured, or the one that is being served. Unchanged, it is fresh again. */
@@ -35,13 +34,29 @@ export async function retrieveDataset(request: DatasetRequest): Promise<ImportRe
   return importDataset({ ...surroundings, path, location, publication: SYNTHETIC })
 }
 
-/** Retrieves again every day until told to stop; reports how each went. */
-export function retrieveDaily(request: DatasetRequest, report: (event: string, cause: unknown) => void): () => void {
-  const timer = setInterval(() => {
-    retrieveDataset(request).catch((cause: unknown) => report('dataset_retrieval_failed', cause))
-  }, CHECK_EVERY_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+export interface Keeping extends DatasetRequest {
+  random: () => number
+  timer: Timer
+  report: (event: string, cause: unknown) => void
+}
+
+/** Retrieves now and daily until stopped. With nothing to serve the first is waited for, and its failure is ours. */
+export async function keepDataset({ random, timer, report, ...request }: Keeping): Promise<Schedule> {
+  const onFailure = (cause: unknown) => report('dataset_retrieval_failed', cause)
+  const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal })
+  const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
+  const first = schedule.retrieve()
+  if (request.catalog.retrieval()) {
+    first.catch(onFailure)
+    return schedule
+  }
+  try {
+    await first
+    return schedule
+  } catch (cause) {
+    schedule.stop()
+    throw cause
+  }
 }
 
 async function writeSample(dataDirectory: string): Promise<string> {

@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { keysCommand } from '../keys/command.ts'
 import { KeyError } from '../keys/errors.ts'
 import { ImportError } from '../store/import/errors.ts'
+import { isUrl } from '../store/import/location.ts'
+import type { Timer } from '../store/import/schedule.ts'
 import { StoreError } from '../store/open.ts'
 import { ConfigError, readConfig, type Config } from './config.ts'
 import { describeCause, openLog } from './log.ts'
@@ -14,7 +16,7 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 const USAGE = `usage: npm start
-       npm run import -- PATH
+       npm run import -- PATH | URL
        npm run client -- lookup NUMBER | --retry FILE | verify-card
        npm run keys -- generate | rotate | list`
 
@@ -37,6 +39,11 @@ const processes = {
 }
 
 const now = () => new Date()
+
+const timer: Timer = (callback, milliseconds) => {
+  const timeout = setTimeout(callback, milliseconds).unref()
+  return () => clearTimeout(timeout)
+}
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
@@ -65,7 +72,8 @@ async function serve(config: Config): Promise<number> {
   const sandbox = await openSandbox({ config, log: (line) => log.warn(line) })
   try {
     const { doors } = sandbox
-    const service = await startService({ config, version: await version(), doors, processes, now, report })
+    const surroundings = { config, version: await version(), doors, processes, now, random: Math.random, timer, report }
+    const service = await startService(surroundings)
     log.info({ base_url: service.baseUrl }, 'ready')
     print(`rpc ${sandbox.rpcUrl}`)
     print(`buyer ${sandbox.buyerKey}`)
@@ -79,14 +87,15 @@ async function serve(config: Config): Promise<number> {
 }
 
 async function importArchive(config: Config, args: string[]): Promise<number> {
-  const [path] = args
-  if (path === undefined || args.length > 1) {
-    print('usage: npm run import -- PATH')
+  const [source] = args
+  if (source === undefined || args.length > 1) {
+    print('usage: npm run import -- PATH | URL')
     return EXIT_USAGE
   }
   const { importCommand } = await import('../store/import/command.ts')
   const progress = process.stderr.isTTY ? (line: string) => process.stderr.write(`\r${line}\u001B[K`) : () => undefined
-  return importCommand({ dataDirectory: config.dataDirectory, path: absolute(path), processes, now, print, progress })
+  const path = isUrl(source) ? source : absolute(source)
+  return importCommand({ dataDirectory: config.dataDirectory, path, processes, now, print, progress })
 }
 
 async function client(config: Config, args: string[]): Promise<number> {

@@ -8,12 +8,13 @@ import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
+import type { Timer } from '../store/import/schedule.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import type { Config } from './config.ts'
-import { retrieveDaily, retrieveDataset } from './dataset.ts'
+import { keepDataset } from './dataset.ts'
 import { RateLimit } from './executor/admit.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { sendReply } from './executor/http.ts'
@@ -46,6 +47,9 @@ export interface Surroundings {
   openLog?: (dataDirectory: string) => ResponseLog
   processes: Processes
   now: () => Date
+  /** From 0 to below 1; nothing secret comes of it. */
+  random: () => number
+  timer: Timer
   report: (event: string, cause: unknown) => void
 }
 
@@ -72,7 +76,10 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     opened.push(() => log.close())
     const executor = openAgent(surroundings, { baseUrl, catalog, log })
     opened.push(() => executor.drain())
-    opened.push(await keepDataset(surroundings, catalog))
+    const { dataDirectory, dataset: path } = config
+    const { processes, now, random, timer, report } = surroundings
+    const schedule = await keepDataset({ dataDirectory, path, catalog, processes, now, random, timer, report })
+    opened.push(() => schedule.stop())
     entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
     return { baseUrl, stop }
   } catch (cause) {
@@ -99,15 +106,6 @@ function openAgent(
     baseUrl,
     help: helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE }),
   })
-}
-
-/** With nothing to serve, the first retrieval is waited for; otherwise it goes on behind the service. */
-async function keepDataset({ config, processes, now, report }: Surroundings, catalog: Catalog): Promise<() => void> {
-  const request = { dataDirectory: config.dataDirectory, catalog, path: config.dataset, processes, now }
-  const first = retrieveDataset(request)
-  if (catalog.retrieval()) first.catch((cause: unknown) => report('dataset_retrieval_failed', cause))
-  else await first
-  return retrieveDaily(request, report)
 }
 
 async function buildApp(

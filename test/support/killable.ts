@@ -64,6 +64,8 @@ const service = await startService({
   openLog: (dataDirectory) => killableLog(dataDirectory, point),
   processes: { own: process.pid, isRunning: () => true },
   now: () => new Date(),
+  random: Math.random,
+  timer: () => () => undefined,
   report: (event) => void process.stderr.write(`${event}\n`),
 })
 process.stdout.write(`buyer ${sandbox.buyerKey}\nreceiver ${sandbox.doors.payTo}\nready ${service.baseUrl}\n`)

@@ -7,6 +7,7 @@ import { readConfig } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Doors } from '../../agent/service.ts'
+import type { Timer } from '../../store/import/schedule.ts'
 import { testChainUrl } from './chain.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { tokenOn } from './token.ts'
@@ -16,6 +17,8 @@ export interface TestServiceOptions {
   environment?: Record<string, string>
   doors?: (doors: Doors) => Doors
   now?: () => Date
+  /** When the dataset is retrieved again; never, unless a test says so. */
+  timer?: Timer
 }
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>
@@ -24,6 +27,7 @@ export async function startTestService({
   environment = {},
   doors = (own) => own,
   now = () => new Date(),
+  timer = () => () => undefined,
 }: TestServiceOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'service-'))
   const rpcUrl = await testChainUrl()
@@ -45,6 +49,8 @@ export async function startTestService({
       doors: doors(sandbox.doors),
       processes: PROCESSES,
       now,
+      random: () => 0.5,
+      timer,
       report: (event, cause) => void reports.push([event, cause]),
     })
     return { sandbox, service }
