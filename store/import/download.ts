@@ -24,7 +24,7 @@ const HEAD_BYTES = 512
 /** Bytes that no text has: all below the space but tab and line ends. */
 const BINARY = /(?![\t\r\n])\p{Cc}/u
 
-export type Validators = NonNullable<Retrieval['validators']>
+type Validators = NonNullable<Retrieval['validators']>
 
 export interface DownloadRequest {
   /** A URL; one that may not be fetched is a fault. */

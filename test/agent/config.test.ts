@@ -21,6 +21,11 @@ const WRONG: [variable: string, value: string, rule: RegExp][] = [
   ['BASE_URL', 'http://host/path', /nothing after/],
   ['BASE_URL', 'http://host/', /nothing after/],
   ['BASE_URL', 'http://host?query', /nothing after/],
+  ['DATASET', '', /must/],
+  ['DATASET', 'http://opendata.example/companies.zip', /https/],
+  ['DATASET', 'https://user:secret@opendata.example/companies.zip', /password/],
+  ['DATASET', 'ftp://127.0.0.1/companies.zip', /https/],
+  ['DATASET', 'https://', /https/],
   ['RATE_LIMIT_PER_MINUTE', '0', /above zero/],
   ['RATE_LIMIT_PER_MINUTE', '1.5', /whole number/],
   ['A2A_ENABLED', 'yes', /true or false/],
@@ -60,6 +65,12 @@ describe('the configuration', () => {
       dataset: '/tmp/register.zip',
       rpcUrl: 'http://localhost:8545',
     })
+  })
+
+  it('takes a dataset from https, or from http on this machine', () => {
+    for (const url of ['https://opendata.example/a.zip?b=c', 'http://127.0.0.1:8080/a.zip', 'http://[::1]/a']) {
+      expect(readConfig({ DATASET: url }).dataset).to.equal(url)
+    }
   })
 
   for (const [variable, value, rule] of WRONG) {
