@@ -108,8 +108,12 @@ async function version(): Promise<string> {
   return (JSON.parse(manifest) as { version: string }).version
 }
 
-/** One line for the operator. The rest of an unexpected error is for whoever mends it. */
+/** One line for the operator, whatever failed. */
 function failure(error: unknown): string {
+  return reasonOf(error).split('\n', 1)[0] ?? ''
+}
+
+function reasonOf(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StoreError || error instanceof KeyError) return error.message
   if (error instanceof ImportError) return `import refused, ${error.fault}: ${error.message}`
   if (error instanceof Error && 'code' in error) {
