@@ -1,5 +1,6 @@
 /** The process: reads its arguments and surroundings, runs one command, and turns every end into an exit code. */
 import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve as absolute } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keysCommand } from '../keys/command.ts'
@@ -15,12 +16,16 @@ const EXIT_USAGE = 2
 
 const USAGE = `usage: npm start
        npm run import -- PATH
+       npm run snapshot-id -- PATH
+       npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
        npm run client -- lookup NUMBER | --retry FILE | verify-card
        npm run keys -- generate | rotate | list`
 
 const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {
   serve,
   import: importArchive,
+  'snapshot-id': snapshotId,
+  generate,
   client,
   keys: (config, args) => keysCommand({ args, directory: config.keysDirectory, now: Date.now, print }),
 }
@@ -40,6 +45,11 @@ const now = () => new Date()
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
+}
+
+/** Where a command is, for who watches it; nothing when stderr is a file. */
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${line}\u001B[K`)
 }
 
 /** Serves until a signal. Prints where, and in the sandbox what a buyer needs. */
@@ -85,8 +95,22 @@ async function importArchive(config: Config, args: string[]): Promise<number> {
     return EXIT_USAGE
   }
   const { importCommand } = await import('../store/import/command.ts')
-  const progress = process.stderr.isTTY ? (line: string) => process.stderr.write(`\r${line}\u001B[K`) : () => undefined
   return importCommand({ dataDirectory: config.dataDirectory, path: absolute(path), processes, now, print, progress })
+}
+
+async function snapshotId(_config: Config, args: string[]): Promise<number> {
+  const [path] = args
+  if (path === undefined || args.length > 1) {
+    print('usage: npm run snapshot-id -- PATH')
+    return EXIT_USAGE
+  }
+  const { snapshotIdCommand } = await import('../store/import/snapshot-id-command.ts')
+  return snapshotIdCommand({ path: absolute(path), temporaryDirectory: tmpdir(), processes, now, print, progress })
+}
+
+async function generate(_config: Config, args: string[]): Promise<number> {
+  const { generateCommand } = await import('./sandbox/generate-command.ts')
+  return generateCommand({ args, print, progress })
 }
 
 async function client(config: Config, args: string[]): Promise<number> {
