@@ -1,5 +1,6 @@
 /** The process: reads its arguments and surroundings, runs one command, and turns every end into an exit code. */
 import { readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve as absolute } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keysCommand } from '../keys/command.ts'
@@ -17,12 +18,16 @@ const EXIT_USAGE = 2
 
 const USAGE = `usage: npm start
        npm run import -- PATH | URL
+       npm run snapshot-id -- PATH
+       npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
        npm run client -- lookup NUMBER | --retry FILE | verify-card
        npm run keys -- generate | rotate | list`
 
 const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {
   serve,
   import: importArchive,
+  'snapshot-id': snapshotId,
+  generate,
   client,
   keys: (config, args) => keysCommand({ args, directory: config.keysDirectory, now: Date.now, print }),
 }
@@ -47,6 +52,11 @@ const timer: Timer = (callback, milliseconds) => {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`)
+}
+
+/** Where a command is, for who watches it; nothing when stderr is a file. */
+function progress(line: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${line}\u001B[K`)
 }
 
 /** Serves until a signal. Prints where, and in the sandbox what a buyer needs. */
@@ -93,9 +103,23 @@ async function importArchive(config: Config, args: string[]): Promise<number> {
     return EXIT_USAGE
   }
   const { importCommand } = await import('../store/import/command.ts')
-  const progress = process.stderr.isTTY ? (line: string) => process.stderr.write(`\r${line}\u001B[K`) : () => undefined
   const path = isUrl(source) ? source : absolute(source)
   return importCommand({ dataDirectory: config.dataDirectory, path, processes, now, print, progress })
+}
+
+async function snapshotId(_config: Config, args: string[]): Promise<number> {
+  const [path] = args
+  if (path === undefined || args.length > 1) {
+    print('usage: npm run snapshot-id -- PATH')
+    return EXIT_USAGE
+  }
+  const { snapshotIdCommand } = await import('../store/import/snapshot-id-command.ts')
+  return snapshotIdCommand({ path: absolute(path), temporaryDirectory: tmpdir(), processes, now, print, progress })
+}
+
+async function generate(_config: Config, args: string[]): Promise<number> {
+  const { generateCommand } = await import('./sandbox/generate-command.ts')
+  return generateCommand({ args, print, progress })
 }
 
 async function client(config: Config, args: string[]): Promise<number> {
@@ -117,8 +141,12 @@ async function version(): Promise<string> {
   return (JSON.parse(manifest) as { version: string }).version
 }
 
-/** One line for the operator. The rest of an unexpected error is for whoever mends it. */
+/** One line for the operator, whatever failed. */
 function failure(error: unknown): string {
+  return reasonOf(error).split('\n', 1)[0] ?? ''
+}
+
+function reasonOf(error: unknown): string {
   if (error instanceof ConfigError || error instanceof StoreError || error instanceof KeyError) return error.message
   if (error instanceof ImportError) return `import refused, ${error.fault}: ${error.message}`
   if (error instanceof Error && 'code' in error) {

@@ -6,6 +6,7 @@ import { jwksBody } from '../keys/jwks.ts'
 import { openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
+import { guidePage } from '../rest-facade/guide.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
 import type { Timer } from '../store/import/schedule.ts'
@@ -124,7 +125,8 @@ async function buildApp(
   const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl), report })
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
-  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), ...a2a, report })
+  const guide = await guidePage(facts, paymentExtensionUri(baseUrl))
+  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), guide, ...a2a, report })
 }
 
 interface Entrance {

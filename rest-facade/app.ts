@@ -4,7 +4,7 @@ import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { bodyFault } from '../agent/executor/http.ts'
 import { API_PREFIX } from '../agent/operation/resource.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
-import { freeJson } from './free.ts'
+import { freeDocument } from './free.ts'
 import { attribution, metadata, type Facts } from './meta.ts'
 import { paidRoutes, refuse } from './paid.ts'
 
@@ -17,12 +17,14 @@ interface House {
   facts: Facts
   /** The body of `/.well-known/jwks.json`. */
   jwks: object
+  /** The HTML of `/docs`. */
+  guide: string
   /** The agent's own door and its signed card; absent when A2A is disabled. */
   a2a?: { route: Router; card: object }
   report: (event: string, cause: unknown) => void
 }
 
-export function createApp({ executor, baseUrl, facts, jwks, a2a, report }: House): Express {
+export function createApp({ executor, baseUrl, facts, jwks, guide, a2a, report }: House): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
@@ -33,23 +35,21 @@ export function createApp({ executor, baseUrl, facts, jwks, a2a, report }: House
   app.use(commonHeaders)
   if (a2a) app.use(a2a.route)
   app.use(paidRoutes({ executor, baseUrl }))
+  const json = { type: 'json' } as const
   app.all(`${API_PREFIX}/meta`, (request, response, next) => {
     const dataset = facts.catalog.current()
     if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
-    return freeJson(() => metadata(facts, dataset), META_CACHE_SECONDS)(request, response, next)
+    const answer = freeDocument({ ...json, maxAgeSeconds: META_CACHE_SECONDS }, () => metadata(facts, dataset))
+    return answer(request, response, next)
   })
-  app.all(
-    '/attribution',
-    freeJson(() => attribution(facts)),
-  )
-  app.all(
-    '/.well-known/jwks.json',
-    freeJson(() => jwks),
-  )
-  app.all(
-    '/.well-known/agent-card.json',
-    freeJson(() => a2a?.card),
-  )
+  const attributed = freeDocument(json, () => attribution(facts))
+  const keys = freeDocument(json, () => jwks)
+  const card = freeDocument(json, () => a2a?.card)
+  const page = freeDocument({ type: 'html' }, () => guide)
+  app.all('/attribution', attributed)
+  app.all('/.well-known/jwks.json', keys)
+  app.all('/.well-known/agent-card.json', card)
+  app.all('/docs', page)
 
   app.use((_request, response) => refuse(response, { code: 'not_found' }))
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {

@@ -5,12 +5,21 @@ import { methodNotAllowed, refuse } from './paid.ts'
 /** Long enough to take a burst, short enough that prices, keys and data are soon seen. */
 const CACHE_SECONDS = 60
 
-/** A route that answers with JSON; `undefined` becomes a 404. */
-export function freeJson(content: () => unknown, maxAgeSeconds = CACHE_SECONDS): RequestHandler {
+interface Free {
+  type: 'json' | 'html'
+  maxAgeSeconds?: number
+}
+
+/** A route that answers with a document: an object as JSON, or text as it is. `undefined` becomes a 404. */
+export function freeDocument(
+  { type, maxAgeSeconds = CACHE_SECONDS }: Free,
+  content: () => object | string | undefined,
+): RequestHandler {
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
-    const body = content()
-    if (body === undefined) return refuse(response, { code: 'not_found' })
-    response.set('Cache-Control', `public, max-age=${maxAgeSeconds}`).json(body)
+    const document = content()
+    if (document === undefined) return refuse(response, { code: 'not_found' })
+    const body = typeof document === 'string' ? document : JSON.stringify(document)
+    response.set('Cache-Control', `public, max-age=${maxAgeSeconds}`).type(type).send(body)
   }
 }

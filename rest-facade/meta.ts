@@ -49,7 +49,8 @@ export function attribution({ catalog }: Facts) {
   return { publisher, dataset_url, license, license_url, notice }
 }
 
-function endpoint(operation: OperationName): string {
+/** A paid route as `METHOD path` (spec 2.9). */
+export function endpoint(operation: OperationName): string {
   const { method, path } = ROUTES[operation]
   return `${method} ${path}${operation === 'lookup' ? '/{company_number}' : ''}`
 }

@@ -1,5 +1,6 @@
 /** Opens an LMDB environment of ours, and refuses one that something else, or a newer version, has written. */
-import { closeSync, existsSync, mkdirSync, openSync, readSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
@@ -31,6 +32,8 @@ const DURABLE = {
 } as const satisfies RootDatabaseOptions
 
 const DATA_FILE = 'data.mdb'
+/** What LMDB writes when it makes an environment with two databases, and some. */
+const FIRST_BYTES = 16 * DURABLE.pageSize
 /** In the first page, after its header: LMDB's magic number and the version of its format (mdb.c, `MDB_meta`). */
 const LMDB_MAGIC_AT = 24
 const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
@@ -48,11 +51,28 @@ export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions)
 
 function openFolder(folder: string, readOnly: boolean): RootDatabase<unknown, string> {
   try {
-    if (!readOnly) mkdirSync(folder, { recursive: true })
+    if (!readOnly) {
+      mkdirSync(folder, { recursive: true })
+      checkSpace(folder)
+    }
     checkFile(join(folder, DATA_FILE), readOnly)
     return open<unknown, string>({ ...DURABLE, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
   } catch (cause) {
     throw new StoreError(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
+  }
+}
+
+/** LMDB ends the process with a fault where it has no room for its first pages. */
+function checkSpace(folder: string): void {
+  const path = join(folder, `space-${randomUUID()}`)
+  const file = openSync(path, 'wx')
+  try {
+    const bytes = Buffer.alloc(FIRST_BYTES)
+    if (writeSync(file, bytes) < bytes.length) throw new Error('the disk is full')
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+    rmSync(path)
   }
 }
 

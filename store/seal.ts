@@ -1,5 +1,5 @@
 /** Sealed bytes: a value preceded by its own SHA-256, so that what is read is what was written or an error. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Half a SHA-256: a disk's flipped bits are not an attacker, and a million seals stay at 16 MB. */
 const SEAL_BYTES = 16
@@ -21,5 +21,5 @@ export function unseal(bytes: Buffer): Buffer {
 }
 
 function digest(value: Buffer): Buffer {
-  return createHash('sha256').update(value).digest().subarray(0, SEAL_BYTES)
+  return hash('sha256', value, 'buffer').subarray(0, SEAL_BYTES)
 }

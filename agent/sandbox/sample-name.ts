@@ -1,6 +1,6 @@
 /** The name of a made-up company: invented words, a legal form, and the register's habits and slips at their rates. */
 import { below, happens, pick, pickWeighted, randomFor, type Random, type Weighted } from './sample-random.ts'
-import { COUNTIES, ENDINGS, IRISH_TRADES, stem, TRADES } from './sample-words.ts'
+import { COUNTIES, ENDINGS, IRISH_TRADES, sharedStem, shortStem, stem, TRADES } from './sample-words.ts'
 
 const FORM_STREAM = 1
 const NAME_STREAM = 2
@@ -60,11 +60,15 @@ const IRISH_SUFFIX = /TEORANTA|CUIDEACHTA/
 /** Words before the legal form. The register has 15, 38, 30, 12 and 5 %; the additions below make short names longer. */
 const CORE_WORD_COUNTS: Weighted<number> = [
   [1, 0.185],
-  [2, 0.385],
-  [3, 0.28],
-  [4, 0.105],
-  [5, 0.045],
+  [2, 0.43],
+  [3, 0.29],
+  [4, 0.075],
+  [5, 0.02],
 ]
+
+/** Names of two and three words that hold two invented ones: three in four words of the register occur once. */
+const TWO_STEMS_OF_TWO_RATE = 0.45
+const TWO_STEMS_OF_THREE_RATE = 0.8
 
 /** 14.7 % of the register's names hold a double space, mostly before the legal form. */
 const DOUBLE_SPACE_RATE = 0.147
@@ -172,15 +176,24 @@ function ordinaryWords(random: Random, irish: boolean): string[] {
   return ADDITIONS.reduce((result, [add, rate]) => (happens(random, rate) ? add(result, random) : result), words)
 }
 
-/** An invented word first; then, as far as there is room, another one, trades, and an ending. */
+/**
+ * Invented words first, then trades and an ending. A name with one invented word has it nearly alone, or thousands of
+ * companies would have the same name, which the register refuses; those with two take words that others have as well.
+ */
 function coreWords(random: Random): string[] {
   const count = pickWeighted(random, CORE_WORD_COUNTS)
   if (count === 1) return [stem(random)]
-  if (count === 2) return [stem(random), pickWeighted(random, happens(random, 0.5) ? TRADES : ENDINGS)]
-  const middles = Array.from({ length: count - 2 }, (_, place) =>
-    place === 0 && happens(random, 0.4) ? stem(random) : pickWeighted(random, TRADES),
-  )
-  return [...new Set([stem(random), ...middles, pickWeighted(random, ENDINGS)])]
+  if (count === 2) return twoWords(random)
+  const hasTwo = count > 3 || happens(random, TWO_STEMS_OF_THREE_RATE)
+  const stems = hasTwo ? [sharedStem(random), sharedStem(random)] : [shortStem(random)]
+  const trades = Array.from({ length: count - stems.length - 1 }, () => pickWeighted(random, TRADES))
+  return [...new Set([...stems, ...trades, pickWeighted(random, ENDINGS)])]
+}
+
+function twoWords(random: Random): string[] {
+  if (happens(random, TWO_STEMS_OF_TWO_RATE)) return [sharedStem(random), sharedStem(random)]
+  const own = happens(random, 0.6) ? shortStem(random) : stem(random)
+  return [own, pickWeighted(random, happens(random, 0.5) ? TRADES : ENDINGS)]
 }
 
 function seriesWords(seed: number, index: number): string[] {

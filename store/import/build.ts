@@ -22,6 +22,11 @@ import type { ReadRow } from './rows.ts'
 export const BATCH_ROWS = 5_000
 /** Rows between two turns of the event loop, some 20 ms: a service that imports goes on answering. */
 const TURN_ROWS = 1_000
+/**
+ * Entries between two openings of the environment: the pages it has touched count as memory until it is closed, and a
+ * build would hold the whole snapshot by its end.
+ */
+const OPENING_ENTRIES = 40 * BATCH_ROWS
 /** Above this share the file is not the register, whatever its header says (decisions 7). */
 const REJECTED_SHARE_MAX = 0.01
 
@@ -80,8 +85,7 @@ export async function removeAbandonedBuilds(dataDirectory: string, { own, isRunn
 type LoadRequest = { folder: string } & Pick<BuildRequest, 'rows' | 'onProgress'>
 
 async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> {
-  const environment = openEnvironment({ folder, kind: 'snapshot' })
-  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  let { environment, companies } = openBuild(folder)
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
   const batch: Company[] = []
@@ -117,6 +121,10 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
         count(`rejected_${row.reason}`)
       }
       if (batch.length === BATCH_ROWS) flush()
+      if (counts.rows % OPENING_ENTRIES === 0) {
+        await environment.close()
+        ;({ environment, companies } = openBuild(folder))
+      }
     }
     flush()
     return counts
@@ -124,6 +132,16 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
     await environment.close()
   }
 }
+
+function openBuild(folder: string) {
+  const environment = openEnvironment({ folder, kind: 'snapshot' })
+  return {
+    environment,
+    companies: environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
+  }
+}
+
+const after = (key: string | undefined) => (key === undefined ? {} : { start: key, exclusiveStart: true })
 
 interface SealRequest {
   folder: string
@@ -133,19 +151,25 @@ interface SealRequest {
 }
 
 async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Promise<SnapshotInfo> {
-  const environment = openEnvironment({ folder, kind: 'snapshot' })
-  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  const hash = new SnapshotHash()
+  let entries = 0
+  let quarantined = 0
+  let last: string | undefined
+  let { environment, companies } = openBuild(folder)
   try {
-    const hash = new SnapshotHash()
-    let entries = 0
-    let quarantined = 0
-    for (const { key, value } of companies.getRange()) {
-      const entry = decodeEntry(key, value)
-      hash.add(key, entry)
-      entries += 1
-      if (entry === 'quarantined') quarantined += 1
-      if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
-      if (entries % TURN_ROWS === 0) await nextTurn()
+    for (let read = -1; read !== entries;) {
+      read = entries
+      for (const { key, value } of companies.getRange({ ...after(last), limit: OPENING_ENTRIES })) {
+        const entry = decodeEntry(key, value)
+        hash.add(key, entry)
+        last = key
+        entries += 1
+        if (entry === 'quarantined') quarantined += 1
+        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
+        if (entries % TURN_ROWS === 0) await nextTurn()
+      }
+      await environment.close()
+      ;({ environment, companies } = openBuild(folder))
     }
     if (entries === quarantined) throw new ImportError('no_companies', 'the file holds no company')
     const info: SnapshotInfo = {

@@ -1,7 +1,8 @@
 /** The command `import`: takes an archive into the data directory, beside a running service or without one. */
 import { openCatalog } from '../catalog.ts'
 import { CRO_COMPANIES } from '../source.ts'
-import type { Processes } from './build.ts'
+import type { SnapshotInfo } from '../snapshot.ts'
+import type { Processes, Progress } from './build.ts'
 import { importDataset } from './run.ts'
 
 interface Terminal {
@@ -33,20 +34,29 @@ export async function importCommand({
       processes,
       publication: CRO_COMPANIES,
       now,
-      onProgress: ({ phase, rows }) => progress(`${phase === 'rows' ? 'reading' : 'hashing'} ${rows} rows`),
+      onProgress: (done) => progress(progressLine(done)),
     })
     progress('')
     print(
       changed ? `imported in ${((now().getTime() - began) / 1000).toFixed(1)} s` : 'unchanged since the last import',
     )
-    print(`rows        ${info.row_count}`)
-    print(`companies   ${info.company_count}`)
-    print(`quarantined ${info.quarantined_company_count}`)
-    print(`rejected    ${info.rejected_row_count}`)
-    for (const [finding, count] of Object.entries(info.findings)) print(`  ${finding} ${count}`)
-    print(`snapshot    ${info.snapshot_id}`)
+    printInfo(info, print)
     return 0
   } finally {
     await catalog.close()
   }
+}
+
+export function progressLine({ phase, rows }: Progress): string {
+  return `${phase === 'rows' ? 'reading' : 'hashing'} ${rows} rows`
+}
+
+/** What an import has made, a line a count. */
+export function printInfo(info: SnapshotInfo, print: (line: string) => void): void {
+  print(`rows        ${info.row_count}`)
+  print(`companies   ${info.company_count}`)
+  print(`quarantined ${info.quarantined_company_count}`)
+  print(`rejected    ${info.rejected_row_count}`)
+  for (const [finding, count] of Object.entries(info.findings)) print(`  ${finding} ${count}`)
+  print(`snapshot    ${info.snapshot_id}`)
 }

@@ -65,8 +65,12 @@ function toCompany({ row, number, name }: { row: Row; number: string; name: stri
   }
 }
 
+/** Printable ASCII with single spaces inside is clean already, as nearly every text of the register is. */
+const CLEAN = /^[!-~]+(?: [!-~]+)*$/
+
 /** NFC, without control, bidi and zero-width characters, white space collapsed: the register doubles spaces in one name of seven. */
 function cleanText(value: string, note: Note): string {
+  if (value === '' || CLEAN.test(value)) return value
   if (value.includes('\uFFFD')) note('invalid_utf8_replaced')
   // U+FEFF counts as white space in a regular expression, and yet nobody sees it.
   const spaced = value.replace(/[^\S\uFEFF]+/g, ' ').replace(/^ | $/g, '')
@@ -78,20 +82,27 @@ function cleanText(value: string, note: Note): string {
 
 /** Without the placeholder, which can stand inside a line and twice, and without the comma an empty town leaves behind. */
 function addressLine(value: string, note: Note): string {
-  return cleanText(value.replace(NO_ADDRESS, ' '), note).replace(/^[\s,]+|[\s,]+$/g, '')
+  const known = value.includes('*') ? value.replace(NO_ADDRESS, ' ') : value
+  return cleanText(known, note).replace(/^[\s,]+|[\s,]+$/g, '')
 }
 
 function date(value: string, note: Note): string | null {
+  if (value === '') return null
   const text = value.trim().replace(/T00:00:00(\.0+)?Z?$/, '')
   if (text === '') return null
   if (SENTINEL_DATES.has(text)) return (note('date_sentinel'), null)
   return isCalendarDate(text) ? text : (note('date_malformed'), null)
 }
 
+const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
+
+/** Counted, not parsed: a register has eight million dates. */
 function isCalendarDate(text: string): boolean {
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false
-  const parsed = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(parsed.getTime()) && parsed.toISOString().startsWith(text)
+  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8)].map(Number) as [number, number, number]
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  const days = month === 2 && isLeap ? 29 : (MONTH_DAYS[month - 1] ?? 0)
+  return day >= 1 && day <= days
 }
 
 /** Codes as delivered: digits, with a point in the principal object's. */
@@ -111,6 +122,7 @@ function naceCode(value: string, note: Note): string | null {
 
 /** As it is written in addresses: `D02 X285`. Nothing is guessed; the letter O stays wrong where a zero belongs. */
 function eircode(value: string, note: Note): string | null {
+  if (value === '') return null
   const text = value.toUpperCase().replace(/[\s-]/g, '')
   if (text === '') return null
   return EIRCODE.test(text) ? `${text.slice(0, 3)} ${text.slice(3)}` : (note('eircode_malformed'), null)

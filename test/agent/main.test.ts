@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { testChainUrl } from '../support/chain.ts'
-import { ready, startChild, type Child } from '../support/child.ts'
+import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
 
 const MAIN = 'agent/main.js'
@@ -131,6 +131,17 @@ describe('the process', () => {
       expect(again.get('layout')).to.deep.equal({ kind: 'responses', version: 2 })
       await again.close()
     })
+
+    for (const blocks of [8, 64]) {
+      it(`says that there is no room, with files of at most ${blocks / 2} KiB`, async () => {
+        const child = startLimited(blocks, { DATA_DIR: directory, RPC_URL: rpcUrl, PORT: '0', LOG_LEVEL: 'silent' })
+        children.push(child)
+        const { code, text, stderr } = await output(child)
+        expect(code, stderr).to.equal(1)
+        expect(stderr).to.match(/^[^\n]*(EFBIG|full)[^\n]*\n$/)
+        expect(text).to.equal('')
+      })
+    }
 
     it('refuses a folder of somebody else’s', async () => {
       await mkdir(join(directory, 'catalog'))

@@ -97,7 +97,7 @@ function appOf({ seller }: TestSeller) {
     catalog: seller.catalog,
     now: () => new Date(),
   }
-  return createApp({ executor, baseUrl, facts, jwks: { keys: [] }, report: () => undefined })
+  return createApp({ executor, baseUrl, facts, jwks: { keys: [] }, guide: '', report: () => undefined })
 }
 
 async function listen(server: Server) {

@@ -11,6 +11,7 @@ import { importDataset } from '../../store/import/run.ts'
 import { buildingFolder } from '../../store/layout.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
+import { fileLimit } from '../support/child.ts'
 import type { DiskReport } from '../support/fill-disk.ts'
 import { aRecord } from '../support/records.ts'
 import { aRow, csvOf } from '../support/register.ts'
@@ -22,8 +23,8 @@ const FILE_BLOCKS_MAX = 1_024
 
 /** Runs the process under a limit on file sizes, which stands in for a disk's end: the write fails with EFBIG. */
 async function fillDisk(...args: string[]): Promise<DiskReport> {
-  const script = `trap '' XFSZ; ulimit -f ${FILE_BLOCKS_MAX}; exec "$0" "$@"`
-  const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, FILL_DISK, ...args])
+  const command = ['-c', fileLimit(FILE_BLOCKS_MAX), process.execPath, FILL_DISK, ...args]
+  const { stdout } = await promisify(execFile)('sh', command)
   return JSON.parse(stdout) as DiskReport
 }
 

@@ -17,8 +17,28 @@ export interface Child {
 
 /** Starts a compiled file of ours. Nothing of the caller's environment but the PATH is passed on. */
 export function startChild(file: string, args: string[], environment: Record<string, string>): Child {
-  const path = fileURLToPath(new URL(import.meta.resolve(`#root/dist/${file}`)))
-  const child = spawn(process.execPath, [path, ...args], {
+  return start(process.execPath, [compiled(file), ...args], environment)
+}
+
+/** Starts the service where no file may grow beyond a number of blocks. */
+export function startLimited(blocks: number, environment: Record<string, string>): Child {
+  return start('sh', ['-c', fileLimit(blocks), process.execPath, compiled('agent/main.js'), 'serve'], environment)
+}
+
+/**
+ * A script that runs its arguments with a limit on the size of files, in blocks of 512 bytes: what a full disk looks like
+ * to a process, on any machine and without being root. Writes beyond it fail with EFBIG.
+ */
+export function fileLimit(blocks: number): string {
+  return `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
+}
+
+function compiled(file: string): string {
+  return fileURLToPath(new URL(import.meta.resolve(`#root/dist/${file}`)))
+}
+
+function start(command: string, args: string[], environment: Record<string, string>): Child {
+  const child = spawn(command, args, {
     env: { PATH: process.env['PATH'] ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

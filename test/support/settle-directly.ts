@@ -1,5 +1,5 @@
 /** Sends a signed authorization to the token past every facilitator, as anyone who has seen it may (EIP-3009). */
-import { createWalletClient, http, parseAbi, publicActions, type Hex } from 'viem'
+import { createWalletClient, encodeFunctionData, http, parseAbi, publicActions, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 import { rpc } from '../../agent/sandbox/rpc.ts'
 import type { AuthorizationFields } from './payments.ts'
@@ -8,29 +8,46 @@ const TOKEN = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
 ])
 
+const AGGREGATE = parseAbi([
+  'function aggregate3((address target, bool allowFailure, bytes callData)[] calls) payable returns ((bool success, bytes returnData)[])',
+])
+const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
 /** Nobody's account, which the test chain lets us use. */
 const STRANGER = '0x000000000000000000000000000000000000dEaD'
 
-export async function settleDirectly({
-  rpcUrl,
-  payload,
-}: {
+interface Settlement {
   rpcUrl: string
   payload: Record<string, unknown>
-}): Promise<Hex> {
+}
+
+export function settleDirectly({ rpcUrl, payload }: Settlement): Promise<Hex> {
+  return sendAsStranger(rpcUrl, DEPLOYMENTS.testnet.asset, transferData(payload))
+}
+
+/** Several authorizations in one transaction, in this order. */
+export function settleTogether(rpcUrl: string, payloads: Record<string, unknown>[]): Promise<Hex> {
+  const calls = payloads.map((payload) => ({
+    target: DEPLOYMENTS.testnet.asset,
+    allowFailure: false,
+    callData: transferData(payload),
+  }))
+  return sendAsStranger(rpcUrl, MULTICALL, encodeFunctionData({ abi: AGGREGATE, args: [calls] }))
+}
+
+function transferData(payload: Record<string, unknown>): Hex {
   const { authorization, signature } = payload as { authorization: AuthorizationFields; signature: Hex }
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const args = [from as Hex, to as Hex, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce as Hex] as const
+  return encodeFunctionData({ abi: TOKEN, args: [...args, signature] })
+}
+
+async function sendAsStranger(rpcUrl: string, to: Hex, data: Hex): Promise<Hex> {
   await rpc(rpcUrl, 'anvil_setBalance', STRANGER, '0x56bc75e2d63100000')
   await rpc(rpcUrl, 'anvil_impersonateAccount', STRANGER)
   const wallet = createWalletClient({ transport: http(rpcUrl) }).extend(publicActions)
-  const { from, to, value, validAfter, validBefore, nonce } = authorization
-  const hash = await wallet.writeContract({
-    chain: null,
-    account: STRANGER,
-    address: DEPLOYMENTS.testnet.asset,
-    abi: TOKEN,
-    functionName: 'transferWithAuthorization',
-    args: [from as Hex, to as Hex, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce as Hex, signature],
-  })
-  await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+  const hash = await wallet.sendTransaction({ chain: null, account: STRANGER, to, data })
+  const { status } = await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 })
+  if (status !== 'success') throw new Error('The token refused the transfer')
   return hash
 }

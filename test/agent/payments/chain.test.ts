@@ -13,7 +13,7 @@ import { rpc } from '../../../agent/sandbox/rpc.ts'
 import { testChainUrl } from '../../support/chain.ts'
 import { tokenOn } from '../../support/token.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../support/payments.ts'
-import { settleDirectly } from '../../support/settle-directly.ts'
+import { settleDirectly, settleTogether } from '../../support/settle-directly.ts'
 
 const { asset } = DEPLOYMENTS.testnet
 
@@ -70,6 +70,14 @@ describe('the evidence of the chain', () => {
     const cheaper = await sign({ nonce: payment.payload.authorization.nonce, value: '999' })
     await settleDirectly({ rpcUrl: url, payload: cheaper.payload })
     expect(await verdict(payment)).to.deep.equal({ kind: 'rejected' })
+  })
+
+  it('of two in one transaction is to each its own transfer', async () => {
+    const burned = await sign({ to: payer.address })
+    const paid = await sign()
+    const transaction = await settleTogether(url, [burned.payload, paid.payload])
+    expect(await verdict(paid)).to.deep.equal({ kind: 'settled', transaction })
+    expect(await verdict(burned)).to.deep.equal({ kind: 'rejected' })
   })
 
   it('of one that was cancelled is just that', async () => {
