@@ -1,6 +1,7 @@
 /** What a log line shows of a cause: names and codes, and nothing that anybody else has written. */
 import { expect } from 'chai'
 import { describeCause } from '../../agent/log.ts'
+import { ImportError } from '../../store/import/errors.ts'
 import { StoreError } from '../../store/open.ts'
 
 describe('the cause in a log line', () => {
@@ -9,6 +10,11 @@ describe('the cause in a log line', () => {
     expect(describeCause(new StoreError('The store could not be written', { cause: disk }))).to.deep.equal({
       error: 'StoreError < Error ENOSPC',
     })
+  })
+
+  it('names the fault of an import', () => {
+    const cut = new ImportError('source_cut', 'the source broke off', new TypeError('terminated by 192.0.2.1'))
+    expect(describeCause(cut)).to.deep.equal({ error: 'ImportError source_cut < TypeError' })
   })
 
   it('never holds a message, a signature or a foreign code', () => {
