@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Catalog } from '../store/catalog.ts'
-import type { Processes } from '../store/import/build.ts'
+import type { BuildFile, Processes } from '../store/import/build.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
 import { sampleRegister } from './sandbox/sample.ts'
@@ -21,6 +21,8 @@ export interface DatasetRequest {
   /** A local archive; without one, whatever was retrieved last, and at first the made-up sample. */
   path: string | undefined
   processes: Processes
+  /** Builds a snapshot; off the event loop where requests are answered. */
+  build?: BuildFile
   now: () => Date
 }
 

@@ -9,6 +9,7 @@ import { createApp } from '../rest-facade/app.ts'
 import { guidePage } from '../rest-facade/guide.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
+import { openBuildThreads } from '../store/import/thread.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
@@ -102,13 +103,28 @@ function openAgent(
   })
 }
 
-/** With nothing to serve, the first retrieval is waited for; otherwise it goes on behind the service. */
-async function keepDataset({ config, processes, now, report }: Surroundings, catalog: Catalog): Promise<() => void> {
-  const request = { dataDirectory: config.dataDirectory, catalog, path: config.dataset, processes, now }
+/**
+ * With nothing to serve, the first retrieval is waited for; otherwise it goes on behind the service. Answers with what
+ * ends the retrievals, and the one under way.
+ */
+async function keepDataset(surroundings: Surroundings, catalog: Catalog): Promise<() => Promise<void>> {
+  const { config, processes, now, report } = surroundings
+  const threads = openBuildThreads()
+  const { build } = threads
+  const request = { dataDirectory: config.dataDirectory, catalog, path: config.dataset, processes, build, now }
+  let stopping = false
+  const reportUnlessStopped = (event: string, cause: unknown) => {
+    if (!stopping) report(event, cause)
+  }
   const first = retrieveDataset(request)
-  if (catalog.retrieval()) first.catch((cause: unknown) => report('dataset_retrieval_failed', cause))
+  if (catalog.retrieval()) first.catch((cause: unknown) => reportUnlessStopped('dataset_retrieval_failed', cause))
   else await first
-  return retrieveDaily(request, report)
+  const stopDaily = retrieveDaily(request, reportUnlessStopped)
+  return async () => {
+    stopping = true
+    stopDaily()
+    await threads.stop()
+  }
 }
 
 async function buildApp(

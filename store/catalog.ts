@@ -31,6 +31,8 @@ export interface Catalog {
   current(): Dataset | undefined
   /** Makes a retrieval the current one, in one durable step. Its snapshot's folder must be complete. */
   publish(retrieval: Retrieval): Promise<void>
+  /** The ids of the snapshots that this process may still be reading. */
+  openSnapshots(): string[]
   close(): Promise<void>
 }
 
@@ -67,6 +69,7 @@ export function openCatalog(dataDirectory: string): Catalog {
     async publish(next) {
       await durable(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
     },
+    openSnapshots: () => [...opened.keys()],
     async close() {
       await Promise.all([...opened.values()].map((each) => each.close()))
       await environment.close()

@@ -10,6 +10,7 @@ export type ImportFault =
   | 'wrong_header'
   | 'no_companies'
   | 'too_many_rejected'
+  | 'stopped'
 
 export class ImportError extends Error {
   override name = 'ImportError'

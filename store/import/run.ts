@@ -4,9 +4,9 @@ import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
 import type { Publication } from '../source.ts'
-import { openCsv, sha256OfFile } from './archive.ts'
-import { buildSnapshot, removeAbandonedBuilds, type Processes, type Progress } from './build.ts'
-import { readRows } from './rows.ts'
+import { sha256OfFile } from './archive.ts'
+import { pruneSnapshots } from './prune.ts'
+import { buildFile, removeAbandonedBuilds, type BuildFile, type Processes, type Progress } from './build.ts'
 
 export interface ImportRequest {
   dataDirectory: string
@@ -19,6 +19,8 @@ export interface ImportRequest {
   processes: Processes
   now: () => Date
   onProgress?: (progress: Progress) => void
+  /** Where the building is done: in this thread, unless a service has others for it. */
+  build?: BuildFile
 }
 
 export interface ImportResult {
@@ -33,16 +35,18 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   const retrievedAt = now().toISOString()
   const archive_sha256 = await sha256OfFile(path)
   const unchanged = alreadyServed(catalog, archive_sha256)
-  const info =
-    unchanged ??
-    (await buildSnapshot({ dataDirectory, processes, rows: readRows(await openCsv(path)), now, onProgress }))
+  const info = unchanged ?? (await (request.build ?? buildFile)({ dataDirectory, path, processes, now, onProgress }))
   const retrieval: Retrieval = {
     snapshot_id: info.snapshot_id,
     source: { ...publication, retrieved_at: retrievedAt, source_updated_at: null },
     location: request.location ?? path,
     archive_sha256,
   }
+  const before = catalog.retrieval()?.snapshot_id ?? info.snapshot_id
   await catalog.publish(retrieval)
+  // The same snapshot again says nothing of which was the previous one.
+  if (before !== info.snapshot_id)
+    await pruneSnapshots({ dataDirectory, catalog, keep: [info.snapshot_id, before], now: now() })
   return { info, changed: unchanged === undefined }
 }
 
