@@ -6,7 +6,7 @@ import { ImportError } from './errors.ts'
 import type { Failure, Job, Report } from './thread.ts'
 
 const { dataDirectory, path, own, importedAt, stopped } = workerData as Job
-const send = (report: Report) => parentPort?.postMessage(report)
+const send = (report: Report) => parentPort?.postMessage(report, [])
 
 /** Told of every batch, outside of any transaction: the place to leave at. */
 function goOn(progress: Parameters<Parameters<typeof buildFile>[0]['onProgress']>[0]): void {
