@@ -2,7 +2,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Catalog } from '../store/catalog.ts'
-import type { Processes } from '../store/import/build.ts'
+import type { BuildFile, Processes } from '../store/import/build.ts'
+import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { openSchedule, type Schedule, type Timer } from '../store/import/schedule.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
@@ -19,6 +20,8 @@ export interface DatasetRequest {
   /** A local archive or a URL; without one, whatever was retrieved last, and at first the made-up sample. */
   path: string | undefined
   processes: Processes
+  /** Builds a snapshot; off the event loop where requests are answered. */
+  build?: BuildFile
   now: () => Date
   signal?: AbortSignal
 }
@@ -42,7 +45,10 @@ export interface Keeping extends DatasetRequest {
 
 /** Retrieves now and daily until stopped. With nothing to serve the first is waited for, and its failure is ours. */
 export async function keepDataset({ random, timer, report, ...request }: Keeping): Promise<Schedule> {
-  const onFailure = (cause: unknown) => report('dataset_retrieval_failed', cause)
+  const onFailure = (cause: unknown) => {
+    const isStopped = cause instanceof ImportError && cause.fault === 'stopped'
+    if (!isStopped) report('dataset_retrieval_failed', cause)
+  }
   const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal })
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
   const first = schedule.retrieve()

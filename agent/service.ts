@@ -10,6 +10,7 @@ import { guidePage } from '../rest-facade/guide.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
 import type { Timer } from '../store/import/schedule.ts'
+import { openBuildThreads } from '../store/import/thread.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
@@ -79,7 +80,10 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     opened.push(() => executor.drain())
     const { dataDirectory, dataset: path } = config
     const { processes, now, random, timer, report } = surroundings
-    const schedule = await keepDataset({ dataDirectory, path, catalog, processes, now, random, timer, report })
+    const threads = openBuildThreads()
+    opened.push(() => threads.stop())
+    const { build } = threads
+    const schedule = await keepDataset({ dataDirectory, path, catalog, build, processes, now, random, timer, report })
     opened.push(() => schedule.stop())
     entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
     return { baseUrl, stop }

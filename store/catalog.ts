@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
 import { durable, openEnvironment } from './open.ts'
-import { openSnapshot, type Snapshot } from './snapshot.ts'
+import { openSnapshot, type Snapshot, type SnapshotInfo } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
 
 /** The age at which the last successful retrieval stops new purchases (spec 8). */
@@ -33,8 +33,12 @@ export interface Catalog {
   retrieval(): Retrieval | undefined
   /** The current dataset, read anew at each call: another process may have published one. */
   current(): Dataset | undefined
+  /** What is known of the current snapshot, without holding it open for anybody. */
+  info(): Promise<SnapshotInfo | undefined>
   /** Makes a retrieval the current one, in one durable step. Its snapshot's folder must be complete. */
   publish(retrieval: Retrieval): Promise<void>
+  /** The ids of the snapshots that this process may still be reading. */
+  openSnapshots(): string[]
   close(): Promise<void>
 }
 
@@ -68,9 +72,19 @@ export function openCatalog(dataDirectory: string): Catalog {
       const found = retrieval()
       return found && { snapshot: snapshot(found.snapshot_id), source: found.source }
     },
+    async info() {
+      const id = retrieval()?.snapshot_id
+      if (id === undefined) return undefined
+      const known = opened.get(id)
+      if (known) return known.info
+      const unheld = openSnapshot(snapshotFolder(dataDirectory, id))
+      await unheld.close()
+      return unheld.info
+    },
     async publish(next) {
       await durable(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
     },
+    openSnapshots: () => [...opened.keys()],
     async close() {
       await Promise.all([...opened.values()].map((each) => each.close()))
       await environment.close()

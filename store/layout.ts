@@ -32,5 +32,6 @@ export const UNFINISHED_DATABASE = 'unfinished'
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
 export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
+export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
-  join(dataDirectory, 'snapshots', snapshotId.replace('sha256:', ''))
+  join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))

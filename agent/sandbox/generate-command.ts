@@ -1,6 +1,5 @@
 /** The command `generate`: a made-up register of any size in a file, row by row, so that memory does not grow with it. */
-import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -45,7 +44,9 @@ export async function generateCommand({ args, print, progress }: Terminal): Prom
   const unfinished = `${out}.part`
   try {
     const bytes = extname(out) === '.zip' ? zipArchive(MEMBER, csv) : csv
-    await pipeline(Readable.from(bytes, { objectMode: false }), createWriteStream(unfinished))
+    // Opened first: a stream that opens by itself may do so after a failure has removed the file.
+    const file = await open(unfinished, 'w')
+    await pipeline(Readable.from(bytes, { objectMode: false }), file.createWriteStream())
     await rename(unfinished, out)
   } finally {
     await rm(unfinished, { force: true })

@@ -6,7 +6,7 @@
  *   2. the entries are read back in the byte order of their numbers and hashed to the snapshot id.
  */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeEntry, encodeEntry, type Company } from '../company.ts'
@@ -14,9 +14,11 @@ import { buildingFolder, COMPANIES_DATABASE, INFO_KEY, snapshotFolder } from '..
 import { durable, durableSync, openEnvironment } from '../open.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
+import { openCsv } from './archive.ts'
 import { ImportError } from './errors.ts'
+import { guardRows, type Expected } from './guard.ts'
 import { normalise } from './normalise.ts'
-import type { ReadRow } from './rows.ts'
+import { readRows, type ReadRow } from './rows.ts'
 
 /** Rows to a write transaction: large enough that a commit's two syncs don't count, small enough to hold. */
 export const BATCH_ROWS = 5_000
@@ -29,6 +31,8 @@ const TURN_ROWS = 1_000
 const OPENING_ENTRIES = 40 * BATCH_ROWS
 /** Above this share the file is not the register, whatever its header says (decisions 7). */
 const REJECTED_SHARE_MAX = 0.01
+
+const ANYTHING: Expected = { rowsMin: 0, rowsBefore: 0 }
 
 export interface Progress {
   phase: 'rows' | 'hash'
@@ -55,8 +59,23 @@ interface Counts {
   findings: Record<string, number>
 }
 
+interface FileRequest extends Omit<BuildRequest, 'rows'> {
+  /** A `.csv` or `.zip` file on disk. */
+  path: string
+  /** What the file must hold to be believed; anything when absent. */
+  expected?: Expected
+  /** Gives the build up. */
+  signal?: AbortSignal | undefined
+}
+
+/** Builds from a file: here, or in a thread (store/import/thread.ts). */
+export type BuildFile = (file: FileRequest) => Promise<SnapshotInfo>
+
+export const buildFile: BuildFile = async ({ path, expected = ANYTHING, signal, ...request }) =>
+  buildSnapshot({ ...request, rows: guardRows(readRows(await openCsv(path)), expected, signal) })
+
 /** Builds and keeps a snapshot under its id. What is left of a build that failed is removed; nothing points to it. */
-export async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
+async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
   const { dataDirectory, processes, rows, now, onProgress } = request
   const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
   try {
@@ -65,7 +84,7 @@ export async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows cannot be companies`)
     }
     const info = await seal({ folder, counts, importedAt: now(), onProgress })
-    await keep(folder, snapshotFolder(dataDirectory, info.snapshot_id))
+    await keep(folder, snapshotFolder(dataDirectory, info.snapshot_id), now())
     return info
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -193,7 +212,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
  * Gives the folder its final name. The same id means the same content, so one that is there already stays, be it of an
  * earlier import or of one that goes on beside this.
  */
-async function keep(built: string, final: string): Promise<void> {
+async function keep(built: string, final: string, now: Date): Promise<void> {
   await mkdir(dirname(final), { recursive: true })
   try {
     await rename(built, final)
@@ -203,6 +222,8 @@ async function keep(built: string, final: string): Promise<void> {
       await rename(built, final)
     }
   }
+  // Whoever prunes meanwhile sees that it is needed (store/import/prune.ts).
+  await utimes(final, now, now)
   // The catalogue is about to point here: the new name, too, must survive a loss of power.
   const parent = await open(dirname(final))
   try {

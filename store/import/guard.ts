@@ -10,13 +10,13 @@ export interface Expected {
   rowsMin: number
   /** What the same location gave the last time; 0 when it was another. */
   rowsBefore: number
-  signal: AbortSignal | undefined
 }
 
 /** The rows as they come, ending in an ImportError when they were too few or are no longer wanted. */
 export async function* guardRows(
   rows: AsyncIterable<ReadRow>,
-  { rowsMin, rowsBefore, signal }: Expected,
+  { rowsMin, rowsBefore }: Expected,
+  signal?: AbortSignal,
 ): AsyncGenerator<ReadRow, void, void> {
   let count = 0
   for await (const row of rows) {

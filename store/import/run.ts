@@ -7,13 +7,12 @@ import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
 import { rowsMinOf, type Publication } from '../source.ts'
-import { openCsv, sha256OfFile } from './archive.ts'
-import { buildSnapshot, removeAbandonedBuilds, type Processes, type Progress } from './build.ts'
+import { sha256OfFile } from './archive.ts'
+import { buildFile, removeAbandonedBuilds, type BuildFile, type Processes, type Progress } from './build.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError } from './errors.ts'
-import { guardRows } from './guard.ts'
 import { isUrl } from './location.ts'
-import { readRows } from './rows.ts'
+import { pruneSnapshots } from './prune.ts'
 
 export interface ImportRequest {
   dataDirectory: string
@@ -26,6 +25,8 @@ export interface ImportRequest {
   processes: Processes
   now: () => Date
   onProgress?: (progress: Progress) => void
+  /** Where the building is done: in this thread, unless a service has others for it. */
+  build?: BuildFile
   /** The least number of rows; what the location demands unless a test says less. */
   rowsMin?: number
   limits?: DownloadRequest['limits']
@@ -52,7 +53,7 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   await removeAbandonedBuilds(dataDirectory, processes)
   checkWanted(signal)
   const retrievedAt = now()
-  const served = servedNow(catalog)
+  const served = await servedNow(catalog)
   const take = (archive: Download) => publishArchive(request, { archive, served, retrievedAt })
   if (!isUrl(path)) return take({ path, validators: null, updatedAt: undefined })
   const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
@@ -81,7 +82,16 @@ async function publishArchive(request: ImportRequest, taken: Taken): Promise<Imp
     archive_sha256,
     validators: taken.archive.validators,
   })
+  const before = taken.served?.info.snapshot_id
+  // The same snapshot again says nothing of which was the previous one.
+  if (before !== info.snapshot_id)
+    await prune(request, before === undefined ? [info.snapshot_id] : [info.snapshot_id, before])
   return { info, changed }
+}
+
+/** The import has succeeded by now: what can't be removed is left to the next one. */
+async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: string[]): Promise<void> {
+  await pruneSnapshots({ dataDirectory, catalog, keep, now: now() }).catch(() => undefined)
 }
 
 /** The archive as a snapshot: the one that is served when the bytes are the same, else a new one. */
@@ -98,14 +108,11 @@ async function contentOf(
     return { info: served.info, archive_sha256, changed: false }
   }
   const { dataDirectory, path, location = path, processes, now, signal } = request
-  const { onProgress = () => undefined, rowsMin = rowsMinOf(location) } = request
+  const { onProgress = () => undefined, rowsMin = rowsMinOf(location), build = buildFile } = request
   const rowsBefore = served?.retrieval.location === location ? served.info.row_count : 0
-  const rows = guardRows(readRows(await openCsv(archive.path)), { rowsMin, rowsBefore, signal })
-  return {
-    info: await buildSnapshot({ dataDirectory, processes, rows, now, onProgress }),
-    archive_sha256,
-    changed: true,
-  }
+  const expected = { rowsMin, rowsBefore }
+  const info = await build({ dataDirectory, path: archive.path, processes, now, onProgress, expected, signal })
+  return { info, archive_sha256, changed: true }
 }
 
 /** When the source was updated: what it says itself, unless that is yet to come; the same bytes keep what was known. */
@@ -115,10 +122,10 @@ function updatedAt({ archive, served, retrievedAt }: Taken, sameLocation: string
   return served.retrieval.source.source_updated_at
 }
 
-function servedNow(catalog: Catalog): Served | undefined {
+async function servedNow(catalog: Catalog): Promise<Served | undefined> {
   try {
     const retrieval = catalog.retrieval()
-    const info = catalog.current()?.snapshot.info
+    const info = await catalog.info()
     return retrieval && info && { retrieval, info, isToday: info.normalisation === NORMALISATION_VERSION }
   } catch (cause) {
     // A snapshot that was lost or damaged is built again from the archive it came from.

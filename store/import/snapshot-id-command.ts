@@ -1,10 +1,8 @@
 /** The command `snapshot-id`: recomputes the id of an archive without keeping anything, for who checks ours. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openCsv } from './archive.ts'
-import { buildSnapshot, type Processes } from './build.ts'
+import { buildFile, type Processes } from './build.ts'
 import { printInfo, progressLine } from './command.ts'
-import { readRows } from './rows.ts'
 
 interface Terminal {
   path: string
@@ -21,9 +19,8 @@ export async function snapshotIdCommand(terminal: Terminal): Promise<number> {
   const { path, temporaryDirectory, processes, now, print, progress } = terminal
   const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
   try {
-    const rows = readRows(await openCsv(path))
     const onProgress = (done: Parameters<typeof progressLine>[0]) => progress(progressLine(done))
-    const info = await buildSnapshot({ dataDirectory, processes, rows, now, onProgress })
+    const info = await buildFile({ dataDirectory, path, processes, now, onProgress })
     progress('')
     printInfo(info, print)
     return 0

@@ -280,6 +280,41 @@ describe('an import', () => {
     expect(await building()).to.deep.equal([])
   })
 
+  describe('removes snapshots', () => {
+    const hour = 60 * 60 * 1000
+    const later = () => void (now = new Date(now.getTime() + hour))
+    const folderOf = ({ info }: ImportResult) => info.snapshot_id.replace('sha256:', '')
+
+    it('but the current and the previous one', async () => {
+      await importRows(one)
+      later()
+      const before = await importRows(two)
+      later()
+      const after = await importRows(three)
+      expect(await snapshots()).to.have.members([folderOf(before), folderOf(after)])
+      later()
+      await importRows(three)
+      expect(await snapshots()).to.have.members([folderOf(before), folderOf(after)])
+    })
+
+    it('but those that this process has open', async () => {
+      await importRows(one)
+      const held = current()
+      for (const row of [two, three]) {
+        later()
+        await importRows(row)
+      }
+      expect(held.find('1')).to.deep.include({ legal_name: 'ONE' })
+      expect(await snapshots()).to.have.lengthOf(3)
+    })
+
+    it('but one that was kept a moment ago: its import may be about to publish it', async () => {
+      const other = await importRows(one)
+      for (const row of [two, three]) await importRows(row)
+      expect(await snapshots()).to.include(folderOf(other))
+    })
+  })
+
   describe('switches', () => {
     it('while whoever holds the snapshot before goes on reading it', async () => {
       await importRows(one)

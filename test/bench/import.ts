@@ -1,0 +1,51 @@
+/**
+ * `npm run bench -- import [--rows N]`: what an import of a made-up register costs. Beside it, in the same run, a process
+ * that only unzips the same file and finds its line ends: the ratio holds on other machines, the seconds don't.
+ */
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generateCommand } from '../../agent/sandbox/generate-command.ts'
+import { startChild } from '../support/child.ts'
+
+const ROWS_DEFAULT = '1000000'
+const SEED = '1'
+
+export async function importBench({ rows = ROWS_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'bench-import-'))
+  try {
+    const path = join(directory, 'register.zip')
+    const print = (line: string) => void process.stdout.write(`${line}\n`)
+    const args = ['--rows', rows, '--seed', SEED, '--out', path]
+    await generateCommand({ args, print, progress: () => undefined })
+    print(`${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.version}`)
+    const base = await measure('split', path, directory)
+    const ours = await measure('import', path, join(directory, 'data'))
+    for (const [name, { seconds, memory }] of Object.entries({ 'unzip and split': base, import: ours })) {
+      const perSecond = Math.round(Number(rows) / seconds)
+      print(`${name.padEnd(16)} ${seconds.toFixed(1)} s, ${perSecond} rows/s, ${Math.round(memory)} MiB peak memory`)
+    }
+    print(
+      `ratio ${(ours.seconds / base.seconds).toFixed(1)}, ${Math.round((await bytesIn(join(directory, 'data'))) / 2 ** 20)} MiB on disk`,
+    )
+    return ours.rows === Number(rows)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+async function measure(kind: 'split' | 'import', path: string, directory: string) {
+  const child = startChild('test/support/import-child.js', [kind, path, directory], {})
+  if ((await child.ended) !== 0) throw new Error(child.stderr())
+  const figure = (name: string) => Number(child.said.get(name))
+  return { rows: figure('rows'), seconds: figure('seconds'), memory: figure('memory') }
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0
+  for (const name of await readdir(folder, { recursive: true })) {
+    const found = await stat(join(folder, name))
+    if (found.isFile()) bytes += found.size
+  }
+  return bytes
+}
