@@ -28,10 +28,14 @@ export interface DatasetRequest {
 
 /** Retrieves the dataset that is configured, or the one that is being served. Unchanged, it is fresh again. */
 export async function retrieveDataset(request: DatasetRequest): Promise<ImportResult> {
-  const location = request.path ?? request.catalog.retrieval()?.location ?? SAMPLE_LOCATION
+  const served = request.catalog.retrieval()
+  const location = request.path ?? served?.location ?? SAMPLE_LOCATION
   const { path: _, ...surroundings } = request
   if (location !== SAMPLE_LOCATION) {
-    return importDataset({ ...surroundings, path: location, publication: CRO_COMPANIES })
+    // What was imported as made up stays so; nothing in a file tells it from the register.
+    const isMadeUp = served?.location === location && served.source.synthetic
+    const publication = isMadeUp ? SYNTHETIC : CRO_COMPANIES
+    return importDataset({ ...surroundings, path: location, publication })
   }
   const path = await writeSample(request.dataDirectory)
   return importDataset({ ...surroundings, path, location, publication: SYNTHETIC })

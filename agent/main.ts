@@ -17,7 +17,7 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 const USAGE = `usage: npm start
-       npm run import -- PATH | URL
+       npm run import -- PATH | URL [--synthetic]
        npm run snapshot-id -- PATH
        npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
        npm run client -- lookup NUMBER | --retry FILE | verify-card
@@ -97,14 +97,16 @@ async function serve(config: Config): Promise<number> {
 }
 
 async function importArchive(config: Config, args: string[]): Promise<number> {
-  const [source] = args
-  if (source === undefined || args.length > 1) {
-    print('usage: npm run import -- PATH | URL')
+  const synthetic = args.includes('--synthetic')
+  const [source, ...more] = args.filter((each) => each !== '--synthetic')
+  if (source === undefined || source.startsWith('--') || more.length > 0) {
+    print('usage: npm run import -- PATH | URL [--synthetic]')
     return EXIT_USAGE
   }
   const { importCommand } = await import('../store/import/command.ts')
   const path = isUrl(source) ? source : absolute(source)
-  return importCommand({ dataDirectory: config.dataDirectory, path, processes, now, print, progress })
+  const { dataDirectory } = config
+  return importCommand({ dataDirectory, path, synthetic, processes, now, print, progress })
 }
 
 async function snapshotId(_config: Config, args: string[]): Promise<number> {

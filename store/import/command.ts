@@ -1,13 +1,15 @@
 /** The command `import`: takes an archive into the data directory, beside a running service or without one. */
 import { openCatalog } from '../catalog.ts'
-import { CRO_COMPANIES } from '../source.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
+import { CRO_COMPANIES, SYNTHETIC } from '../source.ts'
 import type { Processes, Progress } from './build.ts'
 import { importDataset } from './run.ts'
 
 interface Terminal {
   dataDirectory: string
   path: string
+  /** Whether the records are made up, and so not to be sold under the register's name. */
+  synthetic: boolean
   processes: Processes
   now: () => Date
   print: (line: string) => void
@@ -19,6 +21,7 @@ interface Terminal {
 export async function importCommand({
   dataDirectory,
   path,
+  synthetic,
   processes,
   now,
   print,
@@ -32,7 +35,7 @@ export async function importCommand({
       catalog,
       path,
       processes,
-      publication: CRO_COMPANIES,
+      publication: synthetic ? SYNTHETIC : CRO_COMPANIES,
       now,
       onProgress: (done) => progress(progressLine(done)),
     })

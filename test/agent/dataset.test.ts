@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { retrieveDataset } from '../../agent/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
+import { importCommand } from '../../store/import/command.ts'
 import { PROCESSES, REGISTER } from '../support/fixtures.ts'
 
 describe('the dataset', () => {
@@ -62,6 +63,20 @@ describe('the dataset', () => {
     expect((await retrieve()).changed).to.equal(false)
     expect(catalog.retrieval()).to.deep.include({ location: path })
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+  })
+
+  it('stays made up when it was imported as such, and is the register’s otherwise', async () => {
+    const path = join(directory, 'mine.csv')
+    await cp(REGISTER, path)
+    for (const synthetic of [true, false]) {
+      const silent = () => undefined
+      const now = () => new Date((clock += 1000))
+      const terminal = { processes: PROCESSES, now, print: silent, progress: silent }
+      await importCommand({ dataDirectory: directory, path, synthetic, ...terminal })
+      expect(catalog.retrieval()?.source.synthetic).to.equal(synthetic)
+      await retrieve()
+      expect(catalog.retrieval()?.source).to.include({ synthetic })
+    }
   })
 
   it('stays, with its age, when it cannot be retrieved again', async () => {
