@@ -1,11 +1,12 @@
 /** Signed payments for tests, right by default and wrong wherever a test wants them to be. */
 import type { PaymentRequirements } from '@x402/core/types'
-import { privateKeyToAccount, generatePrivateKey } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
-import { DEPLOYMENTS, requirementsOf, termsOf, type Terms } from '../../agent/payments/terms.ts'
+import { requirementsOf, termsOf, type Terms } from '../../agent/payments/terms.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
+import { DOMAIN, signAuthorization, type Domain } from './eip3009.ts'
 
-const buyer = privateKeyToAccount(generatePrivateKey())
+const buyerKey = generatePrivateKey()
 export const testTerms: Terms = termsOf('testnet', '0x00000000000000000000000000000000000000c2')
 
 export interface AuthorizationFields {
@@ -33,15 +34,14 @@ export interface PaymentOptions {
   authorization?: Partial<AuthorizationFields>
   /** What is signed instead of the authorization that is sent. */
   signed?: Partial<AuthorizationFields>
-  domain?: { name?: string; version?: string; chainId?: number; verifyingContract?: Hex }
+  domain?: Partial<Domain>
 }
 
 export async function signedPayment(options: PaymentOptions = {}): Promise<WirePayment> {
-  const { terms = testTerms, operation = 'lookup' } = options
+  const { terms = testTerms, operation = 'lookup', key = buyerKey } = options
   const requirements = options.requirements ?? requirementsOf(terms, operation)
-  const account = options.key ? privateKeyToAccount(options.key) : buyer
   const authorization: AuthorizationFields = {
-    from: account.address,
+    from: privateKeyToAddress(key),
     to: requirements.payTo,
     value: requirements.amount,
     validAfter: '0',
@@ -50,33 +50,16 @@ export async function signedPayment(options: PaymentOptions = {}): Promise<WireP
     ...options.authorization,
   }
   const signed = { ...authorization, ...options.signed }
-  const signature = await account.signTypedData({
-    domain: {
-      ...DEPLOYMENTS.testnet.domain,
-      chainId: DEPLOYMENTS.testnet.chainId,
-      verifyingContract: DEPLOYMENTS.testnet.asset,
-      ...options.domain,
-    },
-    types: {
-      TransferWithAuthorization: [
-        { name: 'from', type: 'address' },
-        { name: 'to', type: 'address' },
-        { name: 'value', type: 'uint256' },
-        { name: 'validAfter', type: 'uint256' },
-        { name: 'validBefore', type: 'uint256' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
-    primaryType: 'TransferWithAuthorization',
-    message: {
-      from: signed.from as Hex,
-      to: signed.to as Hex,
-      value: BigInt(signed.value),
-      validAfter: BigInt(signed.validAfter),
-      validBefore: BigInt(signed.validBefore),
-      nonce: signed.nonce as Hex,
-    },
-  })
+  const message = {
+    from: signed.from as Hex,
+    to: signed.to as Hex,
+    value: BigInt(signed.value),
+    validAfter: BigInt(signed.validAfter),
+    validBefore: BigInt(signed.validBefore),
+    nonce: signed.nonce as Hex,
+  }
+  const domain = { ...DOMAIN, ...options.domain }
+  const signature = await signAuthorization(key, message, 'TransferWithAuthorization', domain)
   return { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
 }
 

@@ -10,7 +10,6 @@ import {
   publicActions,
   walletActions,
   type Abi,
-  type Address,
   type Hex,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -71,48 +70,4 @@ export async function refusalOf(attempt: Promise<unknown>): Promise<string> {
     if (reverted instanceof ContractFunctionRevertedError) return reverted.reason ?? 'no reason'
     throw cause
   }
-}
-
-export interface Authorization {
-  from: Address
-  to: Address
-  value: bigint
-  validAfter: bigint
-  validBefore: bigint
-  nonce: Hex
-}
-
-export const DOMAIN = { name: 'USDC', version: '2', chainId: CHAIN_ID, verifyingContract: TOKEN } as const
-
-const MEMBERS = [
-  { name: 'from', type: 'address' },
-  { name: 'to', type: 'address' },
-  { name: 'value', type: 'uint256' },
-  { name: 'validAfter', type: 'uint256' },
-  { name: 'validBefore', type: 'uint256' },
-  { name: 'nonce', type: 'bytes32' },
-] as const
-
-/** Signed by the key, whoever `from` is. */
-export async function signAuthorization(
-  key: Hex,
-  authorization: Authorization,
-  primaryType: 'TransferWithAuthorization' | 'ReceiveWithAuthorization' = 'TransferWithAuthorization',
-): Promise<Hex> {
-  const types = { TransferWithAuthorization: MEMBERS, ReceiveWithAuthorization: MEMBERS }
-  return privateKeyToAccount(key).signTypedData({ domain: DOMAIN, types, primaryType, message: authorization })
-}
-
-export async function signCancellation(key: Hex, authorizer: Address, nonce: Hex): Promise<Hex> {
-  return privateKeyToAccount(key).signTypedData({
-    domain: DOMAIN,
-    types: {
-      CancelAuthorization: [
-        { name: 'authorizer', type: 'address' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
-    primaryType: 'CancelAuthorization',
-    message: { authorizer, nonce },
-  })
 }

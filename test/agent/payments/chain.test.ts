@@ -13,6 +13,7 @@ import { rpc } from '../../../agent/sandbox/rpc.ts'
 import { testChainUrl } from '../../support/chain.ts'
 import { tokenOn } from '../../support/token.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../support/payments.ts'
+import { signCancellation } from '../../support/eip3009.ts'
 import { settleDirectly, settleTogether } from '../../support/settle-directly.ts'
 
 const { asset } = DEPLOYMENTS.testnet
@@ -171,17 +172,7 @@ describe('the evidence of the chain', () => {
 
 async function cancel(url: string, key: Hex, nonce: string): Promise<void> {
   const account = privateKeyToAccount(key)
-  const signature = await account.signTypedData({
-    domain: { ...DEPLOYMENTS.testnet.domain, chainId: DEPLOYMENTS.testnet.chainId, verifyingContract: asset },
-    types: {
-      CancelAuthorization: [
-        { name: 'authorizer', type: 'address' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
-    primaryType: 'CancelAuthorization',
-    message: { authorizer: account.address, nonce: nonce as Hex },
-  })
+  const signature = await signCancellation(key, account.address, nonce as Hex)
   const wallet = createWalletClient({ account, transport: http(url) }).extend(publicActions)
   const hash = await wallet.writeContract({
     chain: null,

@@ -10,15 +10,8 @@ import { numberToHex, type Abi, type Hex } from 'viem'
 import { isAlive, killAnvil } from '../../../agent/sandbox/anvil.ts'
 import { rpc } from '../../../agent/sandbox/rpc.ts'
 import { startChain } from '../../../agent/sandbox/chain.ts'
-import {
-  CHAIN_ID,
-  clientOf,
-  compiled,
-  newDirectory,
-  openTestChain,
-  signAuthorization,
-  TOKEN,
-} from '../../support/sandbox-chain.ts'
+import { signAuthorization } from '../../support/eip3009.ts'
+import { CHAIN_ID, clientOf, compiled, newDirectory, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
 
 type TestChain = Awaited<ReturnType<typeof openTestChain>>
 

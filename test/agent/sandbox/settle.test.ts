@@ -6,7 +6,8 @@ import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { expect } from 'chai'
 import { numberToHex, type Address } from 'viem'
 import { requirementsOf, termsOf } from '../../../agent/payments/terms.ts'
-import { compiled, discard, openTestChain, signAuthorization, TOKEN } from '../../support/sandbox-chain.ts'
+import { signAuthorization } from '../../support/eip3009.ts'
+import { compiled, discard, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
 
 describe("a payment through x402's facilitator", () => {
   let sandbox: Awaited<ReturnType<typeof openTestChain>>

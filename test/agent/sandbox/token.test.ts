@@ -13,17 +13,8 @@ import {
   type Hex,
 } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
-import {
-  compiled,
-  discard,
-  DOMAIN,
-  openTestChain,
-  refusalOf,
-  signAuthorization,
-  signCancellation,
-  TOKEN,
-  type Authorization,
-} from '../../support/sandbox-chain.ts'
+import { DOMAIN, signAuthorization, signCancellation, type Authorization } from '../../support/eip3009.ts'
+import { compiled, discard, openTestChain, refusalOf, TOKEN } from '../../support/sandbox-chain.ts'
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const USED = 'FiatTokenV2: authorization is used or canceled'
