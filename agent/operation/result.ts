@@ -13,3 +13,69 @@ export const companyResponseSchema = z.strictObject({
 })
 
 export type CompanyResponse = z.infer<typeof companyResponseSchema>
+
+export const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
+
+/** Evidence against a candidate, as stable codes; docs/accuracy.md says what each means. */
+export const CONFLICTS = ['eircode_mismatch', 'address_not_contained', 'name_mismatch'] as const
+
+export const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
+
+/** Spec 2.4. */
+export const SCORE_MAX = 1000
+/** Spec 8: candidates in a response. */
+const CANDIDATES_MAX = 10
+
+/** Spec 2.5. Null where one of the two sides has nothing to compare. */
+const matchSignalsSchema = z.strictObject({
+  name_similarity: z.number().min(0).max(1),
+  strict_name_exact: z.boolean(),
+  relaxed_name_exact: z.boolean(),
+  eircode_exact: z.boolean().nullable(),
+  address_contains: z.boolean().nullable(),
+  company_number_exact: z.boolean(),
+})
+
+/** Spec 2.4. */
+const candidateSchema = z.strictObject({
+  company: companySchema,
+  score: z.int().min(0).max(SCORE_MAX),
+  match_type: z.enum(MATCH_TYPES),
+  signals: matchSignalsSchema,
+  conflicts: z.array(z.enum(CONFLICTS)),
+})
+
+/** Spec 2.6, a search's 200; `query` and `filters` echo the canonical input. */
+export const searchResponseSchema = z.strictObject({
+  query: z.strictObject({ q: z.string(), limit: z.int() }),
+  filters: z.strictObject({ status: z.string().optional(), eircode: z.string().optional() }).optional(),
+  candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
+  candidate_limit_reached: z.boolean(),
+  matching_version: z.string(),
+  score_definition: z.string(),
+  source: sourceSchema,
+  snapshot_id: snapshotIdSchema,
+})
+
+/** Spec 2.7, a resolve's 200. */
+export const resolveResponseSchema = z.strictObject({
+  status: z.enum(RESOLUTION_STATUSES),
+  match: candidateSchema.nullable(),
+  query: z.strictObject({
+    name: z.string().optional(),
+    company_number: z.string().optional(),
+    eircode: z.string().optional(),
+    address: z.string().optional(),
+  }),
+  candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
+  candidate_limit_reached: z.boolean(),
+  matching_version: z.string(),
+  score_definition: z.string(),
+  source: sourceSchema,
+  snapshot_id: snapshotIdSchema,
+})
+
+export type MatchSignals = z.infer<typeof matchSignalsSchema>
+export type Candidate = z.infer<typeof candidateSchema>
+export type SearchResponse = z.infer<typeof searchResponseSchema>
+export type ResolveResponse = z.infer<typeof resolveResponseSchema>
