@@ -32,6 +32,12 @@ export type Company = z.infer<typeof companySchema>
 /** What a snapshot holds under a company number: the company, or the mark that its records contradict each other. */
 export type Entry = Company | 'quarantined'
 
+/** The order of company numbers: shorter first, so that numbers without leading zeros are in the order of their values. */
+export function byNumber(one: string, other: string): number {
+  if (one.length !== other.length) return one.length - other.length
+  return one < other ? -1 : Number(one > other)
+}
+
 const TEXT_FIELDS = [
   'legal_name',
   'status',

@@ -25,6 +25,8 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, sna
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
 export const INFO_KEY = 'info'
+/** The name index of a snapshot, beside its LMDB. */
+export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
 export const RECORDS_DATABASE = 'records'
 export const UNFINISHED_DATABASE = 'unfinished'

@@ -24,6 +24,8 @@ export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
 
 export interface Snapshot {
   readonly info: SnapshotInfo
+  /** Where it lies; its name index is there too (store/index). */
+  readonly folder: string
   /** The entry under exactly this number (leading zeros count), or undefined. */
   find(companyNumber: string): Entry | undefined
   /** All entries in the byte order of their numbers. */
@@ -41,6 +43,7 @@ export function openSnapshot(folder: string): Snapshot {
   const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
   return {
     info: checked.data,
+    folder,
     find(companyNumber) {
       const bytes = companies.getBinary(companyNumber)
       return bytes && decodeEntry(companyNumber, bytes)

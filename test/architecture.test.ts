@@ -10,8 +10,10 @@ const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json'
 const MAY_IMPORT: Record<string, string[]> = {
   keys: [],
   store: [],
+  'store/index': ['store'],
   'store/import': ['store', 'store/index'],
   'agent/operation': ['store'],
+  'agent/matching': ['agent/operation', 'store', 'store/index'],
   'agent/skills': ['agent/operation', 'agent/matching', 'store', 'store/index'],
   'agent/payments': ['agent/operation', 'store'],
   'agent/executor': ['agent/operation', 'agent/skills', 'agent/payments', 'store'],

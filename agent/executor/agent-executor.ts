@@ -17,7 +17,7 @@ import { refused, type Outcome } from '../operation/outcome.ts'
 import { inputRefusal, type Refusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
-import { isOnSale, OPERATIONS_ON_SALE } from '../skills/skills.ts'
+import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
 import { perform } from './perform.ts'
 import type { Order, Seller } from './seller.ts'
 
@@ -114,7 +114,6 @@ function parseStructured(data: unknown): Operation | Refusal {
     return { code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' }
   }
   const { operation, input } = request.data
-  if (!isOnSale(operation)) return { code: 'not_found' }
   const parsed = parseOperation(operation, input)
   return parsed.valid ? parsed.operation : inputRefusal(operation, parsed.fault)
 }

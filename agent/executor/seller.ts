@@ -58,7 +58,15 @@ export function askForPayment({ terms }: Seller, order: Order, code: RefusalCode
   return refused({ code }, quoteFor({ terms, operation, url: order.resourceUrl, reason }))
 }
 
-/** The data as it is now. */
-export function shelfOf({ catalog, terms }: Seller): Shelf {
-  return { dataset: catalog.current(), hasSyntheticCompany: terms.mode === 'testnet' }
+/** Far above what any query took (docs/accuracy.md); others wait while one is answered. */
+const ANSWER_TIME_MAX_MS = 250
+
+/** The data as it is now, and the time there is for an answer from it. */
+export function shelfOf({ catalog, terms, desk }: Seller): Shelf {
+  const start = desk.now().getTime()
+  return {
+    dataset: catalog.current(),
+    hasSyntheticCompany: terms.mode === 'testnet',
+    isTimeUp: () => desk.now().getTime() - start > ANSWER_TIME_MAX_MS,
+  }
 }

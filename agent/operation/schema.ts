@@ -52,7 +52,7 @@ const limit = z
   .min(1, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
   .max(LIMIT_MAX, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
 
-export const lookupInputSchema = z.strictObject({ company_number: companyNumber })
+const lookupInputSchema = z.strictObject({ company_number: companyNumber })
 
 const searchInputSchema = z.strictObject({
   q: longText,
@@ -73,6 +73,10 @@ const resolveInputSchema = z
   })
 
 const INPUT_SCHEMAS = { lookup: lookupInputSchema, search: searchInputSchema, resolve: resolveInputSchema }
+
+export type LookupInput = z.output<typeof lookupInputSchema>
+export type SearchInput = z.output<typeof searchInputSchema>
+export type ResolveInput = z.output<typeof resolveInputSchema>
 
 export type OperationName = keyof typeof INPUT_SCHEMAS
 

@@ -1,11 +1,8 @@
 /** The skill `lookup`: one company by exactly its number. */
-import type { z } from 'zod'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { companyResponseSchema, type CompanyResponse } from '../operation/result.ts'
-import type { lookupInputSchema } from '../operation/schema.ts'
-import type { Prepared, Shelf, Skill } from './skill.ts'
-
-type LookupInput = z.output<typeof lookupInputSchema>
+import type { LookupInput } from '../operation/schema.ts'
+import { sealed, type Shelf, type Skill } from './skill.ts'
 
 const SYNTHETIC_RESPONSE: CompanyResponse = {
   company: SYNTHETIC_COMPANY,
@@ -17,23 +14,17 @@ export const lookup: Skill<LookupInput> = {
   needsDataset: (input, shelf) => !isSynthetic(input, shelf),
 
   prepare(input, shelf) {
-    if (isSynthetic(input, shelf)) return answer(SYNTHETIC_RESPONSE)
+    if (isSynthetic(input, shelf)) return sealed(companyResponseSchema, SYNTHETIC_RESPONSE)
     if (!shelf.dataset) return { kind: 'refused', refusal: { code: 'dataset_unavailable' } }
     const { snapshot, source } = shelf.dataset
     const provenance = { source, snapshot_id: snapshot.info.snapshot_id }
     const entry = snapshot.find(input.company_number)
     if (entry === undefined) return { kind: 'refused', refusal: { code: 'company_not_found', provenance } }
     if (entry === 'quarantined') return { kind: 'refused', refusal: { code: 'source_data_conflict', provenance } }
-    return answer({ company: entry, ...provenance })
+    return sealed(companyResponseSchema, { company: entry, ...provenance })
   },
 }
 
 function isSynthetic(input: LookupInput, shelf: Shelf): boolean {
   return shelf.hasSyntheticCompany && input.company_number === SYNTHETIC_COMPANY.company_number
-}
-
-/** Checked against the published schema before it is stored and sold. */
-function answer(response: CompanyResponse): Prepared {
-  const checked = companyResponseSchema.parse(response)
-  return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }
 }

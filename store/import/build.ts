@@ -12,6 +12,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { decodeEntry, encodeEntry, type Company } from '../company.ts'
 import { buildingFolder, COMPANIES_DATABASE, INFO_KEY, snapshotFolder } from '../layout.ts'
 import { durable, durableSync, openEnvironment } from '../open.ts'
+import { NameIndexBuilder } from '../index/build.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
 import { openCsv } from './archive.ts'
@@ -173,6 +174,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
   const hash = new SnapshotHash()
   let entries = 0
   let quarantined = 0
+  const names = new NameIndexBuilder()
   let last: string | undefined
   let { environment, companies } = openBuild(folder)
   try {
@@ -184,6 +186,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
         last = key
         entries += 1
         if (entry === 'quarantined') quarantined += 1
+        else names.add(entry)
         if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
         if (entries % TURN_ROWS === 0) await nextTurn()
       }
@@ -201,6 +204,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
       rejected_row_count: counts.rejected,
       findings: counts.findings,
     }
+    await names.write(folder)
     await durable(environment.put(INFO_KEY, snapshotInfoSchema.parse(info)))
     return info
   } finally {

@@ -1,0 +1,24 @@
+/** Whether two names are equal, and by which rule (decisions: `strict_name`, `relaxed_name`). */
+import { normalText, parseName } from '../../store/index/names.ts'
+import type { ParsedName } from '../../store/index/suffixes.ts'
+
+/** A name that is asked for, in the forms it is compared in. */
+export interface AskedName extends ParsedName {
+  /** All of it, in normal form. */
+  normal: string
+}
+
+export function readName(name: string): AskedName {
+  return { normal: normalText(name), ...parseName(name) }
+}
+
+/**
+ * Strict: the normal forms are the same. Relaxed: the same words, and either legal forms of one class or none asked for.
+ * A query that has a legal form never equals a name that has none.
+ */
+export function equalityOf(asked: AskedName, legalName: string): 'strict_name' | 'relaxed_name' | undefined {
+  const held = readName(legalName)
+  if (asked.normal === held.normal) return 'strict_name'
+  const isSameSuffix = asked.suffix === '' || asked.suffix === held.suffix
+  return isSameSuffix && asked.core.join(' ') === held.core.join(' ') ? 'relaxed_name' : undefined
+}

@@ -1,0 +1,101 @@
+/**
+ * The only normaliser of names, used by the import and by queries, so that both sides mean the same by "equal":
+ *
+ *   NFKD, combining marks dropped (fadas, dotted lenition), lower case, `&`, `+` and `agus` to `and`, apostrophes
+ *   removed, initials joined (`A.B.C.`, `A B C` and `ABC` are one word), `O` and `Mc` joined to the surname they begin,
+ *   everything else that is no letter or digit to a space.
+ *
+ * Addresses go through the same, so that a fragment is found however it is written.
+ */
+import { splitSuffix, type ParsedName } from './suffixes.ts'
+
+/** What most names of the register consist of; they need none of the Unicode work. */
+const PLAIN = /^[A-Za-z0-9 ]*$/
+
+/** UTF-8 that was read as Windows-1252, of the vowels that carry a fada; as NFKC leaves it. */
+const MISREAD_VOWELS: readonly [RegExp, string][] = [
+  [/Ã[¡\u0081]/gu, 'a'],
+  [/Ã[©‰]/gu, 'e'],
+  [/Ã[\u00AD\u008D]/gu, 'i'],
+  [/Ã[³3“]/gu, 'o'],
+  [/Ãš/gu, 'u'],
+]
+
+/** Letters that NFKD leaves whole although they are a Latin letter with something added. */
+const WHOLE_LETTERS: readonly [RegExp, string][] = [
+  [/ß/gu, 'ss'],
+  [/æ/gu, 'ae'],
+  [/œ/gu, 'oe'],
+  [/ø/gu, 'o'],
+  [/đ|ð/gu, 'd'],
+  [/ł/gu, 'l'],
+  [/þ/gu, 'th'],
+  [/ı/gu, 'i'],
+]
+
+const APOSTROPHES = /['’‘ʼ`´′＇]/gu
+const MARKS = /\p{M}+/gu
+const AND_SIGNS = /[&+]/gu
+/** `T.J.`, `A.B.C`: letters that stand alone, each with a dot but perhaps the last. */
+const DOTTED_INITIALS = /(?<![\p{L}\p{N}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}])\.?/gu
+const NEITHER_LETTER_NOR_DIGIT = /[^\p{L}\p{N}]+/gu
+
+/** Short for "descendant of": part of the surname, however it is spaced. */
+const SURNAME_PREFIXES: ReadonlySet<string> = new Set(['o', 'mc'])
+/** The shortest word that such a prefix is joined to: O'Dea. */
+const SURNAME_LETTERS_MIN = 3
+
+/** The words of a text in their normal form; none when it has no letter or digit. */
+export function normalWords(text: string): string[] {
+  const words = plainText(text).split(' ')
+  return joinParts(words.filter((word) => word !== ''))
+}
+
+/** A text in its normal form, words separated by one space. */
+export function normalText(text: string): string {
+  return normalWords(text).join(' ')
+}
+
+export function parseName(name: string): ParsedName {
+  return splitSuffix(normalWords(name))
+}
+
+/** Letters, digits and spaces, in lower case. */
+function plainText(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
+  let plain = text
+  if (plain.includes('Ã')) for (const [misread, vowel] of MISREAD_VOWELS) plain = plain.replace(misread, vowel)
+  plain = plain.replace(APOSTROPHES, '').normalize('NFKD').replace(MARKS, '').toLowerCase()
+  for (const [letter, spelt] of WHOLE_LETTERS) plain = plain.replace(letter, spelt)
+  return plain
+    .replace(AND_SIGNS, ' and ')
+    .replace(DOTTED_INITIALS, (initials) => `${initials.replaceAll('.', '')} `)
+    .replace(NEITHER_LETTER_NOR_DIGIT, ' ')
+}
+
+/** Joins what spaces or dots have torn apart: runs of single letters, and the beginnings of surnames. */
+function joinParts(words: readonly string[]): string[] {
+  const joined: string[] = []
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? ''
+    const next = words[at + 1] ?? ''
+    if (isInitial(word) && isInitial(next)) {
+      let initials = word
+      while (isInitial(words[at + 1] ?? '')) initials += words[(at += 1)]
+      joined.push(initials)
+    } else if (SURNAME_PREFIXES.has(word) && next.length >= SURNAME_LETTERS_MIN && isLetter(next)) {
+      joined.push(word + next)
+      at += 1
+    } else joined.push(word === 'agus' ? 'and' : word)
+  }
+  return joined
+}
+
+function isInitial(word: string): boolean {
+  return word.length === 1 && isLetter(word)
+}
+
+/** Whether a word in normal form begins with a letter. */
+function isLetter(word: string): boolean {
+  return word > '9'
+}

@@ -1,0 +1,136 @@
+/**
+ * The legal forms that a company's name ends in, English and Irish (Companies Act 2014; ISO 20275 for the rest). Forms
+ * of one class mean the same: LIMITED is LTD is TEORANTA. Forms of two classes never do: LIMITED is not DAC.
+ */
+
+import { edits, lettersOf } from './spelling.ts'
+
+interface SuffixClass {
+  readonly name: string
+  /** As a normalised name holds them. */
+  readonly forms: readonly string[]
+  /** Forms that are also ends of ordinary names: they count only after a word of this many letters. */
+  readonly shortForms?: readonly string[]
+}
+
+/** "South East" and "CN Traffic" are no legal forms; "Example CN" is one. */
+const LETTERS_BEFORE_SHORT_FORM = 3
+
+const CLASSES: readonly SuffixClass[] = [
+  {
+    name: 'ltd',
+    forms: [
+      'limited',
+      'ltd',
+      'lmtd',
+      'private company limited by shares',
+      'teoranta',
+      'cuideachta phriobhaideach theoranta',
+    ],
+    shortForms: ['teo'],
+  },
+  {
+    name: 'dac',
+    forms: [
+      'designated activity company',
+      'designated activity company limited by shares',
+      'designated activity company limited by guarantee',
+      'dac',
+      'cuideachta ghniomhaiochta ainmnithe',
+    ],
+    shortForms: ['cga'],
+  },
+  {
+    name: 'clg',
+    forms: ['company limited by guarantee', 'clg', 'cuideachta faoi theorainn rathaiochta'],
+    shortForms: ['ctr'],
+  },
+  { name: 'plc', forms: ['public limited company', 'plc', 'cuideachta phoibli theoranta', 'cpt'] },
+  {
+    name: 'uc',
+    forms: [
+      'unlimited company',
+      'private unlimited company',
+      'public unlimited company',
+      'uc',
+      'ulc',
+      'cuideachta neamhtheoranta',
+    ],
+    shortForms: ['cn'],
+  },
+  { name: 'icav', forms: ['irish collective asset management vehicle', 'icav'] },
+  { name: 'se', forms: ['societas europaea'], shortForms: ['se'] },
+  {
+    name: 'eeig',
+    forms: ['european economic interest grouping', 'eeig', 'grupail eorpach um leas eacnamaioch', 'gele'],
+  },
+  {
+    name: 'ilp',
+    forms: ['investment limited partnership', 'ilp', 'comhphairtiocht theoranta infheistiochta'],
+    shortForms: ['cti'],
+  },
+  { name: 'lp', forms: ['limited partnership'], shortForms: ['lp'] },
+  { name: 'llp', forms: ['limited liability partnership', 'llp'] },
+]
+
+/** A legal form's class; empty for a name that has none. */
+export type Suffix = string
+
+/** A name taken apart: its words without the legal form, and the form's class. */
+export interface ParsedName {
+  readonly core: readonly string[]
+  readonly suffix: Suffix
+}
+
+/** Every class by its number; number 0 is "none". */
+export const SUFFIXES: readonly Suffix[] = ['', ...CLASSES.map(({ name }) => name)]
+
+const FORMS = new Map<string, { suffix: Suffix; isShort: boolean }>(
+  CLASSES.flatMap(({ name, forms, shortForms = [] }) => [
+    ...forms.map((form) => [form, { suffix: name, isShort: false }] as const),
+    ...shortForms.map((form) => [form, { suffix: name, isShort: true }] as const),
+  ]),
+)
+const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
+const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
+
+/** A form's words may have this many edits by their length; shorter words none, since too much else is spelt alike. */
+const MISSPELT_EDITS: readonly [lettersMin: number, edits: number][] = [
+  [8, 2],
+  [5, 1],
+  [0, 0],
+]
+
+/**
+ * Splits the words of a name into what it is called and its legal form: the longest form at the end, one at most, and
+ * never the whole name.
+ */
+export function splitSuffix(words: readonly string[]): ParsedName {
+  if (LAST_WORDS.has(words.at(-1) ?? '')) {
+    for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
+      const form = FORMS.get(words.slice(-length).join(' '))
+      const core = words.slice(0, -length)
+      const isForm = form && (!form.isShort || (core.at(-1) ?? '').length >= LETTERS_BEFORE_SHORT_FORM)
+      if (isForm) return { core, suffix: form.suffix }
+    }
+  }
+  return { core: words, suffix: '' }
+}
+
+/** The same for a name whose legal form was not recognised, because it is misspelt: "Limted", "Desginated Activity Co". */
+export function splitMisspeltSuffix(words: readonly string[]): ParsedName {
+  for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
+    const end = words.slice(-length)
+    for (const [form, { suffix }] of FORMS) {
+      const wanted = form.split(' ')
+      if (wanted.length === length && wanted.every((word, place) => isMisspelt(end[place]!, word)))
+        return { core: words.slice(0, -length), suffix }
+    }
+  }
+  return { core: words, suffix: '' }
+}
+
+function isMisspelt(written: string, word: string): boolean {
+  const limit = MISSPELT_EDITS.find(([lettersMin]) => word.length >= lettersMin)?.[1] ?? 0
+  return edits(lettersOf(written), lettersOf(word), limit) <= limit
+}
