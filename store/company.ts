@@ -38,46 +38,76 @@ export function byNumber(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-const TEXT_FIELDS = [
-  'legal_name',
-  'status',
-  'status_code',
-  'company_type',
-  'company_type_code',
-  'nace_v2_code',
-  'principal_object_code',
-  'registered_date',
-  'dissolved_date',
-  'last_annual_return_date',
-  'next_annual_return_date',
-  'last_accounts_date',
-  'status_date',
-  'name_effective_date',
-  'type_effective_date',
-] as const satisfies (keyof Company)[]
+type StoredValue = string | null
 
-const QUARANTINE_MARK = Buffer.from('"quarantined"')
+const QUARANTINE_MARK = '"quarantined"'
 
 /**
  * The bytes of an entry on disk: sealed JSON of the values alone, in a fixed order. Without the field names a record is
  * less than half as long, and a million of them stay under half a gigabyte. The number is the key and not repeated.
  */
 export function encodeEntry(entry: Entry): Buffer {
-  if (entry === 'quarantined') return seal(QUARANTINE_MARK)
-  const { lines, eircode } = entry.registered_address
-  const values = TEXT_FIELDS.map((field) => entry[field])
-  return seal(Buffer.from(JSON.stringify([...values, eircode, ...lines])))
+  return seal(entry === 'quarantined' ? QUARANTINE_MARK : JSON.stringify(valuesOf(entry)))
 }
 
 /** Reads an entry back. Throws when the bytes are not the ones that were written. */
 export function decodeEntry(companyNumber: string, bytes: Buffer): Entry {
-  const values: unknown = JSON.parse(unseal(bytes).toString('utf8'))
+  const entry = decodeOwnEntry(companyNumber, bytes)
+  return entry === 'quarantined' ? entry : companySchema.parse(entry)
+}
+
+/** The same for what this process itself has written and only the seal has to vouch for, at half the price. */
+export function decodeOwnEntry(companyNumber: string, bytes: Buffer): Entry {
+  const values: unknown = JSON.parse(unseal(bytes))
   if (values === 'quarantined') return 'quarantined'
-  if (!Array.isArray(values) || values.length <= TEXT_FIELDS.length)
-    throw new Error('A company record has too few values')
-  const company: Record<string, unknown> = { company_number: companyNumber }
-  TEXT_FIELDS.forEach((field, index) => (company[field] = values[index]))
-  const [eircode, ...lines] = values.slice(TEXT_FIELDS.length)
-  company['registered_address'] = { lines, eircode }
-  return companySchema.parse(company)
+  if (!Array.isArray(values) || values.length < VALUES_MIN) throw new Error('A company record has too few values')
+  return companyOf(companyNumber, values as StoredValue[])
+}
+
+function valuesOf(company: Company): StoredValue[] {
+  return [
+    company.legal_name,
+    company.status,
+    company.status_code,
+    company.company_type,
+    company.company_type_code,
+    company.nace_v2_code,
+    company.principal_object_code,
+    company.registered_date,
+    company.dissolved_date,
+    company.last_annual_return_date,
+    company.next_annual_return_date,
+    company.last_accounts_date,
+    company.status_date,
+    company.name_effective_date,
+    company.type_effective_date,
+    company.registered_address.eircode,
+    ...company.registered_address.lines,
+  ]
+}
+
+/** How many values a record without an address line has. */
+const VALUES_MIN = 16
+
+/** The values in the order of {@link valuesOf}; that they fit is for the seal or the schema to say. */
+function companyOf(company_number: string, values: readonly StoredValue[]): Company {
+  return {
+    company_number,
+    legal_name: values[0] as string,
+    status: values[1] as StoredValue,
+    status_code: values[2] as StoredValue,
+    company_type: values[3] as StoredValue,
+    company_type_code: values[4] as StoredValue,
+    nace_v2_code: values[5] as StoredValue,
+    principal_object_code: values[6] as StoredValue,
+    registered_date: values[7] as StoredValue,
+    dissolved_date: values[8] as StoredValue,
+    last_annual_return_date: values[9] as StoredValue,
+    next_annual_return_date: values[10] as StoredValue,
+    last_accounts_date: values[11] as StoredValue,
+    status_date: values[12] as StoredValue,
+    name_effective_date: values[13] as StoredValue,
+    type_effective_date: values[14] as StoredValue,
+    registered_address: { lines: values.slice(VALUES_MIN) as string[], eircode: values[15] as StoredValue },
+  }
 }

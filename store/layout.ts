@@ -7,7 +7,7 @@
  *   {DATA_DIR}/snapshots/{hex}/    LMDB, one folder a snapshot, named by its id, never changed once it has that name
  *     'layout'                  -> { kind: 'snapshot', version }
  *     'info'                    -> SnapshotInfo (JSON)
- *     companies: number         -> sealed entry (store/company)
+ *     companies: companyKey     -> sealed entry (store/company)
  *   {DATA_DIR}/building/{name}/    LMDB, a snapshot in the making; left behind only by a killed import
  *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
  *     'layout'                  -> { kind: 'responses', version }
@@ -20,7 +20,7 @@ import { join } from 'node:path'
 
 export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 1, responses: 1 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1 }
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
@@ -30,6 +30,17 @@ export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
 export const RECORDS_DATABASE = 'records'
 export const UNFINISHED_DATABASE = 'unfinished'
+
+/** Before the letter that stands for one digit. */
+const BEFORE_A = 64
+
+/**
+ * The key of a company number: a letter for its length (A for one digit, T for twenty), and the number. LMDB's byte order
+ * is then the order of the numbers, which the register's file has too, so that it fills page after page and moves none.
+ */
+export const companyKey = (companyNumber: string) =>
+  String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
+export const companyNumberOf = (key: string) => key.slice(1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')

@@ -74,12 +74,12 @@ export function openResponseLog(dataDirectory: string): ResponseLog {
 
   function find(identity: string): ResponseRecord | undefined {
     const bytes = records.getBinary(identity)
-    return bytes && responseRecordSchema.parse(JSON.parse(unseal(bytes).toString('utf8')))
+    return bytes && responseRecordSchema.parse(JSON.parse(unseal(bytes)))
   }
 
   /** Only inside a write transaction. The record is checked before it is written as it is when read. */
   function put(record: ResponseRecord): void {
-    void records.put(record.identity, seal(Buffer.from(JSON.stringify(responseRecordSchema.parse(record)))))
+    void records.put(record.identity, seal(JSON.stringify(responseRecordSchema.parse(record))))
     if (TRANSITIONS[record.state].length > 0) void unfinished.put(record.identity, true)
     else void unfinished.remove(record.identity)
   }

@@ -1,4 +1,4 @@
-/** Sealed bytes: a value preceded by its own SHA-256, so that what is read is what was written or an error. */
+/** Sealed bytes: a text preceded by its own SHA-256, so that what is read is what was written or an error. */
 import { hash } from 'node:crypto'
 
 /** Half a SHA-256: a disk's flipped bits are not an attacker, and a million seals stay at 16 MB. */
@@ -8,18 +8,18 @@ class CorruptRecord extends Error {
   override name = 'CorruptRecord'
 }
 
-export function seal(value: Buffer): Buffer {
-  return Buffer.concat([digest(value), value])
+export function seal(text: string): Buffer {
+  const sealed = Buffer.allocUnsafe(SEAL_BYTES + Buffer.byteLength(text))
+  sealed.write(hash('sha256', text, 'binary'), 0, SEAL_BYTES, 'binary')
+  sealed.write(text, SEAL_BYTES)
+  return sealed
 }
 
-/** Returns the value of sealed bytes; throws {@link CorruptRecord} when the seal does not fit. */
-export function unseal(bytes: Buffer): Buffer {
-  const value = bytes.subarray(SEAL_BYTES)
-  if (!digest(value).equals(bytes.subarray(0, SEAL_BYTES)))
+/** Returns the text of sealed bytes; throws {@link CorruptRecord} when the seal does not fit. */
+export function unseal(bytes: Buffer): string {
+  const text = bytes.subarray(SEAL_BYTES)
+  // Hexadecimal digits are compared because of all forms a digest can have they are the quickest to make.
+  if (hash('sha256', text).slice(0, 2 * SEAL_BYTES) !== bytes.toString('hex', 0, SEAL_BYTES))
     throw new CorruptRecord('A stored record does not match its seal')
-  return value
-}
-
-function digest(value: Buffer): Buffer {
-  return hash('sha256', value, 'buffer').subarray(0, SEAL_BYTES)
+  return text.toString()
 }

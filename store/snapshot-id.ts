@@ -1,15 +1,15 @@
 /**
  * The snapshot id: what two people with the same archive both arrive at.
  *
- * SHA-256 over lines that end in a line feed: first the version of the normalisation, then every entry in the byte order
- * of its company number, each as RFC 8785 JSON. The archive's own row order, its ZIP form and its date don't enter.
+ * SHA-256 over lines that end in a line feed: first the version of the normalisation, then every entry in the order
+ * of its company number (shorter ones first, then byte by byte), each as RFC 8785 JSON. The archive's own row order, its ZIP form and its date don't enter.
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Company, Entry } from './company.ts'
 
-/** Raised whenever the same row may come out as another record. */
-export const NORMALISATION_VERSION = 'cro-1'
+/** Raised whenever the same archive may come out as another snapshot. */
+export const NORMALISATION_VERSION = 'cro-2'
 
 /** Lines are hashed together up to this length: a call for each of a million takes longer than the hashing. */
 const CHUNK_CHARACTERS = 64 * 1024
@@ -18,7 +18,7 @@ export class SnapshotHash {
   readonly #hash = createHash('sha256')
   #lines = `${canonicalize({ normalisation: NORMALISATION_VERSION })}\n`
 
-  /** Adds one entry; the caller adds them in the byte order of their numbers. */
+  /** Adds one entry; the caller adds them in the order of their numbers. */
   add(companyNumber: string, entry: Entry): this {
     const line = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sorted(entry)
     this.#lines += `${JSON.stringify(line)}\n`

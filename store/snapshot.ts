@@ -1,7 +1,7 @@
 /** A read-only view of one snapshot: the companies of one retrieval of the register. */
 import { z } from 'zod'
 import { decodeEntry, type Entry } from './company.ts'
-import { COMPANIES_DATABASE, INFO_KEY } from './layout.ts'
+import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from './layout.ts'
 import { openEnvironment, StoreError } from './open.ts'
 
 const count = z.int().nonnegative()
@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly folder: string
   /** The entry under exactly this number (leading zeros count), or undefined. */
   find(companyNumber: string): Entry | undefined
-  /** All entries in the byte order of their numbers. */
+  /** All entries in the order of their numbers: shorter ones first, then byte by byte. */
   entries(): Iterable<[companyNumber: string, entry: Entry]>
   close(): Promise<void>
 }
@@ -45,11 +45,14 @@ export function openSnapshot(folder: string): Snapshot {
     info: checked.data,
     folder,
     find(companyNumber) {
-      const bytes = companies.getBinary(companyNumber)
+      const bytes = companies.getBinary(companyKey(companyNumber))
       return bytes && decodeEntry(companyNumber, bytes)
     },
     *entries() {
-      for (const { key, value } of companies.getRange()) yield [key, decodeEntry(key, value)]
+      for (const { key, value } of companies.getRange()) {
+        const number = companyNumberOf(key)
+        yield [number, decodeEntry(number, value)]
+      }
     },
     close: () => environment.close(),
   }

@@ -3,14 +3,14 @@
  *
  *   1. every row is normalised and put under its number; the same record again changes nothing, another one under the
  *      same number quarantines the number;
- *   2. the entries are read back in the byte order of their numbers and hashed to the snapshot id.
+ *   2. the entries are read back in the order of their numbers and hashed to the snapshot id.
  */
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeEntry, encodeEntry, type Company } from '../company.ts'
-import { buildingFolder, COMPANIES_DATABASE, INFO_KEY, snapshotFolder } from '../layout.ts'
+import { decodeOwnEntry, encodeEntry, type Company } from '../company.ts'
+import { buildingFolder, COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../layout.ts'
 import { durable, durableSync, openEnvironment } from '../open.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
@@ -49,7 +49,7 @@ export interface Processes {
 interface BuildRequest {
   dataDirectory: string
   processes: Processes
-  rows: AsyncIterable<ReadRow>
+  rows: AsyncIterable<ReadRow[]>
   now: () => Date
   onProgress: (progress: Progress) => void
 }
@@ -109,6 +109,7 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
   const batch: Company[] = []
+  let highest = ''
 
   function flush(): void {
     durableSync(() =>
@@ -122,28 +123,37 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
 
   function put(company: Company): void {
     const next = encodeEntry(company)
-    const held = companies.getBinary(company.company_number)
-    if (held === undefined) companies.putSync(company.company_number, next)
+    const key = companyKey(company.company_number)
+    // In the register's own order nothing has to be looked for, and a page is filled before the next is begun.
+    if (key > highest) {
+      highest = key
+      companies.putSync(key, next, { append: true })
+      return
+    }
+    const held = companies.getBinary(key)
+    if (held === undefined) companies.putSync(key, next)
     else if (held.equals(next)) count('row_repeated')
     else {
       count('row_contradicting')
-      companies.putSync(company.company_number, encodeEntry('quarantined'))
+      companies.putSync(key, encodeEntry('quarantined'))
     }
   }
 
   try {
-    for await (const read of rows) {
-      counts.rows += 1
-      const row = read.kind === 'row' ? normalise(read.row, count) : read
-      if (row.kind === 'company') batch.push(row.company)
-      else {
-        counts.rejected += 1
-        count(`rejected_${row.reason}`)
-      }
-      if (batch.length === BATCH_ROWS) flush()
-      if (counts.rows % OPENING_ENTRIES === 0) {
-        await environment.close()
-        ;({ environment, companies } = openBuild(folder))
+    for await (const some of rows) {
+      for (const read of some) {
+        counts.rows += 1
+        const row = read.kind === 'row' ? normalise(read.row, count) : read
+        if (row.kind === 'company') batch.push(row.company)
+        else {
+          counts.rejected += 1
+          count(`rejected_${row.reason}`)
+        }
+        if (batch.length === BATCH_ROWS) flush()
+        if (counts.rows % OPENING_ENTRIES === 0) {
+          await environment.close()
+          ;({ environment, companies } = openBuild(folder))
+        }
       }
     }
     flush()
@@ -181,8 +191,9 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
     for (let read = -1; read !== entries;) {
       read = entries
       for (const { key, value } of companies.getRange({ ...after(last), limit: OPENING_ENTRIES })) {
-        const entry = decodeEntry(key, value)
-        hash.add(key, entry)
+        const number = companyNumberOf(key)
+        const entry = decodeOwnEntry(number, value)
+        hash.add(number, entry)
         last = key
         entries += 1
         if (entry === 'quarantined') quarantined += 1

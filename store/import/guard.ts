@@ -14,15 +14,15 @@ export interface Expected {
 
 /** The rows as they come, ending in an ImportError when they were too few or are no longer wanted. */
 export async function* guardRows(
-  rows: AsyncIterable<ReadRow>,
+  rows: AsyncIterable<ReadRow[]>,
   { rowsMin, rowsBefore }: Expected,
   signal?: AbortSignal,
-): AsyncGenerator<ReadRow, void, void> {
+): AsyncGenerator<ReadRow[], void, void> {
   let count = 0
-  for await (const row of rows) {
+  for await (const some of rows) {
     if (signal?.aborted) throw new ImportError('stopped', 'the import was stopped')
-    count += 1
-    yield row
+    count += some.length
+    yield some
   }
   if (count < rowsMin) throw new ImportError('too_few_rows', `${count} rows, where ${rowsMin} are the least`)
   if (count < rowsBefore * KEPT_SHARE_MIN) {

@@ -86,9 +86,11 @@ function addressLine(value: string, note: Note): string {
   return cleanText(known, note).replace(/^[\s,]+|[\s,]+$/g, '')
 }
 
+const DATE_LENGTH = 'YYYY-MM-DD'.length
+
 function date(value: string, note: Note): string | null {
   if (value === '') return null
-  const text = value.trim().replace(/T00:00:00(\.0+)?Z?$/, '')
+  const text = value.length === DATE_LENGTH ? value : value.trim().replace(/T00:00:00(\.0+)?Z?$/, '')
   if (text === '') return null
   if (SENTINEL_DATES.has(text)) return (note('date_sentinel'), null)
   return isCalendarDate(text) ? text : (note('date_malformed'), null)
@@ -99,10 +101,19 @@ const MONTH_DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const
 /** Counted, not parsed: a register has eight million dates. */
 function isCalendarDate(text: string): boolean {
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return false
-  const [year, month, day] = [text.slice(0, 4), text.slice(5, 7), text.slice(8)].map(Number) as [number, number, number]
+  const year = numberAt(text, 0) * 100 + numberAt(text, 2)
+  const month = numberAt(text, 5)
+  const day = numberAt(text, 8)
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
   const days = month === 2 && isLeap ? 29 : (MONTH_DAYS[month - 1] ?? 0)
   return day >= 1 && day <= days
+}
+
+const ZERO = 48
+
+/** The two digits at a place that has two. */
+function numberAt(text: string, at: number): number {
+  return (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO
 }
 
 /** Codes as delivered: digits, with a point in the principal object's. */

@@ -1,6 +1,6 @@
 /** The register's CSV as rows of text: exactly its 21 columns in its order, or no import at all. */
-import { parse } from 'csv-parse'
-import { pipeline, type Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
+import { readRecords, type CsvRecord } from './csv.ts'
 import { ImportError } from './errors.ts'
 
 export const COLUMNS = [
@@ -33,62 +33,52 @@ export type Row = Record<Column, string>
 /** A row of the file, or the fact that one could not be read as a row. */
 export type ReadRow = { kind: 'row'; row: Row } | { kind: 'rejected'; reason: 'wrong_column_count' | 'malformed_row' }
 
-/** Thirty times a row of the register: what an unclosed quote may swallow before the import is given up. */
-export const ROW_BYTES_MAX = 8 * 1024
-
-/** Faults after which nobody knows how many rows were swallowed, so that they can't be counted as one bad row. */
-const FATAL_FAULTS: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
-
-/** Reads row by row, so that memory does not grow with the file. */
-export async function* readRows(csv: Readable): AsyncGenerator<ReadRow> {
-  let malformed = 0
-  let faultyLine: number | undefined
-  const parser = parse({
-    bom: true,
-    max_record_size: ROW_BYTES_MAX,
-    record_delimiter: ['\r\n', '\n'],
-    relax_column_count: true,
-    skip_empty_lines: true,
-    skip_records_with_error: true,
-    on_skip: (fault) => {
-      if (fault?.records === 0) throw wrongHeader(fault)
-      if (fault && FATAL_FAULTS.has(fault.code)) throw fault
-      // A row with two faults is one bad row.
-      const line = Number(fault?.lines)
-      if (line !== faultyLine) malformed += 1
-      faultyLine = line
-    },
-  })
-  // Either side's end ends the other: a header that is refused also closes the archive.
-  pipeline(csv, parser, () => undefined)
+/** Reads some rows at a time, so that memory does not grow with the file. */
+export async function* readRows(csv: Readable): AsyncGenerator<ReadRow[], void, void> {
   let hasHeader = false
-  try {
-    for await (const fields of parser as AsyncIterable<string[]>) {
-      if (hasHeader) yield toRow(fields)
-      else checkHeader(fields)
-      hasHeader = true
-      for (; malformed > 0; malformed -= 1) yield { kind: 'rejected', reason: 'malformed_row' }
-    }
-  } catch (cause) {
-    if (cause instanceof ImportError) throw cause
-    throw new ImportError('csv_malformed', 'the file cannot be read as CSV', cause)
+  for await (const records of readRecords(csv)) {
+    if (records.length === 0) continue
+    if (!hasHeader) checkHeader(records[0])
+    yield (hasHeader ? records : records.slice(1)).map(toRow)
+    hasHeader = true
   }
-  for (; malformed > 0; malformed -= 1) yield { kind: 'rejected', reason: 'malformed_row' }
   if (!hasHeader) throw new ImportError('wrong_header', 'the file is empty')
 }
 
-function checkHeader(fields: string[]): void {
-  const isRight = fields.length === COLUMNS.length && fields.every((name, index) => name.trim() === COLUMNS[index])
-  if (!isRight) throw wrongHeader()
+function checkHeader(fields: CsvRecord | undefined): void {
+  const isRight = fields?.length === COLUMNS.length && fields.every((name, index) => name.trim() === COLUMNS[index])
+  if (!isRight) throw new ImportError('wrong_header', "the first line is not the register's header of 21 columns")
 }
 
-function wrongHeader(cause?: unknown): ImportError {
-  return new ImportError('wrong_header', "the first line is not the register's header of 21 columns", cause)
-}
-
-function toRow(fields: string[]): ReadRow {
+function toRow(fields: CsvRecord): ReadRow {
+  if (fields === null) return { kind: 'rejected', reason: 'malformed_row' }
   if (fields.length !== COLUMNS.length) return { kind: 'rejected', reason: 'wrong_column_count' }
-  const row: Partial<Row> = {}
-  for (const [index, column] of COLUMNS.entries()) row[column] = fields[index] ?? ''
-  return { kind: 'row', row: row as Row }
+  return { kind: 'row', row: named(fields) }
+}
+
+/** In the order of {@link COLUMNS}, spelt out: a million objects of one known shape take a quarter of the time. */
+function named(fields: string[]): Row {
+  return {
+    company_num: fields[0] as string,
+    company_name: fields[1] as string,
+    company_status_code: fields[2] as string,
+    company_status: fields[3] as string,
+    company_type_code: fields[4] as string,
+    company_type: fields[5] as string,
+    company_reg_date: fields[6] as string,
+    last_ar_date: fields[7] as string,
+    company_address_1: fields[8] as string,
+    company_address_2: fields[9] as string,
+    company_address_3: fields[10] as string,
+    company_address_4: fields[11] as string,
+    comp_dissolved_date: fields[12] as string,
+    nard: fields[13] as string,
+    last_accounts_date: fields[14] as string,
+    company_status_date: fields[15] as string,
+    nace_v2_code: fields[16] as string,
+    eircode: fields[17] as string,
+    company_name_eff_date: fields[18] as string,
+    company_type_eff_date: fields[19] as string,
+    princ_object_code: fields[20] as string,
+  }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { encodeEntry, type Entry } from '../../store/company.ts'
-import { COMPANIES_DATABASE, INFO_KEY } from '../../store/layout.ts'
+import { COMPANIES_DATABASE, companyKey, INFO_KEY } from '../../store/layout.ts'
 import { openEnvironment } from '../../store/open.ts'
 import { openSnapshot, type SnapshotInfo } from '../../store/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
@@ -32,7 +32,7 @@ describe('a snapshot', () => {
   async function write(entries: Record<string, Buffer>, stored: unknown = info): Promise<void> {
     const environment = openEnvironment({ folder, kind: 'snapshot' })
     const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
-    for (const [number, bytes] of Object.entries(entries)) await companies.put(number, bytes)
+    for (const [number, bytes] of Object.entries(entries)) await companies.put(companyKey(number), bytes)
     if (stored !== null) await environment.put(INFO_KEY, stored)
     await environment.close()
   }
@@ -49,12 +49,12 @@ describe('a snapshot', () => {
     await snapshot.close()
   })
 
-  it('lists its entries in the byte order of their numbers', async () => {
+  it('lists its entries in the order of their numbers, those with more digits last', async () => {
     const numbers = ['9', '10', '1', '01', '100', '00000000000000000000']
     await write(Object.fromEntries(numbers.map((number) => [number, encodeEntry(company(number))])))
     const snapshot = openSnapshot(folder)
     const listed = [...snapshot.entries()]
-    const sorted = ['00000000000000000000', '01', '1', '10', '100', '9']
+    const sorted = ['1', '9', '01', '10', '100', '00000000000000000000']
     expect(listed).to.deep.equal(sorted.map((number): [string, Entry] => [number, company(number)]))
     await snapshot.close()
   })

@@ -1,7 +1,8 @@
 /** The register's CSV row by row: its exact header, and what becomes of rows that are none. */
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
-import { COLUMNS, readRows, ROW_BYTES_MAX, type ReadRow } from '../../../store/import/rows.ts'
+import { ROW_BYTES_MAX } from '../../../store/import/csv.ts'
+import { COLUMNS, readRows, type ReadRow } from '../../../store/import/rows.ts'
 import { aRow, csvLine, csvOf, HEADER, outcomeOf } from '../../support/register.ts'
 
 /** As large a piece of the file as comes at a time; odd, so that it cuts rows and characters anywhere. */
@@ -12,7 +13,7 @@ async function rowsOf(csv: string | Buffer): Promise<ReadRow[]> {
   const chunks = []
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) chunks.push(bytes.subarray(at, at + CHUNK_BYTES))
   const rows: ReadRow[] = []
-  for await (const row of readRows(Readable.from(chunks, { objectMode: false }))) rows.push(row)
+  for await (const some of readRows(Readable.from(chunks, { objectMode: false }))) rows.push(...some)
   return rows
 }
 

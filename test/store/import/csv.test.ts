@@ -1,0 +1,96 @@
+/** A CSV as records: the quick way and the strict one come to the same, wherever the file is cut into pieces. */
+import { parse } from 'csv-parse/sync'
+import { Readable } from 'node:stream'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { readRecords, type CsvRecord } from '../../../store/import/csv.ts'
+import { outcomeOf } from '../../support/register.ts'
+
+async function recordsOf(csv: string | Buffer, chunkBytes: number): Promise<CsvRecord[]> {
+  const bytes = Buffer.from(csv)
+  const chunks = []
+  for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes))
+  const records: CsvRecord[] = []
+  for await (const some of readRecords(Readable.from(chunks, { objectMode: false }))) records.push(...some)
+  return records
+}
+
+/** What csv-parse alone makes of it, in one go. */
+function judged(csv: string): string[][] | 'refused' {
+  try {
+    return parse(csv, { record_delimiter: ['\r\n', '\n'], relax_column_count: true, skip_empty_lines: true })
+  } catch {
+    return 'refused'
+  }
+}
+
+describe('a CSV', () => {
+  it('of records as RFC 4180 writes them comes back as it was written', async () => {
+    const field = fc.string({ unit: fc.constantFrom('a', 'É', '😀', '"', ',', '\r', '\n', ' ', '') })
+    const record = fc.array(field, { minLength: 2, maxLength: 4 })
+    const file = fc.array(record, { minLength: 1, maxLength: 6 })
+    const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+    await fc.assert(
+      fc.asyncProperty(
+        file,
+        fc.constantFrom('\n', '\r\n'),
+        fc.integer({ min: 1, max: 20 }),
+        async (records, end, size) => {
+          const csv = records.map((fields) => fields.map(quoted).join(',') + end).join('')
+          expect(await recordsOf(csv, size)).to.deep.equal(records)
+        },
+      ),
+    )
+  })
+
+  it('of any kind is what csv-parse makes of it, or has malformed records where that refuses it', async () => {
+    const text = fc.string({ unit: fc.constantFrom('a', 'é', '"', '"', ',', '\r', '\n', '\r\n', ' '), maxLength: 30 })
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 12 }), async (csv, size) => {
+        const expected = judged(csv)
+        const records = await recordsOf(csv, size).catch(() => [null])
+        if (expected === 'refused') expect(records).to.include(null)
+        else expect(records).to.deep.equal(expected)
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('has the same records after an odd one as without it', async () => {
+    const lines = ['1,a', '2,"b ""c"""', '3,"d\ne"', '4,f']
+    const odd = [...lines.slice(0, 2), 'x,y"z"', ...lines.slice(2)]
+    const records = await recordsOf(odd.map((line) => `${line}\n`).join(''), 7)
+    expect(records.filter((record) => record === null)).to.have.lengthOf(1)
+    expect(records.filter((record) => record !== null)).to.deep.equal([
+      ['1', 'a'],
+      ['2', 'b "c"'],
+      ['3', 'd\ne'],
+      ['4', 'f'],
+    ])
+  })
+
+  it('loses its byte order mark and no other', async () => {
+    expect(await recordsOf('\uFEFFa,b\n\uFEFFc,d\n', 4)).to.deep.equal([
+      ['a', 'b'],
+      ['\uFEFFc', 'd'],
+    ])
+  })
+
+  it('keeps what is no UTF-8 visible, the same wherever it is cut', async () => {
+    const bytes = Buffer.concat([Buffer.from('a,'), Buffer.from([0xe2, 0x82]), Buffer.from('b\n')])
+    for (const size of [1, 3, 4, 100]) expect(await recordsOf(bytes, size)).to.deep.equal([['a', '\uFFFDb']])
+  })
+
+  it('is refused where a line never ends, before it is read to its end', async () => {
+    let read = 0
+    async function* endless() {
+      yield Buffer.from('a\n')
+      for (; read < 1_000; read += 1) yield Buffer.alloc(4_096, 'x')
+    }
+    const reading = async () => {
+      for await (const _ of readRecords(Readable.from(endless())));
+    }
+    expect(await outcomeOf(reading())).to.equal('csv_malformed')
+    expect(read).to.be.lessThan(100)
+  })
+})
