@@ -85,12 +85,14 @@ export interface ParsedName {
 /** Every class by its number; number 0 is "none". */
 export const SUFFIXES: readonly Suffix[] = ['', ...CLASSES.map(({ name }) => name)]
 
-const FORMS = new Map<string, { suffix: Suffix; isShort: boolean }>(
-  CLASSES.flatMap(({ name, forms, shortForms = [] }) => [
-    ...forms.map((form) => [form, { suffix: name, isShort: false }] as const),
-    ...shortForms.map((form) => [form, { suffix: name, isShort: true }] as const),
-  ]),
-)
+const FORMS = new Map<string, { suffix: Suffix; isShort: boolean }>()
+for (const { name, forms, shortForms = [] } of CLASSES) {
+  for (const form of forms) FORMS.set(form, { suffix: name, isShort: false })
+  for (const form of shortForms) FORMS.set(form, { suffix: name, isShort: true })
+}
+/** Forms that no ordinary word ends in. */
+const ATTACHED_FORMS = [...FORMS.keys()].filter((form) => !form.includes(' ') && form.length >= 7)
+const LETTERS_BEFORE_ATTACHED_FORM = 2
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 
@@ -117,8 +119,16 @@ export function splitSuffix(words: readonly string[]): ParsedName {
   return { core: words, suffix: '' }
 }
 
-/** The same for a name whose legal form was not recognised, because it is misspelt: "Limted", "Desginated Activity Co". */
+/**
+ * The same for a name whose legal form was not recognised, because it is misspelt ("Limted", "Desginated Activity
+ * Company") or written together with the word before it.
+ */
 export function splitMisspeltSuffix(words: readonly string[]): ParsedName {
+  const last = words.at(-1) ?? ''
+  for (const form of ATTACHED_FORMS) {
+    if (last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM)
+      return { core: [...words.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
+  }
   for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
     const end = words.slice(-length)
     for (const [form, { suffix }] of FORMS) {
