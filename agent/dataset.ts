@@ -45,15 +45,17 @@ export interface Keeping extends DatasetRequest {
   random: () => number
   timer: Timer
   report: (event: string, cause: unknown) => void
+  /** Told of each success: what is served may be new. */
+  onRetrieved?: () => void
 }
 
 /** Retrieves now and daily until stopped. With nothing to serve the first is waited for, and its failure is ours. */
-export async function keepDataset({ random, timer, report, ...request }: Keeping): Promise<Schedule> {
+export async function keepDataset({ random, timer, report, onRetrieved, ...request }: Keeping): Promise<Schedule> {
   const onFailure = (cause: unknown) => {
     const isStopped = cause instanceof ImportError && cause.fault === 'stopped'
     if (!isStopped) report('dataset_retrieval_failed', cause)
   }
-  const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal })
+  const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal }).then(onRetrieved)
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
   const first = schedule.retrieve()
   if (request.catalog.retrieval()) {

@@ -26,6 +26,7 @@ import { Turns } from './executor/turns.ts'
 import { refused } from './operation/outcome.ts'
 import type { Chain } from './payments/chain.ts'
 import { termsOf } from './payments/terms.ts'
+import { namesOf } from './skills/names.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
 
 /** How long a stop waits for requests in flight: a facilitator's 30 s, twice, and some (decisions 10). */
@@ -83,13 +84,26 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     const threads = openBuildThreads()
     opened.push(() => threads.stop())
     const { build } = threads
-    const schedule = await keepDataset({ dataDirectory, path, catalog, build, processes, now, random, timer, report })
+    const onRetrieved = () => warm(catalog, report)
+    const keeping = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
+    const schedule = await keepDataset(keeping)
     opened.push(() => schedule.stop())
+    onRetrieved()
     entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
     return { baseUrl, stop }
   } catch (cause) {
     await stop()
     throw cause
+  }
+}
+
+/** Reads the name index before the first search needs it. What is damaged is built again by the next retrieval. */
+function warm(catalog: Catalog, report: Surroundings['report']): void {
+  try {
+    const dataset = catalog.current()
+    if (dataset) namesOf(dataset.snapshot)
+  } catch (cause) {
+    report('name_index_unreadable', cause)
   }
 }
 

@@ -8,6 +8,7 @@
  *     'layout'                  -> { kind: 'snapshot', version }
  *     'info'                    -> SnapshotInfo (JSON)
  *     companies: companyKey     -> sealed entry (store/company)
+ *     names.index                  the name index, a file of its own (store/index/sections)
  *   {DATA_DIR}/building/{name}/    LMDB, a snapshot in the making; left behind only by a killed import
  *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
  *     'layout'                  -> { kind: 'responses', version }

@@ -13,6 +13,7 @@ import { decodeOwnEntry, encodeEntry, type Company } from '../company.ts'
 import { buildingFolder, COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../layout.ts'
 import { durable, durableSync, openEnvironment } from '../open.ts'
 import { NameIndexBuilder } from '../index/build.ts'
+import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
 import { openCsv } from './archive.ts'
@@ -252,7 +253,7 @@ async function isComplete(folder: string): Promise<boolean> {
   try {
     if (!(await stat(folder)).isDirectory()) return false
     await openSnapshot(folder).close()
-    return true
+    return await hasNameIndex(folder)
   } catch {
     return false
   }

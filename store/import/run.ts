@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Catalog, Retrieval } from '../catalog.ts'
-import { buildingFolder } from '../layout.ts'
+import { hasNameIndex } from '../index/name-index.ts'
+import { buildingFolder, snapshotFolder } from '../layout.ts'
 import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
@@ -53,7 +54,7 @@ export async function importDataset(request: ImportRequest): Promise<ImportResul
   await removeAbandonedBuilds(dataDirectory, processes)
   checkWanted(signal)
   const retrievedAt = now()
-  const served = await servedNow(catalog)
+  const served = await servedNow(dataDirectory, catalog)
   const take = (archive: Download) => publishArchive(request, { archive, served, retrievedAt })
   if (!isUrl(path)) return take({ path, validators: null, updatedAt: undefined })
   const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
@@ -122,11 +123,12 @@ function updatedAt({ archive, served, retrievedAt }: Taken, sameLocation: string
   return served.retrieval.source.source_updated_at
 }
 
-async function servedNow(catalog: Catalog): Promise<Served | undefined> {
+async function servedNow(dataDirectory: string, catalog: Catalog): Promise<Served | undefined> {
   try {
     const retrieval = catalog.retrieval()
     const info = await catalog.info()
-    return retrieval && info && { retrieval, info, isToday: info.normalisation === NORMALISATION_VERSION }
+    if (!retrieval || !info || !(await hasNameIndex(snapshotFolder(dataDirectory, info.snapshot_id)))) return undefined
+    return { retrieval, info, isToday: info.normalisation === NORMALISATION_VERSION }
   } catch (cause) {
     // A snapshot that was lost or damaged is built again from the archive it came from.
     if (cause instanceof StoreError) return undefined

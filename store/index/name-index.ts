@@ -8,7 +8,7 @@ import { byNumber } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
 import { StoreError } from '../open.ts'
 import { Dictionary } from './dictionary.ts'
-import { loadIndexFile, type IndexParts } from './sections.ts'
+import { isSoundIndexFile, loadIndexFile, type IndexParts } from './sections.ts'
 import { SUFFIXES, type Suffix } from './suffixes.ts'
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
@@ -110,4 +110,9 @@ export function openNameIndex(folder: string): NameIndex {
     if (cause instanceof StoreError) throw cause
     throw new StoreError(`${path}: cannot be read as a name index`, { cause })
   }
+}
+
+/** Whether a snapshot's folder holds a name index that is what was written. */
+export function hasNameIndex(folder: string): Promise<boolean> {
+  return isSoundIndexFile(join(folder, NAMES_FILE))
 }

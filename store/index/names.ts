@@ -5,7 +5,8 @@
  *   removed, initials joined (`A.B.C.`, `A B C` and `ABC` are one word), `O` and `Mc` joined to the surname they begin,
  *   everything else that is no letter or digit to a space.
  *
- * Addresses go through the same, so that a fragment is found however it is written.
+ * Addresses go through the same, so that a fragment is found however it is written. Whatever changes here raises
+ * MATCHING_VERSION, and LAYOUT_VERSION.snapshot, since indexes on disk were made by the old rule.
  */
 import { splitSuffix, type ParsedName } from './suffixes.ts'
 

@@ -2,19 +2,17 @@
  * The file of a name index: named arrays of numbers, sealed. Read into memory in one go and used as it lies there.
  *
  *   8 bytes   length of the header, little endian
- *   header    JSON: { version, facts, sections: { name: [type, byte offset, length] } }
+ *   header    JSON: { facts, sections: { name: [type, byte offset, length] } }
  *   arrays    each at a multiple of 8, little endian
  *   32 bytes  SHA-256 of everything before
  */
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { z } from 'zod'
 import { StoreError } from '../open.ts'
 
-/** Raised when older code would read the file wrongly. */
-const FILE_VERSION = 1
 const HEADER_LENGTH_BYTES = 8
 const SEAL_BYTES = 32
 const ALIGNMENT_BYTES = 8
@@ -24,7 +22,6 @@ const ARRAYS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array } as const
 type Section = Uint8Array | Uint16Array | Uint32Array
 
 const headerSchema = z.strictObject({
-  version: z.literal(FILE_VERSION),
   facts: z.unknown(),
   sections: z.record(z.string(), z.tuple([z.enum(['u8', 'u16', 'u32']), z.int().nonnegative(), z.int().nonnegative()])),
 })
@@ -44,7 +41,7 @@ export async function writeIndexFile(path: string, { facts, sections }: IndexPar
     placed[name] = [typeOf(section), offset, section.length]
     offset += padded(section.byteLength)
   }
-  const header = Buffer.from(JSON.stringify({ version: FILE_VERSION, facts, sections: placed }))
+  const header = Buffer.from(JSON.stringify({ facts, sections: placed }))
   const seal = createHash('sha256')
   const file = await open(path, 'wx')
   try {
@@ -93,6 +90,22 @@ export function loadIndexFile(path: string): IndexParts {
   // A small file comes in a buffer that it shares with others.
   const isWhole = byteOffset === 0 && byteLength === buffer.byteLength
   return readIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
+}
+
+/** Whether a file is there and what was written; read in passing, not into memory. */
+export async function isSoundIndexFile(path: string): Promise<boolean> {
+  const { size } = await stat(path).catch(() => ({ size: 0 }))
+  if (size < HEADER_LENGTH_BYTES + SEAL_BYTES) return false
+  const file = await open(path)
+  try {
+    const content = createHash('sha256')
+    for await (const chunk of file.createReadStream({ end: size - SEAL_BYTES - 1, autoClose: false }))
+      content.update(chunk)
+    const { buffer } = await file.read({ buffer: Buffer.alloc(SEAL_BYTES), position: size - SEAL_BYTES })
+    return content.digest().equals(buffer)
+  } finally {
+    await file.close()
+  }
 }
 
 function headerLength(length: number): Uint8Array {
