@@ -4,6 +4,7 @@ import { importBench } from './import.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
+import { quality } from './quality.ts'
 import { start } from './start.ts'
 
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
@@ -11,21 +12,34 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   'import-kill': importKill,
   kill,
   lookup,
+  quality,
   start,
 }
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
-  options: { rows: { type: 'string' }, runs: { type: 'string' }, seconds: { type: 'string' } },
+  options: {
+    data: { type: 'string' },
+    debug: { type: 'string' },
+    out: { type: 'string' },
+    peers: { type: 'boolean' },
+    queries: { type: 'string' },
+    rows: { type: 'string' },
+    runs: { type: 'string' },
+    samples: { type: 'string' },
+    seconds: { type: 'string' },
+    seed: { type: 'string' },
+  },
 })
 const [name = ''] = positionals
 const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
 if (!bench) {
   process.stdout.write(
-    `usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')} [--rows N] [--runs N] [--seconds N]\n`,
+    `usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')} [--rows N] ...; each file of test/bench says what it takes\n`,
   )
   process.exitCode = 2
 } else {
-  const isGood = await bench({ ...values })
+  const { peers, ...texts } = values
+  const isGood = await bench({ ...texts, ...(peers && { peers: 'yes' }) })
   process.exitCode = isGood ? 0 : 1
 }

@@ -1,0 +1,101 @@
+/** The product beside its peers: the same queries, how often each is right, and how long it takes. */
+import { groupedBy } from './grouped.ts'
+import { quantile, recall, timed, type Contender, type OpenContender } from '../peers/contender.ts'
+import { percent, share } from './tally.ts'
+import type { Question } from './questions.ts'
+import type { Register } from './register.ts'
+import { shuffled } from './sample.ts'
+import { markdown } from './table.ts'
+
+/** Enough for a per cent; the slowest peers need a tenth of a second and more for each. */
+export const COMPARED_QUESTIONS = 1_000
+
+export interface Compared {
+  name: string
+  asked: number
+  top1: number
+  top5: number
+  /** Mean over the queries; NaN without an exhaustive ranking. */
+  recall: number
+  p50: number
+  p95: number
+  p99: number
+}
+
+/** The same number of questions of every class, where it has as many, so that no class drowns the others. */
+export function comparedQuestions(questions: readonly Question[], seed: number, size = COMPARED_QUESTIONS): Question[] {
+  const findable = questions.filter(({ meant }) => meant)
+  const classes = [...groupedBy(findable, (question) => question.class.id).values()]
+  const each = Math.ceil(size / classes.length)
+  return shuffled(
+    classes.flatMap((ofOne) => shuffled(ofOne, seed).slice(0, each)),
+    seed,
+  ).slice(0, size)
+}
+
+interface Comparison {
+  questions: readonly Question[]
+  register: Register
+  contenders: readonly OpenContender[]
+  /** The truth that recall is measured against; without it recall is not measured. */
+  exhaustive: Contender | undefined
+  onProgress: (name: string) => void
+}
+
+export async function compare({
+  questions,
+  register,
+  contenders,
+  exhaustive,
+  onProgress,
+}: Comparison): Promise<Compared[]> {
+  const names = questions.map(({ asked }) => asked.name)
+  const truth = exhaustive && (await timed(exhaustive, names)).rankings
+  const result: Compared[] = []
+  for (const open of contenders) {
+    const contender = await open(register.companies)
+    if (!contender) continue
+    onProgress(contender.name)
+    try {
+      const { rankings, times } = await timed(contender, names)
+      result.push({ name: contender.name, ...scored(questions, rankings, truth), ...latencies(times) })
+    } finally {
+      await contender.close()
+    }
+  }
+  return result
+}
+
+type Rankings = readonly (readonly string[])[]
+
+export function scored(questions: readonly Question[], rankings: Rankings, truth: Rankings | undefined) {
+  const places = questions.map(
+    ({ accepted }, at) => rankings[at]?.findIndex((number) => accepted.includes(number)) ?? -1,
+  )
+  const within = (count: number) => places.filter((place) => place >= 0 && place < count).length
+  const recalls = rankings.flatMap((ranking, at) => recall(ranking, truth?.[at] ?? []) ?? [])
+  return {
+    asked: questions.length,
+    top1: share(within(1), questions.length),
+    top5: share(within(5), questions.length),
+    recall: share(
+      recalls.reduce((sum, each) => sum + each, 0),
+      recalls.length,
+    ),
+  }
+}
+
+export function latencies(times: readonly number[]) {
+  return { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) }
+}
+
+export function comparisonTable(compared: readonly Compared[]): string {
+  const headings = ['', 'queries', 'top 1', 'top 5', 'recall@10', 'p50 ms', 'p95 ms', 'p99 ms']
+  const lines = compared.map(({ name, asked, top1, top5, recall: found, p50, p95, p99 }) => [
+    name,
+    String(asked),
+    ...[top1, top5, found].map(percent),
+    ...[p50, p95, p99].map((milliseconds) => milliseconds.toFixed(2)),
+  ])
+  return markdown(headings, lines)
+}

@@ -1,0 +1,116 @@
+/** The same name in other signs: "and", fadas, initials, apostrophes and punctuation; and other letters of the same sound. */
+import { happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { joined, partsOf } from './names.ts'
+
+/** One way to write a text otherwise; the same text when there is nothing to change. */
+type Rewrite = (text: string, random: Random) => string
+
+/** The words before the legal form rewritten in one of the ways that change them; undefined when none does. */
+function oneOf(rewrites: readonly Rewrite[]) {
+  return (random: Random, name: string): string | undefined => {
+    const { core, surface } = partsOf(name)
+    const changed = rewrites
+      .map((rewrite) => rewrite(core, random))
+      .filter((text) => text !== core && text.trim() !== '')
+    return changed.length === 0 ? undefined : joined({ core: pick(random, changed), surface })
+  }
+}
+
+const JOINING = /(?<=\S)\s*(?:[&+]|\b(?:AND|AGUS)\b)\s*(?=\S)/iu
+
+export const andRewritten = oneOf(['&', '+', 'AND', 'AGUS'].map((sign) => (text) => text.replace(JOINING, ` ${sign} `)))
+
+const FADAS: Readonly<Record<string, string>> = { A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú' }
+const DOTS: Readonly<Record<string, string>> = {
+  BH: 'Ḃ',
+  CH: 'Ċ',
+  DH: 'Ḋ',
+  FH: 'Ḟ',
+  GH: 'Ġ',
+  MH: 'Ṁ',
+  PH: 'Ṗ',
+  SH: 'Ṡ',
+  TH: 'Ṫ',
+}
+
+const withoutMarks: Rewrite = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')
+const decomposed: Rewrite = (text) => text.normalize('NFD')
+/** UTF-8 read as Latin-1: what a file says that was opened with the wrong encoding. */
+const misread: Rewrite = (text) =>
+  text.replace(/[\u00C0-\u00FF]/gu, (letter) =>
+    Buffer.from(letter.toLowerCase(), 'utf8')
+      .toString('latin1')
+      .replace(/[\u0080-\u009F\u00AD]/gu, ''),
+  )
+const fadaAdded: Rewrite = (text, random) => {
+  const vowels = [...text.matchAll(/[AEIOU]/gu)]
+  if (vowels.length === 0) return text
+  const { 0: vowel, index } = pick(random, vowels)
+  return text.slice(0, index) + (FADAS[vowel] ?? vowel) + text.slice(index + 1)
+}
+const dotted: Rewrite = (text) => text.replace(/[BCDFGMPST]H/u, (pair) => DOTS[pair] ?? pair)
+
+/** Names with fadas lose or garble them; of the others every one could be given one, too many to be like the register. */
+const FADA_ADDED_RATE = 0.2
+const marksRewritten = oneOf([withoutMarks, misread, decomposed, dotted])
+const markAdded = oneOf([fadaAdded, dotted])
+
+export function fadasChanged(random: Random, name: string): string | undefined {
+  if (/[\u00C0-\u00FF]/u.test(partsOf(name).core)) return marksRewritten(random, name)
+  return happens(random, FADA_ADDED_RATE) ? markAdded(random, name) : undefined
+}
+
+/** Two to four single letters in a row, with or without dots; or two or three consonants, which are no word. */
+const INITIALS =
+  /(?<![\p{L}\p{N}'.])(?:(?:\p{Lu}[. ]+){1,3}\p{Lu}(?:\.|(?![\p{L}\p{N}']))|[BCDFGHJ-NP-TV-Z]{2,3}(?![\p{L}\p{N}'.]))/u
+const initialsAs = (between: string, after: string): Rewrite => {
+  return (text) =>
+    text.replace(INITIALS, (initials) => initials.replaceAll(/[. ]/g, '').split('').join(between) + after)
+}
+
+export const initialsRewritten = oneOf([
+  initialsAs('.', '.'),
+  initialsAs(' ', ''),
+  initialsAs('', ''),
+  initialsAs('. ', '.'),
+])
+
+const PUNCTUATION: readonly Rewrite[] = [
+  (text) => text.replace(/['\u2019]/gu, ''),
+  (text) => text.replace(/['\u2019]/gu, ' '),
+  (text) => text.replace(/'/gu, '\u2019'),
+  (text) => text.replace(/\bO (?=\p{L}{3})/u, "O'"),
+  (text) => text.replace(/(?<=\p{L}{2})-(?=\p{L})/gu, ' '),
+  (text) => text.replace(/(?<=\p{L})-(?=\p{L})/gu, ''),
+  (text) => text.replace(/(?<=\p{L}{2}) (?=\p{L}{2})/u, '-'),
+  (text) => text.replace(/[()]/g, ''),
+  (text) => text.replace(/,/g, ''),
+  (text) => text.replace(/ (?=\S+$)/u, ', '),
+  (text) => `${text}.`,
+  (text) => text.replace(/ (?=\S+$)/u, '  '),
+]
+
+export const punctuationChanged = oneOf(PUNCTUATION)
+
+const SOUNDS: readonly (readonly [string, string])[] = [
+  ['PH', 'F'],
+  ['CK', 'K'],
+  ['IE', 'Y'],
+  ['EE', 'EA'],
+  ['OU', 'OO'],
+  ['KS', 'X'],
+  ['QU', 'KW'],
+  ['C', 'K'],
+  ['S', 'Z'],
+  ['I', 'Y'],
+  ['AI', 'AY'],
+]
+
+const soundsChanged = SOUNDS.flatMap(([one, other]): Rewrite[] => [
+  (text) => text.replace(one, other),
+  (text) => text.replace(other, one),
+])
+const doubledOnce: Rewrite = (text) => text.replace(/(?<=[AEIOU])([BDFGLMNPRT])(?=[AEIOU])/u, '$1$1')
+const undoubled: Rewrite = (text) => text.replace(/(\p{Lu})\1/u, '$1')
+
+export const spelledBySound = oneOf([...soundsChanged, doubledOnce, undoubled])

@@ -1,0 +1,65 @@
+/** Slips of the fingers: one letter wrong in one of six ways, or two. */
+import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { fold } from './names.ts'
+
+const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+/** Rows of an Irish or British keyboard. */
+const KEYBOARD = ['QWERTYUIOP', 'ASDFGHJKL', 'ZXCVBNM']
+/** A typo that gives the same name (two letters alike exchanged) is made anew; a name of few letters may have no other. */
+const ATTEMPTS_MAX = 20
+/** Below this a typo leaves nothing to know the name by. */
+const LETTERS_MIN = 3
+
+/** Changes the letters from one place on; `at` is the place of a letter. */
+type Slip = (letters: string[], at: number, random: Random) => string[]
+
+const replaced = (letters: string[], at: number, ...others: string[]) => letters.toSpliced(at, 1, ...others)
+
+const SLIPS: Record<string, Slip> = {
+  substitution: (letters, at, random) => replaced(letters, at, pick(random, ALPHABET)),
+  insertion: (letters, at, random) => letters.toSpliced(at + below(random, 2), 0, pick(random, ALPHABET)),
+  deletion: (letters, at) => letters.toSpliced(at, 1),
+  transposition: (letters, at) => transposed(letters, at),
+  'neighbouring key': (letters, at, random) => replaced(letters, at, neighbour(letters[at] ?? '', random)),
+  'doubled letter': (letters, at) => replaced(letters, at, letters[at] ?? '', letters[at] ?? ''),
+}
+
+export const SLIP_KINDS = Object.keys(SLIPS)
+
+/** The text with one typo in any of its letters, also the first; undefined where it has too few. */
+export function withTypo(random: Random, text: string): string | undefined {
+  const letters = Array.from(text)
+  const places = letters.flatMap((letter, at) => (/\p{L}/u.test(letter) ? [at] : []))
+  if (places.length < LETTERS_MIN) return undefined
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const slip = pick(random, Object.values(SLIPS))
+    const slipped = slip(letters, pick(random, places), random).join('')
+    if (fold(slipped) !== fold(text)) return slipped
+  }
+  return undefined
+}
+
+export function withTwoTypos(random: Random, text: string): string | undefined {
+  const once = withTypo(random, text)
+  if (once === undefined) return undefined
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const twice = withTypo(random, once)
+    // The second may undo the first.
+    if (twice !== undefined && fold(twice) !== fold(text)) return twice
+  }
+  return undefined
+}
+
+function transposed(letters: string[], at: number): string[] {
+  const [first, second] = letters.slice(at, at + 2)
+  return first !== undefined && second !== undefined && /\p{L}/u.test(second)
+    ? letters.toSpliced(at, 2, second, first)
+    : letters
+}
+
+function neighbour(letter: string, random: Random): string {
+  const row = KEYBOARD.find((keys) => keys.includes(letter.toUpperCase())) ?? ''
+  const at = row.indexOf(letter.toUpperCase())
+  const neighbours = [row[at - 1], row[at + 1]].filter((key) => key !== undefined)
+  return at === -1 ? letter : pick(random, neighbours)
+}

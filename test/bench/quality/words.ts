@@ -1,0 +1,138 @@
+/** Words in another order, missing, added, shortened, run together or apart, and numbers written another way. */
+import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { joined, partsOf } from './names.ts'
+
+/** Changes the words before the legal form and keeps the form. */
+function overWords(change: (random: Random, words: string[]) => string[] | undefined) {
+  return (random: Random, name: string): string | undefined => {
+    const { core, surface } = partsOf(name)
+    const words = change(random, core.split(' '))
+    if (words === undefined || words.join(' ') === core) return undefined
+    return joined({ core: words.join(' '), surface })
+  }
+}
+
+export const wordsSwapped = overWords((random, words) => {
+  if (words.length < 2) return undefined
+  const at = below(random, words.length - 1)
+  const [first = '', second = ''] = words.slice(at, at + 2)
+  return words.toSpliced(at, 2, second, first)
+})
+
+export const wordMissing = overWords((random, words) =>
+  words.length < 2 ? undefined : words.toSpliced(below(random, words.length), 1),
+)
+
+const ADDED_WORDS = ['(IRELAND)', 'IRELAND', 'GROUP', 'COMPANY', 'SERVICES', 'DUBLIN'] as const
+const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS'] as const
+
+/** Within the name, or behind it as a trading name. */
+export function wordAdded(random: Random, name: string): string | undefined {
+  const { core, surface } = partsOf(name)
+  if (happens(random, 0.3)) return `${joined({ core, surface })} T/A ${pick(random, TRADE_NAMES)}`
+  const word = happens(random, 0.15) ? 'THE' : pick(random, ADDED_WORDS)
+  return joined({ core: word === 'THE' ? `THE ${core}` : `${core} ${word}`, surface })
+}
+
+export const wordsJoinedOrSplit = overWords((random, words) => {
+  if (words.length > 1 && happens(random, 0.6)) {
+    const at = below(random, words.length - 1)
+    return words.toSpliced(at, 2, words.slice(at, at + 2).join(''))
+  }
+  // Two letters on either side at least.
+  const long = words.flatMap((word, at) => (/^\p{L}{4,}$/u.test(word) ? [at] : []))
+  if (long.length === 0) return undefined
+  const at = pick(random, long)
+  const word = words[at] ?? ''
+  const cut = 2 + below(random, word.length - 3)
+  return words.toSpliced(at, 1, word.slice(0, cut), word.slice(cut))
+})
+
+const ABBREVIATIONS: Record<string, readonly string[]> = {
+  ACCOUNTING: ['ACCTG'],
+  ADMINISTRATION: ['ADMIN'],
+  ASSOCIATES: ['ASSOC', 'ASSOCS'],
+  BROTHERS: ['BROS'],
+  BUILDING: ['BLDG'],
+  COMMUNICATIONS: ['COMMS'],
+  COMPANY: ['CO', 'CO.'],
+  CONSTRUCTION: ['CONST'],
+  CONSULTING: ['CONSULT'],
+  CORPORATION: ['CORP'],
+  DEVELOPMENT: ['DEV', 'DEVT'],
+  DEVELOPMENTS: ['DEVTS'],
+  ELECTRICAL: ['ELEC'],
+  ENGINEERING: ['ENG', 'ENGR'],
+  ENTERPRISES: ['ENT'],
+  FINANCIAL: ['FIN'],
+  GROUP: ['GRP'],
+  HOLDINGS: ['HLDGS'],
+  INTERNATIONAL: ["INT'L", 'INTL', 'INT'],
+  INVESTMENTS: ['INVS'],
+  MANAGEMENT: ['MGMT', 'MGT'],
+  MANUFACTURING: ['MFG'],
+  PROPERTIES: ['PROPS'],
+  PROPERTY: ['PROP'],
+  ROAD: ['RD'],
+  SAINT: ['ST', 'ST.'],
+  SERVICES: ['SVCS', 'SERV'],
+  SOLUTIONS: ['SOLNS'],
+  STREET: ['ST', 'ST.'],
+  TECHNOLOGIES: ['TECH', 'TECHS'],
+  TECHNOLOGY: ['TECH'],
+  TRANSPORT: ['TRANS'],
+}
+
+/** Short to long and long to short: either may be on the register. */
+const SHORTER_OR_LONGER = new Map<string, string[]>()
+for (const [long, shorts] of Object.entries(ABBREVIATIONS)) {
+  SHORTER_OR_LONGER.set(long, [...shorts])
+  for (const short of shorts) SHORTER_OR_LONGER.set(short, [...(SHORTER_OR_LONGER.get(short) ?? []), long])
+}
+
+export const abbreviated = overWords((random, words) => exchanged(random, words, SHORTER_OR_LONGER))
+
+const NUMBERS: readonly (readonly string[])[] = [
+  ['1', 'ONE', 'I'],
+  ['2', 'TWO', 'II'],
+  ['3', 'THREE', 'III'],
+  ['4', 'FOUR', 'IV'],
+  ['5', 'FIVE', 'V'],
+  ['6', 'SIX', 'VI'],
+  ['7', 'SEVEN', 'VII'],
+  ['8', 'EIGHT', 'VIII'],
+  ['9', 'NINE', 'IX'],
+  ['10', 'TEN', 'X'],
+  ['11', 'ELEVEN', 'XI'],
+  ['12', 'TWELVE', 'XII'],
+  ['20', 'TWENTY', 'XX'],
+  ['24', 'TWENTY FOUR', 'XXIV'],
+  ['50', 'FIFTY'],
+  ['100', 'ONE HUNDRED'],
+]
+
+const OTHER_NUMERALS = new Map(
+  NUMBERS.flatMap((forms) =>
+    // One letter is an initial far more often than a number.
+    forms
+      .filter((form) => !/^[IVX]$/.test(form))
+      .map((form) => [form, forms.filter((other) => other !== form)] as const),
+  ),
+)
+
+export const numbersRewritten = overWords((random, words) => exchanged(random, words, OTHER_NUMERALS))
+
+/** One of the words that the table knows, exchanged for what it has there. */
+function exchanged(
+  random: Random,
+  words: string[],
+  table: ReadonlyMap<string, readonly string[]>,
+): string[] | undefined {
+  const known = words.flatMap((word, at) => {
+    const others = table.get(word.toUpperCase())
+    return others ? [{ at, others }] : []
+  })
+  if (known.length === 0) return undefined
+  const { at, others } = pick(random, known)
+  return words.toSpliced(at, 1, pick(random, others))
+}
