@@ -5,6 +5,7 @@ import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
 import { quality } from './quality.ts'
+import { search } from './search.ts'
 import { start } from './start.ts'
 
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
@@ -13,6 +14,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   kill,
   lookup,
   quality,
+  search,
   start,
 }
 

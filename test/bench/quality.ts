@@ -6,15 +6,16 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
-import { PEERS, productContender } from './peers/peers.ts'
+import { openExhaustive, PEERS, productContender } from './peers/peers.ts'
 import { LEFT_OUT } from './quality/classes.ts'
 import { compare, comparedQuestions, comparisonTable } from './quality/comparison.ts'
 import { debugText } from './quality/debug.ts'
 import { productOf, type Product } from './quality/product.ts'
 import { makeQuestions, type Questions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
-import { checkTable, classTable, recoverableNote, sampleNote, uniqueTable } from './quality/table.ts'
-import { checks } from './quality/tally.ts'
+import { classTable, recoverableNote, sampleNote, uniqueTable } from './quality/table.ts'
+import { accuracyTargets } from './quality/tally.ts'
+import { allMet, targetTable } from './targets.ts'
 import { judge, type Verdict } from './quality/verdicts.ts'
 
 const ROWS_DEFAULT = '100000'
@@ -38,7 +39,7 @@ export async function quality(options: Record<string, string>): Promise<boolean>
     process.stdout.write(text)
     if (options['out'] !== undefined) await writeFile(options['out'], text)
     if (options['debug'] !== undefined) await writeFile(options['debug'], debugText(verdicts))
-    return checks(verdicts).every(({ isMet }) => isMet !== false)
+    return allMet(accuracyTargets(verdicts))
   } finally {
     await opened.close()
   }
@@ -72,18 +73,18 @@ Classes that write the same name in other signs, where one company has it:
 
 ${uniqueTable(verdicts)}
 
-${checkTable(verdicts)}
+${targetTable(accuracyTargets(verdicts))}
 
 ${recoverableNote(verdicts)}
 `
 }
 
-async function peerReport({ opened, product, seed, questions }: Run): Promise<string> {
+async function peerReport({ opened, seed, questions }: Run): Promise<string> {
   const compared = await compare({
     questions: comparedQuestions(questions, seed),
     register: opened.register,
-    contenders: [async () => productContender(product), ...PEERS],
-    exhaustive: undefined,
+    contenders: [async () => productContender(opened.shelf), ...PEERS],
+    exhaustive: openExhaustive,
     onProgress: (name) => process.stdout.write(`${name} ...\n`),
   })
   return `

@@ -1,6 +1,8 @@
-/** The peers of a name search: what else one would take, on the same names and queries in the same run. */
-import type { Product } from '../quality/product.ts'
+/** Who takes part in a comparison of name searches: the product, what else one would take, and the truth. */
 import { parseOperation } from '../../../agent/operation/schema.ts'
+import type { SearchResponse } from '../../../agent/operation/result.ts'
+import type { Shelf } from '../../../agent/skills/skill.ts'
+import { prepareAnswer } from '../../../agent/skills/skills.ts'
 import { RANKED, type Contender, type OpenContender } from './contender.ts'
 import { openMiniSearch } from './minisearch.ts'
 import { openPostgres } from './postgres.ts'
@@ -9,14 +11,20 @@ import { openSqlite } from './sqlite.ts'
 /** Opened one after the other and closed before the next, for two would share the memory and the processor's caches. */
 export const PEERS: readonly OpenContender[] = [openPostgres, openSqlite, openMiniSearch]
 
-/** The product's search with the text that a buyer sends. */
-export function productContender(product: Product): Contender {
+/** Every name of the register compared with the query by the product's own similarity, once there is one to call. */
+export const openExhaustive: OpenContender | undefined = undefined
+
+/** The product from the text that a buyer sends to the text that is sold: its input and output checks are in its times. */
+export function productContender(shelf: Shelf): Contender {
   return {
     name: 'this service',
     top(name) {
       const parsed = parseOperation('search', { q: name, limit: RANKED })
       if (!parsed.valid) return []
-      return (product.search(parsed.operation) ?? []).map(({ number }) => number)
+      const prepared = prepareAnswer(parsed.operation, shelf)
+      if (prepared.kind === 'refused') return []
+      const { candidates } = JSON.parse(prepared.body) as SearchResponse
+      return candidates.map(({ company }) => company.company_number)
     },
     close: async () => undefined,
   }

@@ -1,11 +1,11 @@
 /** The product beside its peers: the same queries, how often each is right, and how long it takes. */
+import { markdown, percent } from '../targets.ts'
 import { groupedBy } from './grouped.ts'
-import { quantile, recall, timed, type Contender, type OpenContender } from '../peers/contender.ts'
-import { percent, share } from './tally.ts'
+import { quantile, recall, timed, type OpenContender } from '../peers/contender.ts'
+import { share } from './tally.ts'
 import type { Question } from './questions.ts'
 import type { Register } from './register.ts'
 import { shuffled } from './sample.ts'
-import { markdown } from './table.ts'
 
 /** Enough for a per cent; the slowest peers need a tenth of a second and more for each. */
 export const COMPARED_QUESTIONS = 1_000
@@ -38,7 +38,7 @@ interface Comparison {
   register: Register
   contenders: readonly OpenContender[]
   /** The truth that recall is measured against; without it recall is not measured. */
-  exhaustive: Contender | undefined
+  exhaustive: OpenContender | undefined
   onProgress: (name: string) => void
 }
 
@@ -50,7 +50,7 @@ export async function compare({
   onProgress,
 }: Comparison): Promise<Compared[]> {
   const names = questions.map(({ asked }) => asked.name)
-  const truth = exhaustive && (await timed(exhaustive, names)).rankings
+  const truth = await exhaustiveRankings(exhaustive, names, register)
   const result: Compared[] = []
   for (const open of contenders) {
     const contender = await open(register.companies)
@@ -64,6 +64,18 @@ export async function compare({
     }
   }
   return result
+}
+
+async function exhaustiveRankings(
+  open: OpenContender | undefined,
+  names: readonly string[],
+  register: Register,
+): Promise<Rankings | undefined> {
+  const exhaustive = await open?.(register.companies)
+  if (!exhaustive) return undefined
+  const { rankings } = await timed(exhaustive, names)
+  await exhaustive.close()
+  return rankings
 }
 
 type Rankings = readonly (readonly string[])[]

@@ -75,22 +75,33 @@ export const initialsRewritten = oneOf([
   initialsAs('. ', '.'),
 ])
 
-const PUNCTUATION: readonly Rewrite[] = [
+const PUNCTUATION_REWRITTEN: readonly Rewrite[] = [
   (text) => text.replace(/['\u2019]/gu, ''),
   (text) => text.replace(/['\u2019]/gu, ' '),
   (text) => text.replace(/'/gu, '\u2019'),
-  (text) => text.replace(/\bO (?=\p{L}{3})/u, "O'"),
-  (text) => text.replace(/(?<=\p{L}{2})-(?=\p{L})/gu, ' '),
+  (text) => text.replace(/-/gu, ' '),
   (text) => text.replace(/(?<=\p{L})-(?=\p{L})/gu, ''),
-  (text) => text.replace(/(?<=\p{L}{2}) (?=\p{L}{2})/u, '-'),
   (text) => text.replace(/[()]/g, ''),
   (text) => text.replace(/,/g, ''),
+  (text) => text.replace(/\./g, ''),
+]
+const PUNCTUATION_ADDED: readonly Rewrite[] = [
+  (text) => text.replace(/\bO (?=\p{L}{3})/u, "O'"),
+  (text) => text.replace(/(?<=\p{L}{2}) (?=\p{L}{2})/u, '-'),
   (text) => text.replace(/ (?=\S+$)/u, ', '),
-  (text) => `${text}.`,
   (text) => text.replace(/ (?=\S+$)/u, '  '),
+  (text) => `${text}.`,
 ]
 
-export const punctuationChanged = oneOf(PUNCTUATION)
+/** As with the fadas: every name could be given some. */
+const PUNCTUATION_ADDED_RATE = 0.2
+const punctuationRewritten = oneOf(PUNCTUATION_REWRITTEN)
+const punctuationAdded = oneOf(PUNCTUATION_ADDED)
+
+export function punctuationChanged(random: Random, name: string): string | undefined {
+  if (/['\u2019(),.-]/u.test(partsOf(name).core)) return punctuationRewritten(random, name)
+  return happens(random, PUNCTUATION_ADDED_RATE) ? punctuationAdded(random, name) : undefined
+}
 
 const SOUNDS: readonly (readonly [string, string])[] = [
   ['PH', 'F'],

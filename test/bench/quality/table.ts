@@ -1,6 +1,7 @@
 /** The results as Markdown: a line for each class, the targets, and the peers. */
+import { markdown, percent } from '../targets.ts'
 import { groupedBy } from './grouped.ts'
-import { uniqueOf, checks, classesOf, isRecoverable, ofClass, percent, share, tally, type Tally } from './tally.ts'
+import { classesOf, isRecoverable, ofClass, share, tally, uniqueOf, type Tally } from './tally.ts'
 import type { Sampled } from './sample.ts'
 import type { Verdict } from './verdicts.ts'
 
@@ -53,16 +54,6 @@ export function uniqueTable(verdicts: readonly Verdict[]): string {
   return markdown(['class', 'asked, one company of that name', 'top 1', 'matched right'], lines)
 }
 
-export function checkTable(verdicts: readonly Verdict[]): string {
-  const lines = checks(verdicts).map(({ target, value, isMet }) => [target, percent(value), verdictOf(isMet)])
-  return markdown(['target', 'measured', ''], lines)
-}
-
-function verdictOf(isMet: boolean | undefined): string {
-  if (isMet === undefined) return 'not measured'
-  return isMet ? 'met' : 'MISSED'
-}
-
 /** Which questions the last target counts, in words. */
 export function recoverableNote(verdicts: readonly Verdict[]): string {
   const lost = classesOf(verdicts.filter(({ question }) => question.meant && !isRecoverable(question)))
@@ -76,9 +67,4 @@ export function recoverableNote(verdicts: readonly Verdict[]): string {
 export function sampleNote(sample: readonly Sampled[]): string {
   const kinds = [...groupedBy(sample, ({ stratum }) => stratum)].map(([kind, ofKind]) => `${ofKind.length} ${kind}`)
   return `${sample.length} companies sampled: ${kinds.toSorted().join(', ')}`
-}
-
-export function markdown(headings: readonly string[], lines: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [row(headings), row(headings.map(() => '---')), ...lines.map(row)].join('\n')
 }

@@ -1,4 +1,5 @@
 /** Counts verdicts, and holds the counts against the targets. */
+import { percent, targetOf, type Target } from '../targets.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import type { Question } from './questions.ts'
 import type { Resolution, Verdict } from './verdicts.ts'
@@ -44,15 +45,8 @@ const TYPO_TOP1_MIN = 0.97
 const TYPO_TOP5_MIN = 0.99
 const TOP5_MIN = 0.97
 
-export interface Check {
-  target: string
-  value: number
-  /** Undefined when there was nothing to measure. */
-  isMet: boolean | undefined
-}
-
 /** The promises, in the order of their weight: no wrong company above all. */
-export function checks(verdicts: readonly Verdict[]): Check[] {
+export function accuracyTargets(verdicts: readonly Verdict[]): Target[] {
   const all = tally(verdicts)
   const typos = tally(verdicts.filter(({ question }) => question.class.id === '1' && question.isLong))
   const recoverable = tally(verdicts.filter(({ question }) => isRecoverable(question)))
@@ -85,7 +79,7 @@ export function classesOf(verdicts: readonly Verdict[]): QuestionClass[] {
   return [...CLASSES, ...Object.values(NEGATIVES)].filter(({ id }) => asked.has(id))
 }
 
-function worstClass(verdicts: readonly Verdict[]): Check {
+function worstClass(verdicts: readonly Verdict[]): Target {
   const shares = classesOf(verdicts).map((each) => ({ each, wrong: wrongShare(ofClass(verdicts, each)) }))
   const [worst] = shares.toSorted((one, other) => other.wrong - one.wrong)
   const name = worst && worst.wrong > 0 ? `, ${worst.each.id} ${worst.each.label}` : ''
@@ -102,18 +96,10 @@ function uniqueShare(verdicts: readonly Verdict[], questionClass: QuestionClass)
   return share(resolutions.right, asked)
 }
 
-function atMost(target: string, value: number, limit: number): Check {
-  return { target: `${target} <= ${percent(limit)}`, value, isMet: met(value, value <= limit) }
+function atMost(target: string, value: number, limit: number): Target {
+  return targetOf(`${target} <= ${percent(limit)}`, { value, text: percent(value), isMet: value <= limit })
 }
 
-function atLeast(target: string, value: number, limit: number): Check {
-  return { target: `${target} >= ${percent(limit)}`, value, isMet: met(value, value >= limit) }
-}
-
-function met(value: number, isWithin: boolean): boolean | undefined {
-  return Number.isNaN(value) ? undefined : isWithin
-}
-
-export function percent(value: number): string {
-  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(2))} %`
+function atLeast(target: string, value: number, limit: number): Target {
+  return targetOf(`${target} >= ${percent(limit)}`, { value, text: percent(value), isMet: value >= limit })
 }

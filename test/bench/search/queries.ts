@@ -1,0 +1,90 @@
+/** The kinds of queries whose times are measured, from the best case to those made to be slow. */
+import { below, pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { formSwapped } from '../quality/legal-forms.ts'
+import { fold, joined, partsOf } from '../quality/names.ts'
+import type { Register } from '../quality/register.ts'
+import { shuffled } from '../quality/sample.ts'
+import { withTwoTypos, withTypo } from '../quality/typos.ts'
+import { wordsSwapped } from '../quality/words.ts'
+
+export interface QueryGroup {
+  name: string
+  kind: 'exact' | 'fuzzy' | 'broad' | 'hostile'
+  queries: string[]
+}
+
+/** What the input allows (spec 8). */
+const QUERY_CHARACTERS_MAX = 160
+const COMMON_WORDS = 40
+const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+
+type Change = (random: Random, name: string) => string | undefined
+
+const inCore =
+  (change: Change): Change =>
+  (random, name) => {
+    const { core, surface } = partsOf(name)
+    const changed = change(random, core)
+    return changed === undefined ? undefined : joined({ core: changed, surface })
+  }
+
+const onlyOneWord: Change = (_random, name) => {
+  const { core } = partsOf(name)
+  return /^\p{L}{3,}$/u.test(core) ? core : undefined
+}
+
+/** The same register, number and seed give the same queries. */
+export function makeQueries(register: Register, { count, seed }: { count: number; seed: number }): QueryGroup[] {
+  const names = shuffled(register.companies, seed).map(({ name }) => name)
+  const common = commonWords(register)
+  const changed = (change: Change) => firstOf(names, change, { count, seed })
+  const made = (make: (random: Random) => string) =>
+    Array.from({ length: count }, (_, index) => make(randomFor(seed, index, 1)))
+  return [
+    { name: 'exact', kind: 'exact', queries: names.slice(0, count) },
+    { name: 'relaxed', kind: 'exact', queries: changed(formSwapped) },
+    { name: 'one typo', kind: 'fuzzy', queries: changed(inCore(withTypo)) },
+    { name: 'two typos', kind: 'fuzzy', queries: changed(inCore(withTwoTypos)) },
+    { name: 'two words swapped', kind: 'fuzzy', queries: changed(wordsSwapped) },
+    { name: 'one word', kind: 'broad', queries: changed(onlyOneWord) },
+    { name: 'common words', kind: 'broad', queries: made((random) => `${manyOf(random, common, 2)} LIMITED`) },
+    { name: 'hostile', kind: 'hostile', queries: made((random) => pick(random, HOSTILE)(random, common)) },
+  ]
+}
+
+type Hostile = (random: Random, common: readonly string[]) => string
+
+const HOSTILE: readonly Hostile[] = [
+  (random) => Array.from({ length: QUERY_CHARACTERS_MAX }, () => pick(random, ALPHABET)).join(''),
+  (random) => pick(random, ALPHABET).repeat(QUERY_CHARACTERS_MAX),
+  (random) => (pick(random, ALPHABET) + pick(random, ALPHABET)).repeat(QUERY_CHARACTERS_MAX / 2),
+  (random, common) => manyOf(random, common, QUERY_CHARACTERS_MAX).slice(0, QUERY_CHARACTERS_MAX).trim(),
+  (random, common) => manyOf(random, common, 3),
+  (random) => manyOf(random, ['THE', 'OF', 'AND', 'COMPANY', 'LIMITED', 'IRELAND'], 12),
+  (random) => manyOf(random, ALPHABET, QUERY_CHARACTERS_MAX / 2),
+  (random) => String(below(random, 1_000)).padStart(3, '0'),
+  (random) => `${pick(random, ALPHABET)}${pick(random, ALPHABET)}${pick(random, ALPHABET)}`,
+]
+
+function manyOf(random: Random, words: readonly string[], count: number): string {
+  return Array.from({ length: count }, () => pick(random, words)).join(' ')
+}
+
+function firstOf(names: readonly string[], change: Change, { count, seed }: { count: number; seed: number }): string[] {
+  const queries: string[] = []
+  for (const [index, name] of names.entries()) {
+    const query = change(randomFor(seed, index, 0), name)
+    if (query !== undefined) queries.push(query)
+    if (queries.length === count) break
+  }
+  return queries
+}
+
+function commonWords({ companies }: Register): string[] {
+  const uses = new Map<string, number>()
+  for (const { name } of companies) {
+    for (const word of fold(partsOf(name).core).split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1)
+  }
+  const byUse = [...uses].toSorted(([, one], [, other]) => other - one)
+  return byUse.slice(0, COMMON_WORDS).map(([word]) => word)
+}

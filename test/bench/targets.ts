@@ -1,0 +1,39 @@
+/** Measurements held against what is promised, and tables of Markdown to show them in. */
+
+export interface Target {
+  target: string
+  measured: string
+  /** Undefined when there was nothing to measure. */
+  isMet: boolean | undefined
+}
+
+export function allMet(targets: readonly Target[]): boolean {
+  return targets.every(({ isMet }) => isMet !== false)
+}
+
+/** NaN, a share of nothing, was not measured. */
+export function targetOf(
+  target: string,
+  { value, text, isMet }: { value: number; text: string; isMet: boolean },
+): Target {
+  return { target, measured: text, isMet: Number.isNaN(value) ? undefined : isMet }
+}
+
+export function targetTable(targets: readonly Target[]): string {
+  const lines = targets.map(({ target, measured, isMet }) => [target, measured, verdictOf(isMet)])
+  return markdown(['target', 'measured', ''], lines)
+}
+
+function verdictOf(isMet: boolean | undefined): string {
+  if (isMet === undefined) return 'not measured'
+  return isMet ? 'met' : 'MISSED'
+}
+
+export function markdown(headings: readonly string[], lines: readonly (readonly string[])[]): string {
+  const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [row(headings), row(headings.map(() => '---')), ...lines.map(row)].join('\n')
+}
+
+export function percent(value: number): string {
+  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(2))} %`
+}
