@@ -8,7 +8,7 @@ import type { Register } from './register.ts'
 import { shuffled } from './sample.ts'
 
 /** Enough for a per cent; the slowest peers need a tenth of a second and more for each. */
-export const COMPARED_QUESTIONS = 1_000
+const COMPARED_QUESTIONS = 1_000
 
 export interface Compared {
   name: string
@@ -80,7 +80,7 @@ async function exhaustiveRankings(
 
 type Rankings = readonly (readonly string[])[]
 
-export function scored(questions: readonly Question[], rankings: Rankings, truth: Rankings | undefined) {
+function scored(questions: readonly Question[], rankings: Rankings, truth: Rankings | undefined) {
   const places = questions.map(
     ({ accepted }, at) => rankings[at]?.findIndex((number) => accepted.includes(number)) ?? -1,
   )
@@ -97,7 +97,7 @@ export function scored(questions: readonly Question[], rankings: Rankings, truth
   }
 }
 
-export function latencies(times: readonly number[]) {
+function latencies(times: readonly number[]) {
   return { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) }
 }
 

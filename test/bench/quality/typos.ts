@@ -40,11 +40,10 @@ export function withTypo(random: Random, text: string): string | undefined {
 }
 
 export function withTwoTypos(random: Random, text: string): string | undefined {
-  const once = withTypo(random, text)
-  if (once === undefined) return undefined
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const twice = withTypo(random, once)
-    // The second may undo the first.
+    const once = withTypo(random, text)
+    const twice = once === undefined ? undefined : withTypo(random, once)
+    // The first may leave too few letters, the second may undo the first.
     if (twice !== undefined && fold(twice) !== fold(text)) return twice
   }
   return undefined
