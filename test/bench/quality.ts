@@ -6,7 +6,8 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
-import { openExhaustive, PEERS, productContender } from './peers/peers.ts'
+import { exhaustiveOf } from './peers/exhaustive.ts'
+import { PEERS, productContender } from './peers/peers.ts'
 import { LEFT_OUT } from './quality/classes.ts'
 import { compare, comparedQuestions, comparisonTable } from './quality/comparison.ts'
 import { debugText } from './quality/debug.ts'
@@ -84,14 +85,15 @@ async function peerReport({ opened, seed, questions }: Run): Promise<string> {
     questions: comparedQuestions(questions, seed),
     register: opened.register,
     contenders: [async () => productContender(opened.shelf), ...PEERS],
-    exhaustive: openExhaustive,
+    exhaustive: exhaustiveOf(opened.shelf),
     onProgress: (name) => process.stdout.write(`${name} ...\n`),
   })
   return `
 ## Beside others
 
 The same names and queries in one run, as many of each class as of the others. Peers are given names without legal form
-and marks, and put their own ranking.
+and marks, and put their own ranking. Recall is of the ten best by this service's own similarity, every name measured.
+That measure is foreign to the peers. Recall tells whether this service overlooks a name; top 1 and top 5 compare.
 
 ${comparisonTable(compared)}
 `

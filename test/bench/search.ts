@@ -6,7 +6,8 @@
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
 import { timed, type Contender, type Timed } from './peers/contender.ts'
-import { openExhaustive, PEERS, productContender } from './peers/peers.ts'
+import { exhaustiveOf } from './peers/exhaustive.ts'
+import { PEERS, productContender } from './peers/peers.ts'
 import { makeQueries, type QueryGroup } from './search/queries.ts'
 import { searchTargets, timesTable, type Measured } from './search/times.ts'
 import { allMet, targetTable } from './targets.ts'
@@ -67,7 +68,7 @@ type Truth = ReadonlyMap<string, Timed>
 /** The product again on the peers' smaller share of the queries, so that all that is compared is of the same queries. */
 async function measurePeers({ register, shelf }: BenchRegister, groups: readonly QueryGroup[]): Promise<Measured[]> {
   const fewer = groups.map((group) => ({ ...group, queries: group.queries.slice(0, PEER_QUERIES_MAX) }))
-  const truth = await exhaustiveRankings(register.companies, fewer)
+  const truth = await exhaustiveRankings(await exhaustiveOf(shelf)(register.companies), fewer)
   const measured: Measured[] = []
   for (const open of [async () => compared(productContender(shelf)), ...PEERS]) {
     const contender = await open(register.companies)
@@ -87,13 +88,11 @@ function compared(contender: Contender): Contender {
 }
 
 async function exhaustiveRankings(
-  companies: BenchRegister['register']['companies'],
+  exhaustive: Contender | undefined,
   groups: readonly QueryGroup[],
 ): Promise<Truth | undefined> {
-  const exhaustive = await openExhaustive?.(companies)
   if (!exhaustive) return undefined
   const rankings = new Map<string, Timed>()
   for (const { name, queries } of groups) rankings.set(name, await timed(exhaustive, queries))
-  await exhaustive.close()
   return rankings
 }

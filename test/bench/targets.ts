@@ -29,9 +29,13 @@ function verdictOf(isMet: boolean | undefined): string {
   return isMet ? 'met' : 'MISSED'
 }
 
+/** Padded as the project's formatter would. */
 export function markdown(headings: readonly string[], lines: readonly (readonly string[])[]): string {
-  const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  return [row(headings), row(headings.map(() => '---')), ...lines.map(row)].join('\n')
+  const all = [headings, ...lines].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = headings.map((_, column) => Math.max(3, ...all.map((cells) => cells[column]?.length ?? 0)))
+  const row = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [first = [], ...rest] = all
+  return [row(first), row(widths.map((width) => '-'.repeat(width))), ...rest.map(row)].join('\n')
 }
 
 export function percent(value: number): string {

@@ -1,4 +1,4 @@
-/** Who takes part in a comparison of name searches: the product, what else one would take, and the truth. */
+/** Who takes part in a comparison of name searches: the product, and what else one would take. */
 import { parseOperation } from '../../../agent/operation/schema.ts'
 import type { SearchResponse } from '../../../agent/operation/result.ts'
 import type { Shelf } from '../../../agent/skills/skill.ts'
@@ -10,9 +10,6 @@ import { openSqlite } from './sqlite.ts'
 
 /** Opened one after the other and closed before the next, for two would share the memory and the processor's caches. */
 export const PEERS: readonly OpenContender[] = [openPostgres, openSqlite, openMiniSearch]
-
-/** Every name of the register compared with the query by the product's own similarity, once there is one to call. */
-export const openExhaustive: OpenContender | undefined = undefined
 
 /** The product from the text that a buyer sends to the text that is sold: its input and output checks are in its times. */
 export function productContender(shelf: Shelf): Contender {

@@ -10,6 +10,10 @@ describe('the bench reads names', () => {
     ["O'BRIEN", 'OBRIEN'],
     ['O\u2019BRIEN', 'OBRIEN'],
     ['A.B.C. FOODS', 'ABC FOODS'],
+    ['A B C FOODS', 'ABC FOODS'],
+    ["O'BRIEN", 'O BRIEN'],
+    ['MC CANN', 'MCCANN'],
+    ['SMITH AGUS SON', 'SMITH & SON'],
     ['SMITH & SON', 'Smith and Son'],
     ['FISH+CHIPS', 'FISH AND CHIPS'],
     ['ANY-WHERE (CORK), LTD.', 'any where cork ltd'],
@@ -19,9 +23,14 @@ describe('the bench reads names', () => {
   }
 
   it('as two, where letters differ or a space does', () => {
-    expect(fold('O BRIEN')).not.to.equal(fold("O'BRIEN"))
-    expect(fold('A B C')).not.to.equal(fold('A.B.C.'))
+    expect(fold('ANY WHERE')).not.to.equal(fold('ANYWHERE'))
+    expect(fold('A B FOODS')).not.to.equal(fold('A BFOODS'))
     expect(fold('MCCANN. SONS')).to.equal('mccann sons')
+  })
+
+  it('with the surname`s beginning apart from a legal form', () => {
+    expect(partsOf('CREANE MC LTD')).to.deep.equal({ core: 'CREANE MC', surface: 'LTD', form: 'ltd' })
+    expect(fold('TEACH O DAC')).to.equal('teach odac')
   })
 
   const PARTS = [

@@ -25,7 +25,15 @@ const APOSTROPHES = /['\u2018\u2019\u02BC\u0060\u00B4]/gu
 /** The dot of an initial before another: A.B.C. is ABC. */
 const INITIALS_DOT = /(?<=(?<![\p{L}\p{N}])\p{L})\.(?=\p{L}(?![\p{L}\p{N}]))/gu
 
-/** Names with the same fold are strictly the same: no case, marks, apostrophes, punctuation, or double spaces. */
+/** Single letters in a row: A B C is ABC. */
+const INITIALS_SPACE = /(?<=(?<![\p{L}\p{N}])\p{L}) (?=\p{L}(?![\p{L}\p{N}]))/gu
+/** The beginnings of surnames: O Brien is OBrien. */
+const PREFIX_SPACE = /(?<=(?<![\p{L}\p{N}])(?:o|mc)) (?=\p{L}{3})/gu
+
+/**
+ * Names with the same fold are strictly the same: no case, marks, apostrophes, punctuation or double spaces; `&`, `+` and
+ * `agus` are "and", initials are one word, and so are O and Mc with their surname.
+ */
 export function fold(name: string): string {
   return name
     .replace(APOSTROPHES, '')
@@ -36,6 +44,9 @@ export function fold(name: string): string {
     .replace(/[&+]/g, ' and ')
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
+    .replace(/\bagus\b/g, 'and')
+    .replace(INITIALS_SPACE, '')
+    .replace(PREFIX_SPACE, '')
 }
 
 export interface NameParts {

@@ -1,6 +1,7 @@
 /** Answers of a product that is not there, judged and counted: known answers give known tables. */
 import { expect } from 'chai'
 import { aListed } from '../../support/listed.ts'
+import { unpadded } from '../../support/unpadded.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import { debugText } from './debug.ts'
 import type { Product, Resolved } from './product.ts'
@@ -100,7 +101,7 @@ describe('verdicts are counted', () => {
   })
 
   it('in a line for each class that was asked and one for all', () => {
-    const lines = classTable(verdicts, new Map([['1', 7]])).split('\n')
+    const lines = unpadded(classTable(verdicts, new Map([['1', 7]])))
     expect(lines.slice(2)).to.deep.equal([
       '| 1 one typo | 4 | 25 % | 50 % | 75 % | 25 % | 1 (25 %) | 25 % | 0 % | 25 % | 0 | 7 |',
       '| n2 not registered: invented words | 1 | - | - | - | 0 % | 1 (100 %) | 0 % | 0 % | 0 % | 0 | 0 |',
@@ -115,14 +116,14 @@ describe('verdicts are counted', () => {
       judged({ status: 'ambiguous' }, { class: FORM_DROPPED, isUnique: true }),
       judged({ status: 'ambiguous' }, { class: FORM_DROPPED }),
     ]
-    expect(uniqueTable(some).split('\n').at(-1)).to.equal('| 4 legal form left out | 2 | 50 % | 50 % |')
+    expect(unpadded(uniqueTable(some)).at(-1)).to.equal('| 4 legal form left out | 2 | 50 % | 50 % |')
   })
 
   it('with the wrong ones and the misses by name', () => {
     const text = debugText(verdicts)
     expect(text).to.include('matched wrong: 2').and.include('not first in a search: 3')
-    expect(text).to.include('1\tasked {"name":"ACNE LIMITED"}\tmeant 42 ACME LIMITED\tgot 1 COMPANY 1')
-    expect(text).to.include('n2\tasked {"name":"ACNE LIMITED"}\tmeant nobody\tgot 1 COMPANY 1')
+    expect(text).to.include('1\tasked {"name":"ACNE LIMITED"}\tmeant 42 ACME LIMITED\tgot 1 COMPANY 1\twrong')
+    expect(text).to.include('n2\tasked {"name":"ACNE LIMITED"}\tmeant nobody\tgot 1 COMPANY 1\twrong')
   })
 })
 
