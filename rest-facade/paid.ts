@@ -1,13 +1,18 @@
 /** The paid routes under `/api/v1`: what they check of HTTP themselves, before the agent is asked. */
 import { Router, type Request, type Response } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { headerValues, sendReply } from '../agent/executor/http.ts'
+import { headerValues, isJsonType, readBody, sendReply } from '../agent/executor/http.ts'
 import { replyTo } from '../agent/executor/reply.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, type Refusal } from '../agent/operation/refusal.ts'
-import { resourceUrl, ROUTES } from '../agent/operation/resource.ts'
-import { parseOperation } from '../agent/operation/schema.ts'
+import { resourceUrl, ROUTES, searchInput } from '../agent/operation/resource.ts'
+import { parseOperation, type OperationName } from '../agent/operation/schema.ts'
+import { readJson } from '../agent/operation/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+import { queryOf, readQuery } from './query.ts'
+
+/** Spec 8: the JSON body of a resolve. */
+export const RESOLVE_BODY_BYTES_MAX = 4096
 
 /** Without a path parameter: Express would decode it, and a number spelt with percent signs is not a number. */
 const LOOKUP_PATH = new RegExp(`^${ROUTES.lookup.path}/[^/]*$`)
@@ -17,30 +22,90 @@ interface Door {
   baseUrl: string
 }
 
-export function paidRoutes({ executor, baseUrl }: Door): Router {
+interface Route {
+  path: string | RegExp
+  sale: (door: Door, request: Request) => Promise<Outcome>
+}
+
+const PAID_ROUTES: Record<OperationName, Route> = {
+  lookup: { path: LOOKUP_PATH, sale: lookup },
+  search: { path: ROUTES.search.path, sale: search },
+  resolve: { path: ROUTES.resolve.path, sale: resolve },
+}
+
+export function paidRoutes(door: Door): Router {
   const router = Router({ strict: true, caseSensitive: true })
-  router.all(LOOKUP_PATH, async (request, response) => {
-    const number = request.path.slice(ROUTES.lookup.path.length + 1)
-    sendReply(response, replyTo(await lookup({ executor, baseUrl }, request, number)))
-  })
+  for (const operation of door.executor.onSale) {
+    const { path, sale } = PAID_ROUTES[operation]
+    const { method } = ROUTES[operation]
+    router.all(path, async (request, response) => {
+      const outcome = request.method === method ? sale(door, request) : refused(methodNotAllowed(method))
+      sendReply(response, replyTo(await outcome))
+    })
+  }
   return router
 }
 
-async function lookup({ executor, baseUrl }: Door, request: Request, number: string): Promise<Outcome> {
-  if (request.method !== ROUTES.lookup.method) return refused(methodNotAllowed(ROUTES.lookup.method))
-  if (/[?#]/.test(request.originalUrl) || hasBody(request)) return refused({ code: 'unexpected_input' })
-  const parsed = parseOperation('lookup', { company_number: number })
-  if (!parsed.valid) return refused(inputRefusal('lookup', parsed.fault))
+async function lookup(door: Door, request: Request): Promise<Outcome> {
+  if (hasQuery(request) || hasBody(request)) return refused({ code: 'unexpected_input' })
+  const company_number = request.path.slice(ROUTES.lookup.path.length + 1)
+  return sell(door, request, { operation: 'lookup', input: { company_number } })
+}
+
+async function search(door: Door, request: Request): Promise<Outcome> {
+  if (hasBody(request)) return refused({ code: 'unexpected_input' })
+  const query = queryOf(request.originalUrl)
+  const fields = readQuery(query)
+  if ('code' in fields) return refused(fields)
+  // The quote names the search as it was requested, in the client's own spelling.
+  const url = `${door.baseUrl}${ROUTES.search.path}?${query}`
+  return sell(door, request, { operation: 'search', input: searchInput(fields), url })
+}
+
+async function resolve(door: Door, request: Request): Promise<Outcome> {
+  const body = await readBody(request, RESOLVE_BODY_BYTES_MAX)
+  if (typeof body === 'string') return refused({ code: body })
+  const isPlainJson = isJsonType(headerValues(request, 'Content-Type')) && !request.headers['content-encoding']
+  if (!isPlainJson) return refused({ code: 'unsupported_media_type' })
+  if (hasQuery(request)) return refused({ code: 'unexpected_input' })
+  const read = readJson(body)
+  switch (read.kind) {
+    case 'not_json':
+      return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })
+    case 'repeated_name':
+      return refused({ code: 'invalid_body', detail: 'a field is given twice' })
+    case 'json':
+      return sell(door, request, { operation: 'resolve', input: read.value })
+  }
+}
+
+interface Wish {
+  operation: OperationName
+  input: unknown
+  /** What the quote names; the operation's own URL unless said otherwise. */
+  url?: string
+}
+
+/**
+ * Every URL is built under our base, never taken as it came: a request's target may be absolute (RFC 9112 section 3.2.2)
+ * and name any host.
+ */
+async function sell({ executor, baseUrl }: Door, request: Request, { operation, input, url }: Wish): Promise<Outcome> {
+  const parsed = parseOperation(operation, input)
+  if (!parsed.valid) return refused(inputRefusal(operation, parsed.fault))
   return executor.perform({
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-    // Not the URL as it came: its target may be absolute (RFC 9112 section 3.2.2) and name any host.
-    resourceUrl: resourceUrl(baseUrl, parsed.operation),
+    resourceUrl: url ?? resourceUrl(baseUrl, parsed.operation),
   })
 }
 
 export function methodNotAllowed(allow: string): Refusal {
   return { code: 'method_not_allowed', allow }
+}
+
+function hasQuery({ originalUrl }: Request): boolean {
+  return /[?#]/.test(originalUrl)
 }
 
 /** A body announces itself (RFC 9112 section 6); what is announced need not be read to be refused. */

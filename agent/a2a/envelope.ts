@@ -3,6 +3,7 @@
  * numbers for text, two contents in one part, no role, and execute notifications.
  */
 import { z } from 'zod'
+import { readJson } from '../operation/strict-json.ts'
 import { invalidParams, RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
 
 /** Spec 8. */
@@ -129,11 +130,16 @@ function ruleOf(issue: z.core.$ZodIssue | undefined): string {
   return isOurs ? issue.message : `${last} is missing or of the wrong type`
 }
 
+/** Two members of one name are answered without an id: it may be the id that is given twice. */
 function decode(body: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
-  } catch {
-    throw new RpcFault(RPC_ERRORS.parse, null)
+  const read = readJson(body)
+  switch (read.kind) {
+    case 'not_json':
+      throw new RpcFault(RPC_ERRORS.parse, null)
+    case 'repeated_name':
+      throw new RpcFault(RPC_ERRORS.repeatedName, null)
+    case 'json':
+      return read.value
   }
 }
 

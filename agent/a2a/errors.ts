@@ -34,6 +34,7 @@ export class RpcFault extends Error {
 export const RPC_ERRORS = {
   parse: { code: -32700, message: 'The body is not valid UTF-8 JSON.' },
   invalidRequest: { code: -32600, message: 'The body is not one JSON-RPC 2.0 request with an id.' },
+  repeatedName: { code: -32600, message: 'An object in the body has two members of one name.' },
   methodNotFound: { code: -32601, message: 'There is no such method.' },
   invalidParams: { code: -32602, message: 'The parameters are not valid.' },
   internal: { code: -32603, message: 'The service failed.' },

@@ -6,7 +6,7 @@ import type { AgentCard } from '@a2a-js/sdk'
 import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '@a2a-js/sdk/server'
 import express, { Router, type NextFunction, type Request, type Response } from 'express'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import { bodyFault, headerValues, sendReply } from '../executor/http.ts'
+import { bodyFault, headerValues, isJsonType, sendReply } from '../executor/http.ts'
 import { replyTo, type Reply } from '../executor/reply.ts'
 import { refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
@@ -90,9 +90,9 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
 }
 
 function bodyOf(request: Request): Uint8Array {
-  const type = request.get('Content-Type')
-  if (type === undefined) throw new RpcFault(RPC_ERRORS.invalidParams, null)
-  if (!/^application\/json\s*(;|$)/i.test(type)) throw new RpcFault(RPC_ERRORS.contentType, null)
+  const types = headerValues(request, 'Content-Type')
+  if (types.length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
+  if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
 }
 

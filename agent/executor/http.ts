@@ -1,4 +1,4 @@
-/** What both doors share of HTTP: a header's every value, what is wrong with a body, and sending a reply. */
+/** What both doors share of HTTP: a header's every value, reading a body and what is wrong with one, sending a reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Reply } from './reply.ts'
@@ -6,6 +6,34 @@ import type { Reply } from './reply.ts'
 /** Every value of a header as it came; Node joins repeated ones with a comma otherwise. */
 export function headerValues(request: IncomingMessage, name: string): string[] {
   return request.headersDistinct[name.toLowerCase()] ?? []
+}
+
+/** JSON as we read it: of that type, in UTF-8, which it may say, and announced once. */
+export function isJsonType(contentTypes: readonly string[]): boolean {
+  const [type = '', ...more] = contentTypes
+  return more.length === 0 && /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+}
+
+/**
+ * The body, or why there is none. One that is too large is refused as soon as that is known; what is still to come of it
+ * is thrown away as it comes, since a connection cut while it comes would take the answer with it.
+ */
+export function readBody(
+  request: IncomingMessage,
+  bytesMax: number,
+): Promise<Uint8Array | 'body_too_large' | 'invalid_body'> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve('body_too_large')
+  return new Promise((resolve) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    request.on('data', (chunk: Uint8Array) => {
+      bytes += chunk.length
+      if (bytes > bytesMax) resolve('body_too_large')
+      else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    for (const early of ['error', 'close']) request.on(early, () => resolve('invalid_body'))
+  })
 }
 
 /** The refusal for an error of the body parser; undefined when the error is something else. */

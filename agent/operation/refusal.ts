@@ -24,7 +24,7 @@ export const REFUSALS = {
   duplicate_parameter: { status: 400, message: 'A query parameter is given twice.', charged: 'no', advice: CHANGE },
   unexpected_input: {
     status: 400,
-    message: 'This route accepts no query string and no body.',
+    message: 'A query string or a body was sent where this route accepts none.',
     charged: 'no',
     advice: CHANGE,
   },

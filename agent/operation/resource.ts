@@ -46,8 +46,8 @@ function operationOf({ pathname, searchParams }: URL): Operation | 'resolve' | u
   return number === undefined ? undefined : valid('lookup', { company_number: number })
 }
 
-/** A search's query as input; a number is written in digits there. */
-function searchInput(query: Iterable<[string, string]>): Record<string, unknown> {
+/** The parameters of a search's query as its input; a number is written in digits there. */
+export function searchInput(query: Iterable<[string, string]>): Record<string, unknown> {
   const { limit, ...rest } = Object.fromEntries(query)
   return limit === undefined ? rest : { ...rest, limit: parseLimitText(limit) }
 }

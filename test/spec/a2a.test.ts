@@ -116,6 +116,17 @@ const INVALID: WireCase[] = [
   { name: 'no method', body: without(rpc(), 'method') },
   { name: 'a method that is not text', body: rpc({ method: 7 }) },
   { name: 'a member more', body: rpc({ [MARK]: 1 }) },
+  { name: 'two ids', body: JSON.stringify(rpc()).replace('{', '{"id":8,'), id: null },
+  { name: 'two methods', body: JSON.stringify(rpc()).replace('{', '{"method":"GetTask",'), id: null },
+  { name: 'two texts', body: JSON.stringify(rpc()).replace('"text"', `"text":"${MARK}","text"`), id: null },
+  {
+    name: 'two numbers, one of them spelt with an escape',
+    body: JSON.stringify(sending({ parts: [LOOKUP] })).replace(
+      '"company_number"',
+      `"\\u0063ompany_number":"${MARK}","company_number"`,
+    ),
+    id: null,
+  },
 ]
 
 const METHOD: WireCase[] = [MARK, 'message/send', 'sendMessage', 'toString', '__proto__', ''].map((method) => ({
@@ -173,15 +184,20 @@ const VERSIONS: WireCase[] = [
 ]
 
 const CONTENT: WireCase[] = [
-  ...['text/plain', 'application/a2a+json', 'application/jsonp', 'application/x-www-form-urlencoded', MARK].map(
-    (type) => ({
-      name: `Content-Type ${type}`,
-      code: -32005,
-      body: rpc(),
-      headers: { 'Content-Type': type },
-      id: null,
-    }),
-  ),
+  ...[
+    'text/plain',
+    'application/a2a+json',
+    'application/jsonp',
+    'application/x-www-form-urlencoded',
+    'application/json; charset=latin1',
+    MARK,
+  ].map((type) => ({
+    name: `Content-Type ${type}`,
+    code: -32005,
+    body: rpc(),
+    headers: { 'Content-Type': type },
+    id: null,
+  })),
   { name: 'no Content-Type', code: -32602, body: rpc(), drop: ['Content-Type'], id: null },
   { name: 'a part of raw bytes', code: -32005, body: sending({ parts: [{ raw: 'aGk=' }] }) },
   { name: 'a part of a URL', code: -32005, body: sending({ parts: [{ url: `https://${MARK}/` }] }) },
