@@ -20,7 +20,7 @@ const USAGE = `usage: npm start
        npm run import -- PATH | URL [--synthetic]
        npm run snapshot-id -- PATH
        npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
-       npm run client -- lookup NUMBER | --retry FILE | verify-card
+       npm run client -- lookup NUMBER | search NAME | resolve NAME | --retry FILE | verify-card
        npm run keys -- generate | rotate | list`
 
 const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {

@@ -5,16 +5,20 @@ import { parseArgs } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
-import { parseOperation } from '../operation/schema.ts'
+import { parseLimitText, parseOperation, type OperationName } from '../operation/schema.ts'
 import { pay, paymentNonce, send, signQuote, type Answer, type Wire } from './buy.ts'
 import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import { accessSchema, checkQuote, readQuote } from './quote.ts'
 import { a2aRequest, restRequest } from './requests.ts'
 import { verifyCard } from './verify-card.ts'
 
-const USAGE = `usage: client lookup NUMBER [--url URL] [--key-file FILE] [--a2a]   buy one company record
-       client --retry FILE                                         repeat a purchase with the same payment
-       client verify-card [--url URL]                              check the agent card's signature`
+const USAGE = `usage: client lookup NUMBER                                       buy one company record
+       client search NAME [--limit N] [--status TEXT] [--eircode CODE]
+       client resolve [NAME] [--number N] [--eircode CODE] [--address TEXT]
+                                          a name, a number or both
+       client --retry FILE                repeat a purchase with the same payment
+       client verify-card                 check the agent card's signature
+       with --url URL, and to buy also --a2a (the other door) and --key-file FILE`
 
 const EXIT_DONE = 0
 const EXIT_REFUSED = 1
@@ -34,26 +38,35 @@ export interface Terminal extends Wire {
 
 export async function clientCommand(terminal: Terminal): Promise<number> {
   const parsed = readArgs(terminal.args)
-  if (!parsed) {
-    terminal.print(USAGE)
-    return EXIT_USAGE
-  }
-  const { values, positionals } = parsed
-  const baseUrl = (values.url ?? terminal.defaultUrl).replace(/\/$/, '')
-  const [command, number] = positionals
-  if (values.retry !== undefined && positionals.length === 0) return retry(terminal, values.retry)
-  if (command === 'verify-card' && positionals.length === 1) return checkCard(terminal, baseUrl)
-  if (command === 'lookup' && number !== undefined && positionals.length === 2) {
-    return lookup(terminal, {
-      baseUrl,
-      number,
-      keyFile: values['key-file'] ?? terminal.defaultKeyFile,
-      a2a: values.a2a,
-    })
-  }
+  const work = parsed && choose(terminal, parsed)
+  if (work) return work()
   terminal.print(USAGE)
   return EXIT_USAGE
 }
+
+/** What the arguments ask for; undefined when they ask for nothing of ours, or for two things. */
+function choose(terminal: Terminal, { values, positionals }: Args): (() => Promise<number>) | undefined {
+  const { url, retry: file, a2a } = values
+  const baseUrl = (url ?? terminal.defaultUrl).replace(/\/$/, '')
+  const [command, ...subjects] = positionals
+  const isAlone = subjects.length === 0 && givenOptions(values).length === 0
+  if (file !== undefined) return command === undefined && isAlone ? () => retry(terminal, file) : undefined
+  if (command === 'verify-card') return isAlone ? () => checkCard(terminal, baseUrl) : undefined
+  const wish = readWish(command, subjects, values)
+  const keyFile = values['key-file'] ?? terminal.defaultKeyFile
+  return wish && (() => buy(terminal, { ...wish, baseUrl, keyFile, a2a }))
+}
+
+/** The options that say what is bought. */
+const INPUT_OPTIONS = {
+  limit: { type: 'string' },
+  status: { type: 'string' },
+  number: { type: 'string' },
+  eircode: { type: 'string' },
+  address: { type: 'string' },
+} as const
+
+type InputOptions = Partial<Record<keyof typeof INPUT_OPTIONS, string>>
 
 function readArgs(args: string[]) {
   try {
@@ -65,6 +78,7 @@ function readArgs(args: string[]) {
         'key-file': { type: 'string' },
         a2a: { type: 'boolean', default: false },
         retry: { type: 'string' },
+        ...INPUT_OPTIONS,
       },
     })
   } catch {
@@ -72,19 +86,58 @@ function readArgs(args: string[]) {
   }
 }
 
-interface Lookup {
+type Args = NonNullable<ReturnType<typeof readArgs>>
+
+interface Wish {
+  name: OperationName
+  input: Record<string, unknown>
+}
+
+/** What is to be bought; undefined for what no command of ours takes. Its rules are the operation's own schema's. */
+function readWish(command: string | undefined, subjects: string[], options: InputOptions): Wish | undefined {
+  const [subject, ...more] = subjects
+  const takes = (...names: (keyof InputOptions)[]) =>
+    more.length === 0 && givenOptions(options).every((option) => names.includes(option))
+  const { limit, status, number, eircode, address } = options
+  switch (command) {
+    case 'lookup':
+      return subject !== undefined && takes() ? { name: command, input: { company_number: subject } } : undefined
+    case 'search': {
+      const fields = given({ limit: limit && parseLimitText(limit), status, eircode })
+      const isRight = subject !== undefined && takes('limit', 'status', 'eircode')
+      return isRight ? { name: command, input: { q: subject, ...fields } } : undefined
+    }
+    case 'resolve': {
+      const input = given({ name: subject, company_number: number, eircode, address })
+      return takes('number', 'eircode', 'address') ? { name: command, input } : undefined
+    }
+    default:
+      return undefined
+  }
+}
+
+function givenOptions(options: InputOptions): (keyof InputOptions)[] {
+  const names = Object.keys(INPUT_OPTIONS) as (keyof InputOptions)[]
+  return names.filter((name) => options[name] !== undefined)
+}
+
+function given(fields: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+interface Order extends Wish {
   baseUrl: string
-  number: string
   keyFile: string
   a2a: boolean
 }
 
-async function lookup(terminal: Terminal, { baseUrl, number, keyFile, a2a }: Lookup): Promise<number> {
+async function buy(terminal: Terminal, { name, input, baseUrl, keyFile, a2a }: Order): Promise<number> {
   const { print, fetch } = terminal
-  const parsed = parseOperation('lookup', { company_number: number })
-  if (!parsed.valid) return refuse(print, `company_number ${parsed.fault.rule}`)
+  const parsed = parseOperation(name, input)
+  if (!parsed.valid) return refuse(print, [parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
+  const { operation } = parsed
 
-  const request = a2a ? await a2aRequest(baseUrl, parsed.operation, fetch) : restRequest(baseUrl, parsed.operation)
+  const request = a2a ? await a2aRequest(baseUrl, operation, fetch) : restRequest(baseUrl, operation)
   const unpaid = await send(terminal, request)
   if (unpaid.status !== 402 || unpaid.paymentRequired === null) {
     return show(print, unpaid)
@@ -93,9 +146,9 @@ async function lookup(terminal: Terminal, { baseUrl, number, keyFile, a2a }: Loo
   print(`quote for ${printable(quote.required.resource.url)}`)
   const meta = await (await fetch(`${baseUrl}/api/v1/meta`, { redirect: 'error' })).json()
   const { access } = z.object({ access: accessSchema }).parse(meta)
-  const checks = checkQuote(quote, { baseUrl, access })
-  for (const { name, value, holds } of checks)
-    print(`  ${name.padEnd(9)}${printable(value)}  ${holds ? 'ok' : 'DIFFERS'}`)
+  const checks = checkQuote(quote, { baseUrl, operation, access })
+  for (const { name: checked, value, holds } of checks)
+    print(`  ${checked.padEnd(9)}${printable(value)}  ${holds ? 'ok' : 'DIFFERS'}`)
   if (checks.some(({ holds }) => !holds))
     return refuse(print, 'the quote differs from what the service publishes: nothing signed')
 

@@ -3,6 +3,8 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
+import { resourceUrl, ROUTES } from '../operation/resource.ts'
+import type { Operation } from '../operation/schema.ts'
 
 /** An authorization that runs longer than this is a blank cheque. */
 const LIFETIME_SECONDS_MAX = 600
@@ -36,16 +38,26 @@ export interface QuoteCheck {
   holds: boolean
 }
 
-/** One line each for host, network, asset, receiver, amount and expiry. */
+/** What the quote is held against: what was asked of which service, and what that service publishes. */
+export interface Expected {
+  baseUrl: string
+  operation: Operation
+  access: Access
+}
+
+/** One line each for host, resource, network, asset, receiver, amount and expiry. */
 export function checkQuote(
   { required, requirements }: ReadQuote,
-  { baseUrl, access }: { baseUrl: string; access: Access },
+  { baseUrl, operation, access }: Expected,
 ): QuoteCheck[] {
-  const resource = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
-  const price = Object.entries(access.endpoint_prices).find(([path]) => resource?.pathname.startsWith(path))?.[1]
+  const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
+  const asked = new URL(resourceUrl(baseUrl, operation))
+  const resource = quoted ? pathOf(quoted) : 'unreadable'
+  const price = access.endpoint_prices[ROUTES[operation.operation].path]
   const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   return [
-    { name: 'host', value: resource?.origin ?? 'unreadable', holds: resource?.origin === new URL(baseUrl).origin },
+    { name: 'host', value: quoted?.origin ?? 'unreadable', holds: quoted?.origin === asked.origin },
+    { name: 'resource', value: resource, holds: resource === pathOf(asked) },
     { name: 'network', value: requirements.network, holds: requirements.network === access.network },
     { name: 'asset', value: requirements.asset, holds: isSame(requirements.asset, access.asset) },
     { name: 'receiver', value: requirements.payTo, holds: isSame(requirements.payTo, access.pay_to) },
@@ -60,4 +72,8 @@ export function checkQuote(
       holds: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
     },
   ]
+}
+
+function pathOf({ pathname, search, hash }: URL): string {
+  return `${pathname}${search}${hash}`
 }

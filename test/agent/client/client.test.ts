@@ -4,12 +4,14 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { signQuote } from '../../../agent/client/buy.ts'
 import { clientCommand } from '../../../agent/client/command.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { checkQuote, readQuote, type Access } from '../../../agent/client/quote.ts'
+import type { Operation } from '../../../agent/operation/schema.ts'
 import { requirementsOf } from '../../../agent/payments/terms.ts'
 import { testTerms } from '../../support/payments.ts'
 
@@ -22,8 +24,12 @@ const access: Access = {
   network: testTerms.network,
   asset: testTerms.asset,
   pay_to: testTerms.payTo,
-  endpoint_prices: { '/api/v1/company': 1000 },
+  endpoint_prices: { '/api/v1/company': 1000, '/api/v1/search': 1000, '/api/v1/resolve': 2000 },
 }
+
+const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '1' } }
+const SEARCH: Operation = { operation: 'search', input: { q: 'foo & bar', limit: 5 } }
+const RESOLVE: Operation = { operation: 'resolve', input: { name: 'foo' } }
 
 type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
 
@@ -34,8 +40,8 @@ const quote = (change: object = {}, resource = RESOURCE): Quote => ({
 })
 
 describe('the check of a quote', () => {
-  const failing = (made: Quote) =>
-    checkQuote(readQuote(encodePaymentRequiredHeader(made)), { baseUrl: BASE, access })
+  const failing = (made: Quote, operation: Operation = LOOKUP) =>
+    checkQuote(readQuote(encodePaymentRequiredHeader(made)), { baseUrl: BASE, operation, access })
       .filter(({ holds }) => !holds)
       .map(({ name }) => name)
 
@@ -46,6 +52,7 @@ describe('the check of a quote', () => {
 
   const WRONG: [name: string, made: Quote][] = [
     ['host', quote({}, { url: 'http://127.0.0.1:4022/api/v1/company/1' })],
+    ['resource', quote({}, { url: `${BASE}/api/v1/company/2` })],
     ['network', quote({ network: 'eip155:8453' })],
     ['asset', quote({ asset: OTHER })],
     ['receiver', quote({ payTo: OTHER })],
@@ -54,9 +61,16 @@ describe('the check of a quote', () => {
   ]
   for (const [name, made] of WRONG) it(`names a wrong ${name}`, () => expect(failing(made)).to.deep.equal([name]))
 
-  it('knows no price for a resource that is not sold', () => {
-    expect(failing(quote({}, { url: `${BASE}/elsewhere` }))).to.deep.equal(['amount'])
-    expect(failing(quote({}, { url: 'nonsense' }))).to.deep.equal(['host', 'amount'])
+  it('is for the operation that was asked for, at its own price', () => {
+    const search = { url: `${BASE}/api/v1/search?q=foo%20%26%20bar&limit=5` }
+    const resolve = { url: `${BASE}/api/v1/resolve` }
+    expect(failing(quote({}, search), SEARCH)).to.deep.equal([])
+    expect(failing(quote({ amount: '2000' }, resolve), RESOLVE)).to.deep.equal([])
+    expect(failing(quote({ amount: '2000' }, resolve))).to.deep.equal(['resource', 'amount'])
+    expect(failing(quote({}, resolve), RESOLVE)).to.deep.equal(['amount'])
+    expect(failing(quote({}, { url: `${BASE}/api/v1/search?q=foo%20` }), SEARCH)).to.deep.equal(['resource'])
+    expect(failing(quote({}, { url: `${BASE}/elsewhere` }))).to.deep.equal(['resource'])
+    expect(failing(quote({}, { url: 'nonsense' }))).to.deep.equal(['host', 'resource'])
   })
 
   it('reads nothing but an x402 v2 quote', () => {
@@ -80,10 +94,12 @@ describe('the client', () => {
   let directory: string
   let server: Server
   let url: string
-  let requests: { payment: string | undefined; url: string | undefined }[]
+  let requests: { payment: string | undefined; method: string | undefined; url: string | undefined; body: string }[]
   let answers: ((url: string) => { status: number; headers?: Record<string, string>; body?: unknown } | 'cut')[]
   let printed: string[]
   let slept: number[]
+  /** What the quotes ask that a lookup's does not. */
+  let terms: object
   /** What was on disk when the first paid request arrived. */
   let keptBefore: string | undefined
 
@@ -98,8 +114,9 @@ describe('the client', () => {
   const listener: RequestListener = (request, response) => {
     if (request.url === '/api/v1/meta') return void response.end(JSON.stringify({ access }))
     const payment = request.headers['payment-signature'] as string | undefined
-    requests.push({ payment, url: request.url })
     void (async () => {
+      const { method } = request
+      requests.push({ payment, method, url: request.url, body: await text(request) })
       if (payment !== undefined && keptBefore === undefined) keptBefore = await newestPurchase()
       const answer = payment === undefined ? 'quote' : (answers.shift() ?? paid)(url)
       if (answer === 'cut') return void request.socket.destroy()
@@ -110,7 +127,7 @@ describe('the client', () => {
       } = answer === 'quote'
         ? {
             status: 402,
-            headers: { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote({}, { url: `${url}/api/v1/company/1` })) },
+            headers: { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote(terms, { url: `${url}${request.url}` })) },
           }
         : answer
       response.writeHead(status, headers).end(JSON.stringify(body))
@@ -126,6 +143,7 @@ describe('the client', () => {
     directory = await mkdtemp(join(tmpdir(), 'client-'))
     requests = []
     answers = []
+    terms = {}
     printed = []
     slept = []
     keptBefore = undefined
@@ -238,20 +256,71 @@ describe('the client', () => {
     expect(printed.at(-1)).to.not.match(/charged/)
   })
 
+  it('searches with what it is told, in the URL', async () => {
+    const args = ['--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285']
+    expect(await client('search', ' Foo & Bar', ...args)).to.equal(0)
+    const url = '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285'
+    expect(requests.map(({ method, url: asked, body }) => [method, asked, body])).to.deep.equal([
+      ['GET', url, ''],
+      ['GET', url, ''],
+    ])
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(requests[2]).to.deep.equal(requests[1])
+  })
+
+  it('resolves with what it is told, in a body of the same bytes each time', async () => {
+    terms = { amount: '2000' }
+    const args = ['--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street']
+    expect(await client('resolve', 'Foo', ...args)).to.equal(0)
+    const body = '{"name":"Foo","company_number":"007","eircode":"D02X285","address":"Main Street"}'
+    expect(await client('--retry', purchasePath())).to.equal(0)
+    expect(requests.map((request) => [request.method, request.url, request.body])).to.deep.equal(
+      Array.from({ length: 3 }, () => ['POST', '/api/v1/resolve', body]),
+    )
+    requests = []
+    expect(await client('resolve', '--number', '7')).to.equal(0)
+    expect(requests[0]).to.include({ body: '{"company_number":"7"}' })
+  })
+
+  it('says which field is wrong, and asks nobody', async () => {
+    const wrong: [args: string[], line: string][] = [
+      [['search', 'ab'], 'q must have 3 to 160 characters after normalisation'],
+      [['search', 'foo', '--limit', '0'], 'limit must be a whole number from 1 to 10'],
+      [['search', 'foo', '--limit', '+1'], 'limit must be a whole number from 1 to 10'],
+      [['search', 'foo', '--limit', ''], 'limit must be a whole number from 1 to 10'],
+      [['resolve'], 'the request: name or company_number is required'],
+      [['resolve', '--address', 'Main Street'], 'the request: name or company_number is required'],
+      [['resolve', 'foo', '--number', 'x'], 'company_number must be 1 to 20 ASCII digits'],
+      [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
+    ]
+    for (const [args, line] of wrong) {
+      expect(await client(...args), args.join(' ')).to.equal(1)
+      expect(printed.at(-1)).to.equal(line)
+    }
+    expect(requests).to.deep.equal([])
+  })
+
   it('explains itself', async () => {
     for (const args of [
       [],
       ['lookup'],
       ['lookup', '1', '2'],
       ['--nonsense'],
-      ['search', 'x'],
+      ['search'],
+      ['search', 'foo', 'bar'],
+      ['search', 'foo', '--number', '1'],
+      ['resolve', 'foo', 'bar'],
+      ['resolve', 'foo', '--limit', '1'],
+      ['lookup', '1', '--eircode', 'D02X285'],
       ['lookup', '1', '--retry'],
+      ['lookup', '1', '--retry', 'FILE'],
+      ['--retry', 'FILE', '--limit', '1'],
+      ['verify-card', 'foo'],
     ]) {
       printed = []
       expect(await client(...args), args.join(' ')).to.equal(2)
       expect(printed.join('\n')).to.match(/^usage:/)
     }
-    expect(await client('lookup', 'abc')).to.equal(1)
     expect(requests).to.deep.equal([])
   })
 })
