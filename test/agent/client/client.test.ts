@@ -259,10 +259,10 @@ describe('the client', () => {
   it('searches with what it is told, in the URL', async () => {
     const args = ['--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285']
     expect(await client('search', ' Foo & Bar', ...args)).to.equal(0)
-    const url = '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285'
+    const path = '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285'
     expect(requests.map(({ method, url: asked, body }) => [method, asked, body])).to.deep.equal([
-      ['GET', url, ''],
-      ['GET', url, ''],
+      ['GET', path, ''],
+      ['GET', path, ''],
     ])
     expect(await client('--retry', purchasePath())).to.equal(0)
     expect(requests[2]).to.deep.equal(requests[1])

@@ -24,11 +24,9 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
     fc.jsonValue({ maxDepth: 0 }).map((value) => ({ scalar: JSON.stringify(value) })),
     fc.constantFrom('"\\""', '"\\\\"', '"{\\"a\\":1,\\"a\\":1}"', '"a"').map((scalar) => ({ scalar })),
     fc.array(tie('tree'), { maxLength: 4 }).map((items) => ({ items })),
-    fc
-      .array(fc.tuple(name, tie('tree')), { maxLength: 4 })
-      .map((members) => ({
-        members: members.map(([[text, spelt], value]) => [text, spelt, value]),
-      })) as fc.Arbitrary<Tree>,
+    fc.array(fc.tuple(name, tie('tree')), { maxLength: 4 }).map((members) => ({
+      members: members.map(([[text, spelt], value]) => [text, spelt, value]),
+    })) as fc.Arbitrary<Tree>,
   ),
 }))
 
