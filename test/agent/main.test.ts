@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { open } from 'lmdb'
+import { SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
@@ -166,10 +167,30 @@ describe('the process', () => {
       for (const door of [[], ['--a2a']]) {
         const bought = await output(run('client', ['lookup', '00000000', '--url', url, ...door]))
         expect(bought.code, bought.text + bought.stderr).to.equal(0)
-        for (const word of ['host', 'network', 'asset', 'receiver', 'amount', 'expiry'])
+        for (const word of ['host', 'resource', 'network', 'asset', 'receiver', 'amount', 'expiry'])
           expect(bought.text).to.match(new RegExp(`${word} .* ok`))
         expect(bought.text).to.contain('SYNTHETIC TEST COMPANY LIMITED')
         expect(bought.text).to.match(/in transaction 0x[0-9a-f]{64}/)
+        const [, file = ''] = /payment kept in (\S+)/.exec(bought.text) ?? []
+        const repeated = await output(run('client', ['--retry', file]))
+        expect(repeated.code, repeated.text + repeated.stderr).to.equal(0)
+        expect(repeated.text).to.contain('nothing was charged again')
+      }
+    })
+
+    it('searches and resolves over REST and A2A, and repeats what it has bought', async () => {
+      const { url } = await serve()
+      const { number, name } = SAMPLE_SHOWCASE.live
+      const commands = [
+        ['search', name, '--limit', '1'],
+        ['resolve', name],
+        ['resolve', '--number', number, '--a2a'],
+      ]
+      for (const command of commands) {
+        const bought = await output(run('client', [...command, '--url', url]))
+        expect(bought.code, bought.text + bought.stderr).to.equal(0)
+        expect(bought.text).to.contain(`"company_number": "${number}"`)
+        if (command[0] === 'resolve') expect(bought.text).to.contain('"status": "matched"')
         const [, file = ''] = /payment kept in (\S+)/.exec(bought.text) ?? []
         const repeated = await output(run('client', ['--retry', file]))
         expect(repeated.code, repeated.text + repeated.stderr).to.equal(0)

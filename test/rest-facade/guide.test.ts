@@ -43,6 +43,8 @@ describe('the HTML guide', () => {
 
   it('names what is sold, and links only to what is there', async () => {
     expect(page).to.contain('GET /api/v1/company/{company_number}   1000 micro-USDC')
+    expect(page).to.contain('GET /api/v1/search   1000 micro-USDC')
+    expect(page).to.contain('POST /api/v1/resolve   2000 micro-USDC')
     const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, href]) => href ?? '')
     expect(links.length).to.be.greaterThan(3)
     for (const href of links) expect((await fetch(service.url + href)).status, href).to.equal(200)

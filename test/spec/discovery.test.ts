@@ -68,7 +68,7 @@ describe('the free documents', () => {
       expect(rest).to.deep.equal({
         service: 'irish-company-agent',
         version: '0.1.0',
-        endpoints: ['GET /api/v1/company/{company_number}'],
+        endpoints: ['GET /api/v1/company/{company_number}', 'GET /api/v1/search', 'POST /api/v1/resolve'],
         dataset_status: 'ready',
         row_count: 30,
         quarantined_company_count: 1,
@@ -80,7 +80,7 @@ describe('the free documents', () => {
           pay_to: service.payTo,
           payment_required: true,
           price_micro_usdc: 1000,
-          endpoint_prices: { '/api/v1/company': 1000 },
+          endpoint_prices: { '/api/v1/company': 1000, '/api/v1/search': 1000, '/api/v1/resolve': 2000 },
           limit_scope: 'shared_origin_service',
           lookup_limit_per_minute: 77,
         },
@@ -184,7 +184,7 @@ describe('the free documents', () => {
       expect(json['supportedInterfaces']).to.deep.equal([
         { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       ])
-      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(['lookup'])
+      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(['lookup', 'search', 'resolve'])
       const { extensions, ...capabilities } = json['capabilities'] as { extensions: Json[] }
       expect(extensions.map(({ uri, required }) => ({ uri, required }))).to.deep.equal([
         { uri: `${service.url}/docs#http-x402-v1`, required: true },
@@ -301,6 +301,22 @@ describe('the free documents', () => {
     it('attribution is the register’s', async () => {
       const reply = await send({ url, path: ATTRIBUTION })
       expect(reply.json).to.include({ publisher: 'Companies Registration Office (CRO)' })
+    })
+
+    it('a search and a resolution are 503, with and without a payment', async () => {
+      const search = { url, path: '/api/v1/search?q=abc' }
+      const headers = { 'Content-Type': 'application/json' }
+      const resolve = { url, method: 'POST', path: '/api/v1/resolve', body: '{"company_number":"1"}', headers }
+      for (const [request, operation] of [
+        [search, 'search'],
+        [resolve, 'resolve'],
+      ] as const) {
+        expectRefusal(await send(request), 'dataset_unavailable')
+        const payment = header(await signedPayment({ operation }))
+        const paid = await send({ ...request, headers: { ...headers, 'PAYMENT-SIGNATURE': payment } })
+        expectRefusal(paid, 'dataset_unavailable')
+        expect(paid.headers['retry-after']).to.equal('60')
+      }
     })
 
     it('a lookup is 503, with and without a payment, and the synthetic company is still sold', async () => {

@@ -63,9 +63,7 @@ const PATHS: Case[] = [
   { path: '/api/v1/Company/1', code: 'not_found' },
   { path: `${COMPANY}x/1`, code: 'not_found' },
   { path: `/x${COMPANY}/1`, code: 'not_found' },
-  // Not on sale, or nothing at all
-  { path: '/api/v1/search?q=example', code: 'not_found' },
-  { path: '/api/v1/resolve', code: 'not_found' },
+  // Nothing at all
   { path: '/', code: 'not_found' },
   { path: `/${MARK}`, code: 'not_found' },
   { path: '/api/v1', code: 'not_found' },
