@@ -334,6 +334,38 @@ describe('searches and resolutions over A2A', () => {
   })
 })
 
+describe('a search or a resolution that takes too long', () => {
+  it('is 400 query_too_broad by both doors, without a charge or a record', async () => {
+    let clock = Date.now()
+    let stepMs = 0
+    // Each look at the clock is a second after the last: so slow is no machine, and an answer's time is up at once.
+    const service = await startTestService({ now: () => new Date((clock += stepMs)) })
+    try {
+      const { search, resolve, a2a, cost, payFor } = doorsOf(() => service)
+      const input = { name: 'abc' }
+      const [one, other] = [await payFor(search('q=abc')), await payFor(resolve(input))]
+      stepMs = 1000
+      const total = await cost(async () => {
+        for (const reply of [
+          await search('q=abc', one),
+          await a2a(searching({ q: 'abc' }), one),
+          await resolve(input, other),
+          await a2a(resolving(input), other),
+        ]) {
+          expectRefusal(reply, 'query_too_broad')
+          expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
+        }
+      })
+      expect(total).to.deep.equal(NOTHING)
+      stepMs = 0
+      expect((await search('q=abcd', one)).status).to.equal(200)
+      expect((await a2a(resolving({ name: 'abcd' }), other)).status).to.equal(200)
+    } finally {
+      await service.stop()
+    }
+  })
+})
+
 describe('searches and resolutions of a stale dataset', () => {
   it('are 503 before any quote, by both doors, but for what was bought before', async () => {
     let hours = 0

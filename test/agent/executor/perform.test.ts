@@ -418,10 +418,6 @@ describe('a sale', () => {
       expect(wordOf(await shop.lookup(payment))).to.equal('company_not_found')
     })
   })
-
-  it('of an operation that is not on sale is not quoted', async () => {
-    expect(wordOf(await shop.ask({ operation: 'search', input: { q: 'abc', limit: 5 } }, []))).to.equal('not_found')
-  })
 })
 
 function identityOf(payment: WirePayment): string {
