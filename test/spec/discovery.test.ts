@@ -22,6 +22,18 @@ const CARD = '/.well-known/agent-card.json'
 
 type Json = Record<string, unknown>
 
+/** A message of one part over A2A. */
+function rpc(url: string, part: Json) {
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [part] }
+  const headers = {
+    'Content-Type': 'application/json',
+    'A2A-Version': '1.0',
+    'A2A-Extensions': `${url}/docs#http-x402-v1`,
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+  return send({ url, method: 'POST', path: '/a2a', headers, body })
+}
+
 /** Every place in a JSON value that holds nothing: `""`, `[]`, `{}` or null. */
 function emptyPlaces(value: unknown, place = '$'): string[] {
   if (value === null || value === '') return [place]
@@ -267,6 +279,20 @@ describe('the free documents', () => {
       expectRefusal(await ask('GET', '/api/v1/company/73848'), 'payment_required')
     } finally {
       await quiet.stop()
+    }
+  })
+
+  it('name an example of every skill that the agent quotes as it stands', async () => {
+    const skills = (await get(CARD)).json['skills'] as { id: string; examples: string[] }[]
+    const help = await rpc(service.url, { text: 'hello' })
+    for (const { id, examples } of skills) {
+      expect(examples).to.have.length.greaterThan(0)
+      for (const example of examples) {
+        expect(help.text).to.include(JSON.stringify(example).slice(1, -1))
+        const data = JSON.parse(example) as { operation: string }
+        expect(data.operation).to.equal(id)
+        expectRefusal(await rpc(service.url, { data }), 'payment_required')
+      }
     }
   })
 
