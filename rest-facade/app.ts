@@ -1,7 +1,6 @@
 /** The HTTP application: every route of the service, and what holds for all of them. */
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { bodyFault } from '../agent/executor/http.ts'
 import { API_PREFIX } from '../agent/operation/resource.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { freeDocument } from './free.ts'
@@ -53,9 +52,8 @@ export function createApp({ executor, baseUrl, facts, jwks, guide, a2a, report }
 
   app.use((_request, response) => refuse(response, { code: 'not_found' }))
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    const code = bodyFault(error)
-    if (!code) report('request_failed', error)
-    refuse(response, { code: code ?? 'internal_error' })
+    report('request_failed', error)
+    refuse(response, { code: 'internal_error' })
   })
   return app
 }

@@ -1,7 +1,7 @@
 /** The paid routes under `/api/v1`: what they check of HTTP themselves, before the agent is asked. */
 import { Router, type Request, type Response } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { headerValues, isJsonType, readBody, sendReply } from '../agent/executor/http.ts'
+import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../agent/executor/http.ts'
 import { replyTo } from '../agent/executor/reply.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, type Refusal } from '../agent/operation/refusal.ts'
@@ -65,7 +65,7 @@ async function search(door: Door, request: Request): Promise<Outcome> {
 async function resolve(door: Door, request: Request): Promise<Outcome> {
   const body = await readBody(request, RESOLVE_BODY_BYTES_MAX)
   if (typeof body === 'string') return refused({ code: body })
-  const isPlainJson = isJsonType(headerValues(request, 'Content-Type')) && !request.headers['content-encoding']
+  const isPlainJson = isJsonType(headerValues(request, 'Content-Type')) && !isEncoded(request)
   if (!isPlainJson) return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
   const read = readJson(body)

@@ -4,9 +4,9 @@
  */
 import type { AgentCard } from '@a2a-js/sdk'
 import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '@a2a-js/sdk/server'
-import express, { Router, type NextFunction, type Request, type Response } from 'express'
+import { Router, type Request, type Response } from 'express'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import { bodyFault, headerValues, isJsonType, sendReply } from '../executor/http.ts'
+import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../executor/http.ts'
 import { replyTo, type Reply } from '../executor/reply.ts'
 import { refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
@@ -43,8 +43,9 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   let calls = 0
 
-  async function answer(request: Request): Promise<Reply> {
-    const envelope = readEnvelope(bodyOf(request))
+  async function answer(request: Request, body: Uint8Array): Promise<Reply> {
+    checkType(request)
+    const envelope = readEnvelope(body)
     if (request.get('A2A-Version') !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, envelope.id)
     const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
     const hasExtension = extensions.includes(extensionUri)
@@ -63,10 +64,13 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
   }
 
   async function route(request: Request, response: Response): Promise<void> {
+    const body = await readBody(request, BODY_BYTES_MAX)
+    if (typeof body === 'string') return sendReply(response, refusal(body))
+    if (isEncoded(request)) return sendReply(response, refusal('unsupported_media_type'))
     if (calls >= CALLS_MAX) return sendReply(response, refusal('overloaded', OVERLOADED_RETRY_AFTER_SECONDS))
     calls += 1
     // A call that overruns its time goes on, and keeps its place: its answer is stored for the retry.
-    const work = answer(request)
+    const work = answer(request, body)
       .catch((fault: unknown) => {
         if (fault instanceof RpcFault) return rpcReply(fault.id, { jsonrpc: '2.0', error: fault.error })
         report('a2a_call_failed', fault)
@@ -77,23 +81,17 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
   }
 
   const router = Router({ strict: true, caseSensitive: true })
-  router.post(A2A_PATH, express.raw({ limit: BODY_BYTES_MAX, type: () => true, inflate: false }), route)
+  router.post(A2A_PATH, route)
   router.all(A2A_PATH, (_request, response) => {
     sendReply(response, replyTo(refused({ code: 'method_not_allowed', allow: 'POST' })))
-  })
-  router.use(A2A_PATH, (error: unknown, _request: Request, response: Response, next: NextFunction) => {
-    const code = bodyFault(error)
-    if (code) sendReply(response, refusal(code))
-    else next(error)
   })
   return router
 }
 
-function bodyOf(request: Request): Uint8Array {
+function checkType(request: Request): void {
   const types = headerValues(request, 'Content-Type')
   if (types.length === 0) throw new RpcFault(RPC_ERRORS.invalidParams, null)
   if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
-  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
 }
 
 /** The SDK's answer as one JSON-RPC response, with our own sentence in place of any error text of its own. */

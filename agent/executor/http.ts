@@ -1,6 +1,5 @@
-/** What both doors share of HTTP: a header's every value, reading a body and what is wrong with one, sending a reply. */
+/** What both doors share of HTTP: a header's every value, what a body is and reading it, and sending a reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { RefusalCode } from '../operation/refusal.ts'
 import type { Reply } from './reply.ts'
 
 /** Every value of a header as it came; Node joins repeated ones with a comma otherwise. */
@@ -12,6 +11,11 @@ export function headerValues(request: IncomingMessage, name: string): string[] {
 export function isJsonType(contentTypes: readonly string[]): boolean {
   const [type = '', ...more] = contentTypes
   return more.length === 0 && /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i.test(type)
+}
+
+/** Compressed, for one: nothing is unpacked here, so that a small body can't become a large one. */
+export function isEncoded({ headers }: IncomingMessage): boolean {
+  return headers['content-encoding'] !== undefined
 }
 
 /**
@@ -34,14 +38,6 @@ export function readBody(
     request.on('end', () => resolve(Buffer.concat(chunks)))
     for (const early of ['error', 'close']) request.on(early, () => resolve('invalid_body'))
   })
-}
-
-/** The refusal for an error of the body parser; undefined when the error is something else. */
-export function bodyFault(error: unknown): RefusalCode | undefined {
-  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined
-  if (type === 'entity.too.large') return 'body_too_large'
-  if (type === 'encoding.unsupported') return 'unsupported_media_type'
-  return type === 'request.aborted' || type === 'request.size.invalid' ? 'invalid_body' : undefined
 }
 
 export function sendReply(response: ServerResponse, { status, headers, body }: Reply): void {

@@ -8,7 +8,7 @@ import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { a2aRoute, BODY_BYTES_MAX, CALLS_MAX } from '../../agent/a2a/route.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
-import { expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { TestSeller } from '../support/seller.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -462,7 +462,14 @@ describe('the A2A door', () => {
       })
     }
 
-    for (const encoding of ['gzip', 'deflate', 'br', MARK]) {
+    it('waits for no more than it has to of a body that is too large', async () => {
+      const type = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' }
+      const large = sized(BODY_BYTES_MAX + 1)
+      expect(await begin(service.url, '/a2a', { ...type, 'Transfer-Encoding': 'chunked' }, large)).to.equal(413)
+      expect(await begin(service.url, '/a2a', { ...type, 'Content-Length': String(large.length) })).to.equal(413)
+    })
+
+    for (const encoding of ['gzip', 'deflate', 'br', 'identity', MARK]) {
       it(`refuses Content-Encoding ${encoding} with 415`, async () => {
         const body = encoding === 'gzip' ? gzipSync(JSON.stringify(rpc())) : JSON.stringify(rpc())
         const reply = await post(service.url, { body, headers: { 'Content-Encoding': encoding } })

@@ -1,12 +1,11 @@
 /** Spec 4.3 on the wire: what `POST /api/v1/resolve` takes, refuses, quotes and sells. */
-import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { resolveResponseSchema } from '../../agent/operation/result.ts'
 import { RESOLVE_BODY_BYTES_MAX } from '../../rest-facade/paid.ts'
 import { detailOf, doorsOf, EIRCODES, HIDDEN, LENGTHS, NOTHING, once, quoteOf, RESOLVE } from '../support/doors.ts'
-import { expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Stands for what a hostile client sends; no refusal may repeat it. */
@@ -202,28 +201,11 @@ describe('a resolution over REST', () => {
       }
     }
 
-    /** Sends what is given and no more, and does not end the request. */
-    const beginning = (headers: Record<string, string>, text: string) =>
-      new Promise<number>((answered, failed) => {
-        const { hostname, port } = new URL(service.url)
-        const begun = request({ hostname, port, method: 'POST', path: RESOLVE, headers, agent: false })
-        begun.on('error', failed)
-        begun.on('response', (response) => {
-          answered(response.statusCode ?? 0)
-          begun
-            .off('error', failed)
-            .on('error', () => undefined)
-            .destroy()
-        })
-        begun.flushHeaders()
-        if (text !== '') begun.write(text)
-      })
-
     it('no more than it has to of a body that is too large', async () => {
       const chunked = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' }
-      expect(await beginning(chunked, sized(RESOLVE_BODY_BYTES_MAX + 1))).to.equal(413)
+      expect(await begin(service.url, RESOLVE, chunked, sized(RESOLVE_BODY_BYTES_MAX + 1))).to.equal(413)
       const announced = { 'Content-Length': String(RESOLVE_BODY_BYTES_MAX + 1), 'Content-Type': 'application/json' }
-      expect(await beginning(announced, '')).to.equal(413)
+      expect(await begin(service.url, RESOLVE, announced)).to.equal(413)
     })
   })
 

@@ -47,6 +47,22 @@ export function send({ url, method = 'GET', path, headers = {}, body, chunked }:
   })
 }
 
+/** POSTs what is given and no more, does not end the request, and waits for the status all the same. */
+export function begin(url: string, path: string, headers: Record<string, string>, text = ''): Promise<number> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const begun = request({ hostname, port, method: 'POST', path, headers, agent: false })
+    begun.on('error', reject)
+    begun.on('response', (response) => {
+      resolve(response.statusCode ?? 0)
+      begun.off('error', reject).on('error', () => undefined)
+      begun.destroy()
+    })
+    begun.flushHeaders()
+    if (text !== '') begun.write(text)
+  })
+}
+
 function parsed(text: string): RawReply['json'] {
   try {
     const json: unknown = JSON.parse(text)
