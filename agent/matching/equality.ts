@@ -8,6 +8,14 @@ export interface AskedName extends ParsedName {
   normal: string
 }
 
+/** What follows is the name a company trades under, which the register's names don't hold. */
+const TRADING_AS = /\s(?:t\s?\/\s?a|trading as)\s/i
+
+/** A name without the trading name behind it; for similarity only, since the two are not equal. */
+export function withoutTradingName(name: string): string {
+  return name.split(TRADING_AS, 1)[0] ?? name
+}
+
 export function readName(name: string): AskedName {
   return { normal: normalText(name), ...parseName(name) }
 }

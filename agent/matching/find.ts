@@ -6,12 +6,13 @@
  */
 import type { Company } from '../../store/company.ts'
 import { drawPool, sameNames, type Pool } from '../../store/index/candidates.ts'
+import { parseName } from '../../store/index/names.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { readQuery } from '../../store/index/query.ts'
 import { splitMisspeltSuffix } from '../../store/index/suffixes.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
 import type { Candidate } from '../operation/result.ts'
-import { equalityOf, readName, type AskedName } from './equality.ts'
+import { equalityOf, readName, withoutTradingName } from './equality.ts'
 import { conflictsOf, evidenceFor, type EvidenceAsked } from './evidence.ts'
 import { EVIDENCE_SCORE_MAX, nameScore, scoreOf } from './score.ts'
 import { Shortlist } from './shortlist.ts'
@@ -62,7 +63,7 @@ export function findCompanies(register: Register, wanted: Wanted, isTimeUp: () =
   if (wanted.similar === 'instead_of_equal' && equal.size > 0)
     return { kind: 'found', candidates: shortlist.candidates(), isTruncated }
 
-  const search = { wanted, asked, accepts: (name: number) => accepts(name) && !equal.has(name), shortlist }
+  const search = { wanted, accepts: (name: number) => accepts(name) && !equal.has(name), shortlist }
   const pool = measurePool(register, search, isTimeUp)
   if (pool === 'time_up') return { kind: 'too_broad' }
   return { kind: 'found', candidates: shortlist.candidates(), isTruncated: isTruncated || pool === 'truncated' }
@@ -70,18 +71,18 @@ export function findCompanies(register: Register, wanted: Wanted, isTimeUp: () =
 
 interface Search {
   wanted: Wanted
-  asked: AskedName
   accepts: (name: number) => boolean
   shortlist: Shortlist
 }
 
 function measurePool(
   register: Register,
-  { wanted, asked, accepts, shortlist }: Search,
+  { wanted, accepts, shortlist }: Search,
   isTimeUp: () => boolean,
 ): 'complete' | 'truncated' | 'time_up' {
   const { names } = register
-  const { core, suffix } = asked.suffix === '' ? splitMisspeltSuffix(asked.core) : asked
+  const legal = parseName(withoutTradingName(wanted.name))
+  const { core, suffix } = legal.suffix === '' ? splitMisspeltSuffix(legal.core) : legal
   const query = readQuery(names, core)
   if (isTimeUp()) return 'time_up'
   const pool = drawPool(names, query, { similarityMin: SIMILARITY_MIN, namesMax: POOL_NAMES_MAX, accepts })

@@ -48,8 +48,11 @@ const SURNAME_LETTERS_MIN = 3
 
 /** The words of a text in their normal form; none when it has no letter or digit. */
 export function normalWords(text: string): string[] {
-  const words = plainText(text).split(' ')
-  return joinParts(words.filter((word) => word !== ''))
+  const words = plainText(text)
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word) => (word === 'agus' ? 'and' : word))
+  return joinSurnames(joinInitials(words))
 }
 
 /** A text in its normal form, words separated by one space. */
@@ -74,22 +77,24 @@ function plainText(text: string): string {
     .replace(NEITHER_LETTER_NOR_DIGIT, ' ')
 }
 
-/** Joins what spaces or dots have torn apart: runs of single letters, and the beginnings of surnames. */
-function joinParts(words: readonly string[]): string[] {
+/** Joins runs of single letters. */
+function joinInitials(words: readonly string[]): string[] {
   const joined: string[] = []
-  for (let at = 0; at < words.length; at += 1) {
-    const word = words[at] ?? ''
-    const next = words[at + 1] ?? ''
-    if (isInitial(word) && isInitial(next)) {
-      let initials = word
-      while (isInitial(words[at + 1] ?? '')) initials += words[(at += 1)]
-      joined.push(initials)
-    } else if (SURNAME_PREFIXES.has(word) && next.length >= SURNAME_LETTERS_MIN && isLetter(next)) {
-      joined.push(word + next)
-      at += 1
-    } else joined.push(word === 'agus' ? 'and' : word)
+  let isRun = false
+  for (const word of words) {
+    if (isRun && isInitial(word)) joined.push(`${joined.pop()}${word}`)
+    else joined.push(word)
+    isRun = isInitial(word)
   }
   return joined
+}
+
+/** Joins the beginnings of surnames to the rest of them, from the end on: `Mc O Brien` is one. */
+function joinSurnames(words: readonly string[]): string[] {
+  return words.reduceRight<string[]>(([next = '', ...rest], word) => {
+    const isBeginning = SURNAME_PREFIXES.has(word) && next.length >= SURNAME_LETTERS_MIN && isLetter(next)
+    return isBeginning ? [word + next, ...rest] : [word, next, ...rest].filter((each) => each !== '')
+  }, [])
 }
 
 function isInitial(word: string): boolean {

@@ -76,7 +76,7 @@ export function spellingSimilarity(one: Letters, other: Letters, limit: number):
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)
 }
 
-const ROMAN_NUMERAL = /^(?=..)x{0,3}(?:ix|iv|v?i{0,3})$/
+const ROMAN_NUMERAL = /^(?=..)c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
 const NOT_A_DIGIT = /[^0-9]+/g
 
 /**

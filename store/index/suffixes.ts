@@ -9,12 +9,12 @@ interface SuffixClass {
   readonly name: string
   /** As a normalised name holds them. */
   readonly forms: readonly string[]
-  /** Forms that are also ends of ordinary names: they count only after a word of this many letters. */
+  /** Forms that ordinary names end in too: they count only where a word is left that can be a name. */
   readonly shortForms?: readonly string[]
 }
 
-/** "South East" and "CN Traffic" are no legal forms; "Example CN" is one. */
-const LETTERS_BEFORE_SHORT_FORM = 3
+/** "Example CN" has a legal form, "AB CN" may be initials. */
+const LETTERS_BESIDE_SHORT_FORM = 3
 
 const CLASSES: readonly SuffixClass[] = [
   {
@@ -112,7 +112,7 @@ export function splitSuffix(words: readonly string[]): ParsedName {
     for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
       const form = FORMS.get(words.slice(-length).join(' '))
       const core = words.slice(0, -length)
-      const isForm = form && (!form.isShort || (core.at(-1) ?? '').length >= LETTERS_BEFORE_SHORT_FORM)
+      const isForm = form && (!form.isShort || core.some((word) => word.length >= LETTERS_BESIDE_SHORT_FORM))
       if (isForm) return { core, suffix: form.suffix }
     }
   }
