@@ -1,4 +1,7 @@
 /** Spec 4.5 for searches and resolutions: one operation behind two doors, with the same rules, price and payment. */
+import { x402Client } from '@x402/core/client'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment } from '@x402/fetch'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { BODY_BYTES_MAX } from '../../agent/a2a/route.ts'
@@ -260,6 +263,23 @@ describe('searches and resolutions over A2A', () => {
         expect(total).to.deep.equal(once(price))
       })
     }
+
+    it('with @x402/fetch, in the client’s own spelling, both are sold', async () => {
+      const client = new x402Client().register('eip155:*', new ExactEvmScheme(service.buyer))
+      const buy = wrapFetchWithPayment(fetch, client)
+      const total = await cost(async () => {
+        const found = await buy(`${service.url}${SEARCH}?limit=3&q=Plain+Fixture%20Limited`)
+        expect(searchResponseSchema.parse(await found.json()).query).to.deep.equal({
+          q: 'Plain Fixture Limited',
+          limit: 3,
+        })
+        const headers = { 'Content-Type': 'application/json' }
+        const body = ' {"name": "Plain Fixture Limited"}'
+        const resolved = await buy(`${service.url}${RESOLVE}`, { method: 'POST', headers, body })
+        expect(resolveResponseSchema.parse(await resolved.json()).match?.company.company_number).to.equal('73848')
+      })
+      expect(total).to.deep.equal({ spent: 3000n, earned: 3000n, transfers: 2 })
+    })
 
     it('an operation’s payment buys no other by either door', async () => {
       const data = searching({ q: 'Plain Fixture', limit: 5 })
