@@ -18,8 +18,8 @@ import { EVIDENCE_SCORE_MAX, nameScore, scoreOf } from './score.ts'
 import { Shortlist } from './shortlist.ts'
 import { similarityTo } from './similarity.ts'
 
-/** Names less similar than this are not returned. */
-const SIMILARITY_MIN = 0.5
+/** Names less similar than this are not returned: who searches wants to see what there is, who resolves wants to know. */
+const SIMILARITY_MIN = { beside_equal: 0.3, instead_of_equal: 0.5 } as const
 /** Names that are measured for one query. The speed bench's common-word queries need under half of it. */
 const POOL_NAMES_MAX = 2_000
 /** Companies of one name that are read for one query; the register has five. */
@@ -85,7 +85,8 @@ function measurePool(
   const { core, suffix } = legal.suffix === '' ? splitMisspeltSuffix(legal.core) : legal
   const query = readQuery(names, core)
   if (isTimeUp()) return 'time_up'
-  const pool = drawPool(names, query, { similarityMin: SIMILARITY_MIN, namesMax: POOL_NAMES_MAX, accepts })
+  const similarityMin = SIMILARITY_MIN[wanted.similar]
+  const pool = drawPool(names, query, { similarityMin, namesMax: POOL_NAMES_MAX, accepts })
   const measure = similarityTo(names, query, suffix)
   const headroom = wanted.eircode === undefined && wanted.address === undefined ? 0 : EVIDENCE_SCORE_MAX
   const canEnter = (similarity: number) => shortlist.admits(nameScore('fuzzy_name', similarity) + headroom)
@@ -93,15 +94,18 @@ function measurePool(
     if (!canEnter(pool.bounds[place]!)) break
     if (place % NAMES_PER_LOOK === 0 && isTimeUp()) return 'time_up'
     const { similarity } = measure(name)
-    if (similarity < SIMILARITY_MIN || !canEnter(similarity)) continue
+    if (similarity < similarityMin || !canEnter(similarity)) continue
     shortlist.add(name, candidate(companyOf(register, name), { matchType: 'fuzzy_name', similarity, asked: wanted }))
   }
-  return isCut(pool, canEnter) ? 'truncated' : 'complete'
+  return isCut(pool, { similarityMin, canEnter }) ? 'truncated' : 'complete'
 }
 
 /** Whether a name that was left out could have come among the first. */
-function isCut({ boundLeftOut }: Pool, canEnter: (similarity: number) => boolean): boolean {
-  return boundLeftOut >= SIMILARITY_MIN && canEnter(boundLeftOut)
+function isCut(
+  { boundLeftOut }: Pool,
+  { similarityMin, canEnter }: { similarityMin: number; canEnter: (similarity: number) => boolean },
+): boolean {
+  return boundLeftOut >= similarityMin && canEnter(boundLeftOut)
 }
 
 interface Judgement {
