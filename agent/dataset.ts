@@ -6,6 +6,7 @@ import type { BuildFile, Processes } from '../store/import/build.ts'
 import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { openSchedule, type Schedule, type Timer } from '../store/import/schedule.ts'
+import { StoreError } from '../store/open.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
 import { sampleRegister } from './sandbox/sample.ts'
 
@@ -58,7 +59,7 @@ export async function keepDataset({ random, timer, report, onRetrieved, ...reque
   const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal }).then(onRetrieved)
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
   const first = schedule.retrieve()
-  if (request.catalog.retrieval()) {
+  if (isServing(request.catalog)) {
     first.catch(onFailure)
     return schedule
   }
@@ -67,6 +68,16 @@ export async function keepDataset({ random, timer, report, onRetrieved, ...reque
     return schedule
   } catch (cause) {
     schedule.stop()
+    throw cause
+  }
+}
+
+/** A snapshot that was lost, damaged, or laid out by another version serves nobody until it is built again. */
+function isServing(catalog: Catalog): boolean {
+  try {
+    return catalog.current() !== undefined
+  } catch (cause) {
+    if (cause instanceof StoreError) return false
     throw cause
   }
 }

@@ -1,4 +1,5 @@
 /** The process: reads its arguments and surroundings, runs one command, and turns every end into an exit code. */
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve as absolute } from 'node:path'
@@ -34,6 +35,7 @@ const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<numbe
 
 const processes = {
   own: process.pid,
+  token: randomUUID(),
   isRunning(id: number): boolean {
     try {
       return process.kill(id, 0)
@@ -44,6 +46,9 @@ const processes = {
 }
 
 const now = () => new Date()
+
+/** In bytes. */
+const peakMemory = () => process.resourceUsage().maxRSS * 1024
 
 const timer: Timer = (callback, milliseconds) => {
   const timeout = setTimeout(callback, milliseconds).unref()
@@ -106,7 +111,7 @@ async function importArchive(config: Config, args: string[]): Promise<number> {
   const { importCommand } = await import('../store/import/command.ts')
   const path = isUrl(source) ? source : absolute(source)
   const { dataDirectory } = config
-  return importCommand({ dataDirectory, path, synthetic, processes, now, print, progress })
+  return importCommand({ dataDirectory, path, synthetic, processes, now, peakMemory, print, progress })
 }
 
 async function snapshotId(_config: Config, args: string[]): Promise<number> {

@@ -22,23 +22,38 @@ export async function sha256OfFile(path: string, bytesMax = ARCHIVE_BYTES_MAX): 
   return hash.digest('hex')
 }
 
-/** The CSV's bytes as a stream that ends in an error when they are too many, cut short or damaged. */
-export async function openCsv(path: string): Promise<Readable> {
-  await statFile(path)
+/**
+ * The CSV's bytes as a stream that ends in an error when they are too many, cut short or damaged. `onRead` is told the
+ * share of the CSV that has been read, by its own bytes or by what the ZIP says of them: enough for who waits.
+ */
+export async function openCsv(path: string, onRead?: (share: number) => void): Promise<Readable> {
+  const { size } = await statFile(path)
   const opened = (await isZip(path))
     ? await openMember(path)
-    : { bytes: createReadStream(path, { highWaterMark: 1 << 20 }) }
-  return Readable.from(checkedBytes({ ...opened, bytesMax: CSV_BYTES_MAX }), { objectMode: false })
+    : { bytes: createReadStream(path, { highWaterMark: 1 << 20 }), bytesPromised: size }
+  return Readable.from(checkedBytes({ ...opened, bytesMax: CSV_BYTES_MAX, onRead }), { objectMode: false })
 }
 
 interface Opened {
   bytes: Readable
+  bytesPromised?: number
   /** The CRC-32 that the ZIP promises; yauzl reads it and leaves the comparison to us. */
   crc?: number
 }
 
+interface Check extends Opened {
+  bytesMax: number
+  onRead?: ((share: number) => void) | undefined
+}
+
 /** Counts and checks what really comes out: a ZIP's own word is not trusted. Leaving early closes the file. */
-export async function* checkedBytes({ bytes, crc, bytesMax }: Opened & { bytesMax: number }): AsyncGenerator<Buffer> {
+export async function* checkedBytes({
+  bytes,
+  crc,
+  bytesMax,
+  bytesPromised = 0,
+  onRead,
+}: Check): AsyncGenerator<Buffer> {
   let length = 0
   let sum = 0
   try {
@@ -46,6 +61,7 @@ export async function* checkedBytes({ bytes, crc, bytesMax }: Opened & { bytesMa
       length += chunk.length
       if (length > bytesMax) throw tooLarge(bytesMax)
       if (crc !== undefined) sum = crc32(chunk, sum)
+      onRead?.(Math.min(1, length / bytesPromised))
       yield chunk
     }
   } catch (cause) {
@@ -95,7 +111,7 @@ async function openMember(path: string): Promise<Opened> {
     if (member.uncompressedSize > CSV_BYTES_MAX) throw tooLarge(CSV_BYTES_MAX)
     const bytes = await zip.openReadStreamPromise(member)
     bytes.once('close', () => zip?.close())
-    return { bytes, crc: member.crc32 }
+    return { bytes, bytesPromised: member.uncompressedSize, crc: member.crc32 }
   } catch (cause) {
     zip?.close()
     if (cause instanceof ImportError) throw cause

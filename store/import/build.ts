@@ -34,16 +34,23 @@ const OPENING_ENTRIES = 40 * BATCH_ROWS
 /** Above this share the file is not the register, whatever its header says (decisions 7). */
 const REJECTED_SHARE_MAX = 0.01
 
+/** A download is given up after a minute without a byte, and a build writes several times a minute. */
+const UNTOUCHED_MS_MAX = 10 * 60 * 1000
+
 const ANYTHING: Expected = { rowsMin: 0, rowsBefore: 0 }
 
 export interface Progress {
   phase: 'rows' | 'hash'
   rows: number
+  /** How much of the phase is done: of the file's bytes in the first, of the entries in the second. From 0 to 1. */
+  share: number
 }
 
 /** Who builds here, so that the leavings of a killed import are told from a build that is going on. */
 export interface Processes {
   own: number
+  /** Random, for in a container every process has the same number, and a killed one comes back with it. */
+  token: string
   isRunning: (process: number) => boolean
 }
 
@@ -51,6 +58,8 @@ interface BuildRequest {
   dataDirectory: string
   processes: Processes
   rows: AsyncIterable<ReadRow[]>
+  /** How much of the file has been read. */
+  shareRead: () => number
   now: () => Date
   onProgress: (progress: Progress) => void
 }
@@ -61,7 +70,7 @@ interface Counts {
   findings: Record<string, number>
 }
 
-interface FileRequest extends Omit<BuildRequest, 'rows'> {
+interface FileRequest extends Omit<BuildRequest, 'rows' | 'shareRead'> {
   /** A `.csv` or `.zip` file on disk. */
   path: string
   /** What the file must hold to be believed; anything when absent. */
@@ -73,15 +82,18 @@ interface FileRequest extends Omit<BuildRequest, 'rows'> {
 /** Builds from a file: here, or in a thread (store/import/thread.ts). */
 export type BuildFile = (file: FileRequest) => Promise<SnapshotInfo>
 
-export const buildFile: BuildFile = async ({ path, expected = ANYTHING, signal, ...request }) =>
-  buildSnapshot({ ...request, rows: guardRows(readRows(await openCsv(path)), expected, signal) })
+export const buildFile: BuildFile = async ({ path, expected = ANYTHING, signal, ...request }) => {
+  let share = 0
+  const csv = await openCsv(path, (read) => (share = read))
+  return buildSnapshot({ ...request, rows: guardRows(readRows(csv), expected, signal), shareRead: () => share })
+}
 
 /** Builds and keeps a snapshot under its id. What is left of a build that failed is removed; nothing points to it. */
 async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
-  const { dataDirectory, processes, rows, now, onProgress } = request
-  const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
+  const { dataDirectory, processes, rows, shareRead, now, onProgress } = request
+  const folder = newBuildingFolder(dataDirectory, processes)
   try {
-    const counts = await load({ folder, rows, onProgress })
+    const counts = await load({ folder, rows, shareRead, onProgress })
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows cannot be companies`)
     }
@@ -93,19 +105,45 @@ async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
   }
 }
 
+/** A folder for what one import makes or fetches, that names its process. */
+export function newBuildingFolder(dataDirectory: string, { own, token }: Processes): string {
+  return join(buildingFolder(dataDirectory), `${own}-${token}-${randomUUID()}`)
+}
+
 /** Removes the builds of imports that were killed. */
-export async function removeAbandonedBuilds(dataDirectory: string, { own, isRunning }: Processes): Promise<void> {
+export async function removeAbandonedBuilds(
+  dataDirectory: string,
+  { own, token, isRunning }: Processes,
+  now: Date,
+): Promise<void> {
   const root = buildingFolder(dataDirectory)
   for (const name of await readdir(root).catch(() => [])) {
     const owner = Number.parseInt(name, 10)
-    const isAbandoned = owner !== own && !isRunning(owner)
-    if (isAbandoned) await rm(join(root, name), { recursive: true, force: true })
+    const folder = join(root, name)
+    // One of our number is dead, or lives in another container: then it is seen to write.
+    const isAbandoned =
+      owner === own ? !name.startsWith(`${own}-${token}-`) && (await isUntouched(folder, now)) : !isRunning(owner)
+    if (isAbandoned) await rm(folder, { recursive: true, force: true })
   }
 }
 
-type LoadRequest = { folder: string } & Pick<BuildRequest, 'rows' | 'onProgress'>
+async function isUntouched(folder: string, now: Date): Promise<boolean> {
+  const paths = [folder, ...(await readdir(folder)).map((name) => join(folder, name))]
+  // What is gone by now was touched.
+  const times = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        (found) => found.mtimeMs,
+        () => Infinity,
+      ),
+    ),
+  )
+  return now.getTime() - Math.max(...times) > UNTOUCHED_MS_MAX
+}
 
-async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> {
+type LoadRequest = { folder: string } & Pick<BuildRequest, 'rows' | 'shareRead' | 'onProgress'>
+
+async function load({ folder, rows, shareRead, onProgress }: LoadRequest): Promise<Counts> {
   let { environment, companies } = openBuild(folder)
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
@@ -119,7 +157,7 @@ async function load({ folder, rows, onProgress }: LoadRequest): Promise<Counts> 
       }),
     )
     batch.length = 0
-    onProgress({ phase: 'rows', rows: counts.rows })
+    onProgress({ phase: 'rows', rows: counts.rows, share: shareRead() })
   }
 
   function put(company: Company): void {
@@ -189,6 +227,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
   let last: string | undefined
   let { environment, companies } = openBuild(folder)
   try {
+    const total = companies.getKeysCount()
     for (let read = -1; read !== entries;) {
       read = entries
       for (const { key, value } of companies.getRange({ ...after(last), limit: OPENING_ENTRIES })) {
@@ -199,7 +238,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
         entries += 1
         if (entry === 'quarantined') quarantined += 1
         else names.add(entry)
-        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries })
+        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries, share: entries / total })
         if (entries % TURN_ROWS === 0) await nextTurn()
       }
       await environment.close()

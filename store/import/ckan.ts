@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { ImportError } from './errors.ts'
 import { get, type GetRequest } from './http.ts'
-import { mayFollow, parseUrl } from './location.ts'
+import { mayFollow, parseUrl, upgraded } from './location.ts'
 
 /** A hundred times what a portal says of a package with a few resources. */
 const ANSWER_BYTES_MAX = 1024 * 1024
@@ -61,8 +61,10 @@ export async function askPortal(
   const answer = resourceSchema.safeParse(await askJson(api, request))
   if (!answer.success) throw noArchive(answer.error)
   const { url: text, package_id, last_modified, metadata_modified } = answer.data.result
-  const url = parseUrl(text, api)
-  if (!url) throw noArchive()
+  const named = parseUrl(text, api)
+  if (!named) throw noArchive()
+  // Portals that moved to https go on naming what they kept by http.
+  const url = upgraded(api, named)
   if (!mayFollow(api, url)) throw new ImportError('source_refused', 'the portal keeps the archive where it may not')
   const updatedAt = last_modified ?? metadata_modified ?? (await packageTime({ root, id: package_id }, request))
   return { url, updatedAt }

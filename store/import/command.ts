@@ -1,9 +1,11 @@
 /** The command `import`: takes an archive into the data directory, beside a running service or without one. */
 import { openCatalog } from '../catalog.ts'
-import type { SnapshotInfo } from '../snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../source.ts'
-import type { Processes, Progress } from './build.ts'
+import type { Processes } from './build.ts'
+import { printInfo, progressLines } from './report.ts'
 import { importDataset } from './run.ts'
+
+const MIB = 2 ** 20
 
 interface Terminal {
   dataDirectory: string
@@ -12,6 +14,8 @@ interface Terminal {
   synthetic: boolean
   processes: Processes
   now: () => Date
+  /** The most that this process has held so far, in bytes. */
+  peakMemory: () => number
   print: (line: string) => void
   /** Shows where the import is, in place of what it showed before. */
   progress: (line: string) => void
@@ -24,12 +28,14 @@ export async function importCommand({
   synthetic,
   processes,
   now,
+  peakMemory,
   print,
   progress,
 }: Terminal): Promise<number> {
   const catalog = openCatalog(dataDirectory)
   try {
     const began = now().getTime()
+    const lineOf = progressLines(now)
     const { info, changed } = await importDataset({
       dataDirectory,
       catalog,
@@ -37,29 +43,15 @@ export async function importCommand({
       processes,
       publication: synthetic ? SYNTHETIC : CRO_COMPANIES,
       now,
-      onProgress: (done) => progress(progressLine(done)),
+      onProgress: (done) => progress(lineOf(done)),
     })
     progress('')
-    print(
-      changed ? `imported in ${((now().getTime() - began) / 1000).toFixed(1)} s` : 'unchanged since the last import',
-    )
+    print(changed ? 'imported' : 'unchanged since the last import')
     printInfo(info, print)
+    print(`seconds     ${((now().getTime() - began) / 1000).toFixed(1)}`)
+    print(`memory      ${Math.round(peakMemory() / MIB)} MiB at most`)
     return 0
   } finally {
     await catalog.close()
   }
-}
-
-export function progressLine({ phase, rows }: Progress): string {
-  return `${phase === 'rows' ? 'reading' : 'hashing'} ${rows} rows`
-}
-
-/** What an import has made, a line a count. */
-export function printInfo(info: SnapshotInfo, print: (line: string) => void): void {
-  print(`rows        ${info.row_count}`)
-  print(`companies   ${info.company_count}`)
-  print(`quarantined ${info.quarantined_company_count}`)
-  print(`rejected    ${info.rejected_row_count}`)
-  for (const [finding, count] of Object.entries(info.findings)) print(`  ${finding} ${count}`)
-  print(`snapshot    ${info.snapshot_id}`)
 }

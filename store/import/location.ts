@@ -21,6 +21,12 @@ export function mayFollow(from: URL, to: URL): boolean {
   return to.protocol === from.protocol && mayFetch(to)
 }
 
+/** The https form of an http URL that an https URL of the same host names; any other as it is. */
+export function upgraded(from: URL, to: URL): URL {
+  const isSameHost = from.protocol === 'https:' && to.protocol === 'http:' && to.host === from.host
+  return isSameHost ? new URL(to.href.replace(/^http:/, 'https:')) : to
+}
+
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(hostname)
 }

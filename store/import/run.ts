@@ -1,15 +1,20 @@
 /** Imports an archive: fetch, unzip, read, normalise, build, publish. The last step alone changes what is served. */
-import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { Catalog, Retrieval } from '../catalog.ts'
 import { hasNameIndex } from '../index/name-index.ts'
-import { buildingFolder, snapshotFolder } from '../layout.ts'
+import { snapshotFolder } from '../layout.ts'
 import { StoreError } from '../open.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
 import { rowsMinOf, type Publication } from '../source.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, removeAbandonedBuilds, type BuildFile, type Processes, type Progress } from './build.ts'
+import {
+  buildFile,
+  newBuildingFolder,
+  removeAbandonedBuilds,
+  type BuildFile,
+  type Processes,
+  type Progress,
+} from './build.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError } from './errors.ts'
 import { isUrl } from './location.ts'
@@ -51,13 +56,13 @@ interface Served {
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
   const { dataDirectory, catalog, path, processes, now, limits, signal } = request
-  await removeAbandonedBuilds(dataDirectory, processes)
-  checkWanted(signal)
   const retrievedAt = now()
+  await removeAbandonedBuilds(dataDirectory, processes, retrievedAt)
+  checkWanted(signal)
   const served = await servedNow(dataDirectory, catalog)
   const take = (archive: Download) => publishArchive(request, { archive, served, retrievedAt })
   if (!isUrl(path)) return take({ path, validators: null, updatedAt: undefined })
-  const folder = join(buildingFolder(dataDirectory), `${processes.own}-${randomUUID()}`)
+  const folder = newBuildingFolder(dataDirectory, processes)
   const validators = served?.isToday ? served.retrieval.validators : null
   return withDownload({ location: path, folder, validators, limits, signal }, take)
 }

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildFile, type Processes } from './build.ts'
-import { printInfo, progressLine } from './command.ts'
+import { printInfo, progressLines } from './report.ts'
 
 interface Terminal {
   path: string
@@ -19,8 +19,14 @@ export async function snapshotIdCommand(terminal: Terminal): Promise<number> {
   const { path, temporaryDirectory, processes, now, print, progress } = terminal
   const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
   try {
-    const onProgress = (done: Parameters<typeof progressLine>[0]) => progress(progressLine(done))
-    const info = await buildFile({ dataDirectory, path, processes, now, onProgress })
+    const lineOf = progressLines(now)
+    const info = await buildFile({
+      dataDirectory,
+      path,
+      processes,
+      now,
+      onProgress: (done) => progress(lineOf(done)),
+    })
     progress('')
     printInfo(info, print)
     return 0

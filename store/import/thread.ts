@@ -12,6 +12,7 @@ export interface Job {
   path: string
   /** The process that the building folder is named after. */
   own: number
+  token: string
   importedAt: string
   expected: Expected | undefined
   /** Not zero once the build is to be left: seen at the next batch, without a turn of the thread's event loop. */
@@ -45,7 +46,8 @@ export function openBuildThreads(): BuildThreads {
     build({ dataDirectory, path, processes, now, onProgress, expected, signal }) {
       const stopped = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
       signal?.addEventListener('abort', () => void Atomics.store(stopped, 0, 1))
-      const job: Job = { dataDirectory, path, own: processes.own, importedAt: now().toISOString(), expected, stopped }
+      const { own, token } = processes
+      const job: Job = { dataDirectory, path, own, token, importedAt: now().toISOString(), expected, stopped }
       // On a full disk LMDB rejects promises that nobody holds (store/open.ts): they must not end the thread.
       const execArgv = ['--unhandled-rejections=none']
       const worker = new Worker(new URL('./worker.js', import.meta.url), { workerData: job, execArgv })

@@ -5,7 +5,7 @@ import { buildFile } from './build.ts'
 import { ImportError } from './errors.ts'
 import type { Failure, Job, Report } from './thread.ts'
 
-const { dataDirectory, path, own, importedAt, expected, stopped } = workerData as Job
+const { dataDirectory, path, own, token, importedAt, expected, stopped } = workerData as Job
 const send = (report: Report) => parentPort?.postMessage(report, [])
 
 /** Told of every batch, outside of any transaction: the place to leave at. */
@@ -24,7 +24,7 @@ function failureOf(error: unknown): Failure {
 }
 
 try {
-  const processes = { own, isRunning: () => true }
+  const processes = { own, token, isRunning: () => true }
   const now = () => new Date(importedAt)
   const wanted = expected && { expected }
   const info = await buildFile({ dataDirectory, path, processes, now, onProgress: goOn, ...wanted })

@@ -3,10 +3,12 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { retrieveDataset } from '../../agent/dataset.ts'
+import { keepDataset, retrieveDataset } from '../../agent/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
 import { importCommand } from '../../store/import/command.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/layout.ts'
+import { openEnvironment } from '../../store/open.ts'
 import { PROCESSES, REGISTER } from '../support/fixtures.ts'
 
 describe('the dataset', () => {
@@ -71,12 +73,34 @@ describe('the dataset', () => {
     for (const synthetic of [true, false]) {
       const silent = () => undefined
       const now = () => new Date((clock += 1000))
-      const terminal = { processes: PROCESSES, now, print: silent, progress: silent }
+      const terminal = { processes: PROCESSES, now, peakMemory: () => 0, print: silent, progress: silent }
       await importCommand({ dataDirectory: directory, path, synthetic, ...terminal })
       expect(catalog.retrieval()?.source.synthetic).to.equal(synthetic)
       await retrieve()
       expect(catalog.retrieval()?.source).to.include({ synthetic })
     }
+  })
+
+  it('is retrieved before anything is served where its snapshot can no longer be read', async () => {
+    await retrieve(REGISTER)
+    const folder = snapshotFolder(directory, catalog.retrieval()?.snapshot_id ?? '')
+    await catalog.close()
+    const environment = openEnvironment({ folder, kind: 'snapshot' })
+    await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
+    await environment.close()
+    catalog = openCatalog(directory)
+    const schedule = await keepDataset({
+      dataDirectory: directory,
+      catalog,
+      path: REGISTER,
+      processes: PROCESSES,
+      now: () => new Date(),
+      random: () => 0.5,
+      timer: () => () => undefined,
+      report: () => undefined,
+    })
+    schedule.stop()
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
 
   it('stays, with its age, when it cannot be retrieved again', async () => {

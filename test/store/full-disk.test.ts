@@ -62,7 +62,7 @@ describe('a full disk', function () {
       dataDirectory: directory,
       path,
       publication: CRO_COMPANIES,
-      processes: { own: process.pid, isRunning: () => true },
+      processes: { own: process.pid, token: 'test', isRunning: () => true },
       now: () => new Date('2026-01-01T00:00:00.000Z'),
     }
     const before = openCatalog(directory)

@@ -2,6 +2,7 @@
  * One import as a process of its own, for what is measured or killed. Run as `node dist/test/support/import-child.js
  * import|split PATH DIRECTORY`: `split` only unzips and counts line ends, the least that any import does.
  */
+import { randomUUID } from 'node:crypto'
 import { openCatalog } from '../../store/catalog.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { importDataset } from '../../store/import/run.ts'
@@ -18,7 +19,7 @@ async function importAll(path: string, dataDirectory: string): Promise<number> {
       return false
     }
   }
-  const processes = { own: process.pid, isRunning }
+  const processes = { own: process.pid, token: randomUUID(), isRunning }
   const request = { dataDirectory, catalog, path, publication: SYNTHETIC, processes, now: () => new Date() }
   const { info } = await importDataset(request)
   await catalog.close()

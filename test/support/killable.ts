@@ -62,7 +62,7 @@ const service = await startService({
   version: '0.1.0',
   doors: killableDoors(sandbox.doors, point),
   openLog: (dataDirectory) => killableLog(dataDirectory, point),
-  processes: { own: process.pid, isRunning: () => true },
+  processes: { own: process.pid, token: 'test', isRunning: () => true },
   now: () => new Date(),
   random: Math.random,
   timer: () => () => undefined,

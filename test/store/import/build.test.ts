@@ -1,15 +1,16 @@
 /** The import of whole archives on a real LMDB: what is kept, what its id is, and what a failure leaves behind. */
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { Row } from '../../../store/import/rows.ts'
-import { buildingFolder, snapshotFolder } from '../../../store/layout.ts'
+import { buildingFolder, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/layout.ts'
+import { openEnvironment } from '../../../store/open.ts'
 import { CRO_COMPANIES } from '../../../store/source.ts'
 import type { Snapshot } from '../../../store/snapshot.ts'
 import { aRow, csvOf, HEADER, outcomeOf } from '../../support/register.ts'
@@ -18,6 +19,7 @@ import { zipOf } from '../../support/zip.ts'
 const OWN_PROCESS = 100
 const LIVING_PROCESS = 200
 const DEAD_PROCESS = 300
+const TOKEN = 'own-token'
 
 describe('an import', () => {
   let directory: string
@@ -47,7 +49,7 @@ describe('an import', () => {
       // Each file from elsewhere, so that it may have fewer rows than the one before.
       location: `file ${(files += 1)}`,
       publication: CRO_COMPANIES,
-      processes: { own: OWN_PROCESS, isRunning: (process) => process === LIVING_PROCESS },
+      processes: { own: OWN_PROCESS, token: TOKEN, isRunning: (process) => process === LIVING_PROCESS },
       now: () => now,
     })
   }
@@ -262,18 +264,50 @@ describe('an import', () => {
     })
   })
 
+  it('builds the snapshot again that another version has laid out', async () => {
+    const { info } = await importRows(one, two)
+    await catalog.close()
+    const folder = snapshotFolder(directory, info.snapshot_id)
+    const environment = openEnvironment({ folder, kind: 'snapshot' })
+    await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
+    await environment.close()
+    catalog = openCatalog(directory)
+    expect(() => catalog.current()).to.throw(/layout version/)
+    expect(await importRows(one, two)).to.deep.include({ changed: true })
+    expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
+  })
+
   it('removes what dead processes left, but nothing of a living one or its own', async () => {
-    const names = [OWN_PROCESS, LIVING_PROCESS, DEAD_PROCESS].map((process) => `${process}-0`)
+    const names = [OWN_PROCESS, LIVING_PROCESS, DEAD_PROCESS].map((process) => `${process}-${TOKEN}-0`)
     for (const name of names) await mkdir(join(buildingFolder(directory), name), { recursive: true })
-    await writeFile(join(buildingFolder(directory), `${DEAD_PROCESS}-0`, 'data.mdb'), 'x')
+    await writeFile(join(buildingFolder(directory), `${DEAD_PROCESS}-${TOKEN}-0`, 'data.mdb'), 'x')
     await importRows(one)
     expect(await building()).to.have.members(names.slice(0, 2))
+  })
+
+  it('removes what a dead process of its own number left, once nothing is written there any more', async () => {
+    const folders = ['other-token-0', `${TOKEN}-0`].map((name) =>
+      join(buildingFolder(directory), `${OWN_PROCESS}-${name}`),
+    )
+    for (const folder of folders) {
+      await mkdir(folder, { recursive: true })
+      await writeFile(join(folder, 'data.mdb'), 'x')
+    }
+    const [left = '', own = ''] = folders.map((folder) => basename(folder))
+    const lastWritten = (await stat(join(folders[0] ?? '', 'data.mdb'))).mtime
+    const minute = 60_000
+    now = new Date(lastWritten.getTime() + 9 * minute)
+    await importRows(one)
+    expect(await building()).to.have.members([left, own])
+    now = new Date(lastWritten.getTime() + 11 * minute)
+    await importRows(two)
+    expect(await building()).to.deep.equal([own])
   })
 
   it('of two at a time keeps one snapshot whole', async () => {
     const path = join(directory, 'twin')
     await writeFile(path, csvOf(one, two))
-    const processes = { own: OWN_PROCESS, isRunning: () => true }
+    const processes = { own: OWN_PROCESS, token: TOKEN, isRunning: () => true }
     const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, processes, now: () => now }
     await Promise.all([importDataset(request), importDataset(request)])
     expect(numbers()).to.deep.equal(['1', '2'])

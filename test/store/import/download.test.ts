@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
-import { mayFetch, mayFollow } from '../../../store/import/location.ts'
+import { mayFetch, mayFollow, upgraded } from '../../../store/import/location.ts'
 import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
 import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, rowsMinOf } from '../../../store/source.ts'
 import { PROCESSES } from '../../support/fixtures.ts'
@@ -227,6 +227,54 @@ describe('a retrieval over HTTP', () => {
       expect(mayFollow(url('https://a.example'), url('https://b.example'))).to.equal(true)
       expect(mayFollow(url('https://a.example'), url('http://b.example'))).to.equal(false)
       expect(mayFollow(url('https://a.example'), url('http://127.0.0.1'))).to.equal(false)
+    })
+  })
+
+  describe('of a resource whose portal names its archive by http', () => {
+    const asked: string[] = []
+    const { fetch } = globalThis
+    beforeEach(() => {
+      asked.length = 0
+      // An https portal with a certificate can't be had on a loopback address.
+      globalThis.fetch = async (input) => {
+        const url = input instanceof URL ? input.href : ''
+        asked.push(url)
+        return url.includes('resource_show')
+          ? Response.json({ success: true, result: { url: named, last_modified: '2026-01-01T00:00:00' } })
+          : new Response(csvOf(...rows(3)))
+      }
+    })
+    afterEach(() => {
+      globalThis.fetch = fetch
+    })
+    let named = ''
+
+    it('asks the same host by https', async () => {
+      named = 'http://portal.example/a.zip?b=c'
+      expect((await retrieve('https://portal.example/dataset/d/resource/r')).info.row_count).to.equal(3)
+      expect(asked).to.deep.equal([
+        'https://portal.example/api/3/action/resource_show?id=r',
+        'https://portal.example/a.zip?b=c',
+      ])
+    })
+
+    for (const elsewhere of [
+      'http://other.example/a.zip',
+      'http://portal.example:8080/a.zip',
+      'http://127.0.0.1/a.zip',
+      'http://u:p@portal.example/a.zip',
+      'ftp://portal.example/a.zip',
+    ]) {
+      it(`refuses ${elsewhere} and asks for nothing more`, async () => {
+        named = elsewhere
+        expect(await outcomeOf(retrieve('https://portal.example/dataset/d/resource/r'))).to.equal('source_refused')
+        expect(asked).to.have.lengthOf(1)
+      })
+    }
+
+    it('changes nothing where both are on loopback', () => {
+      const [from, to] = [new URL('http://127.0.0.1:1/a'), new URL('http://127.0.0.1:1/b')]
+      expect(upgraded(from, to).href).to.equal(to.href)
     })
   })
 

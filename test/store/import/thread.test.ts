@@ -40,7 +40,7 @@ describe('a build in a thread', () => {
 
   it('gives what a build on the spot gives, and says where it is', async () => {
     const info = await run(threads.build, REGISTER)
-    expect(seen).to.deep.include({ phase: 'rows', rows: 30 })
+    expect(seen).to.deep.include({ phase: 'rows', rows: 30, share: 1 })
     expect(await run(buildFile, REGISTER, 'other')).to.deep.equal(info)
   })
 
