@@ -38,7 +38,7 @@ export function byNumber(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-type StoredValue = string | null
+export type StoredValue = string | null
 
 const QUARANTINE_MARK = '"quarantined"'
 
@@ -52,19 +52,27 @@ export function encodeEntry(entry: Entry): Buffer {
 
 /** Reads an entry back. Throws when the bytes are not the ones that were written. */
 export function decodeEntry(companyNumber: string, bytes: Buffer): Entry {
-  const entry = decodeOwnEntry(companyNumber, bytes)
-  return entry === 'quarantined' ? entry : companySchema.parse(entry)
+  const record = decodeValues(bytes)
+  return record === 'quarantined' ? record : companySchema.parse(companyOf(companyNumber, record.values))
 }
 
-/** The same for what this process itself has written and only the seal has to vouch for, at half the price. */
-export function decodeOwnEntry(companyNumber: string, bytes: Buffer): Entry {
-  const values: unknown = JSON.parse(unseal(bytes))
+export interface StoredRecord {
+  values: readonly StoredValue[]
+  /** Whether no value has a character that JSON writes another way, so that it may be put between quotes as it is. */
+  isPlain: boolean
+}
+
+/** The values alone, for who has written them itself and needs no word but the seal's. */
+export function decodeValues(bytes: Buffer): StoredRecord | 'quarantined' {
+  const text = unseal(bytes)
+  const values: unknown = JSON.parse(text)
   if (values === 'quarantined') return 'quarantined'
   if (!Array.isArray(values) || values.length < VALUES_MIN) throw new Error('A company record has too few values')
-  return companyOf(companyNumber, values as StoredValue[])
+  return { values: values as StoredValue[], isPlain: !text.includes('\\') }
 }
 
-function valuesOf(company: Company): StoredValue[] {
+/** A company's values in the one order they are stored in: the texts, the Eircode, the lines of the address. */
+export function valuesOf(company: Company): StoredValue[] {
   return [
     company.legal_name,
     company.status,
@@ -87,10 +95,10 @@ function valuesOf(company: Company): StoredValue[] {
 }
 
 /** How many values a record without an address line has. */
-const VALUES_MIN = 16
+export const VALUES_MIN = 16
 
-/** The values in the order of {@link valuesOf}; that they fit is for the seal or the schema to say. */
-function companyOf(company_number: string, values: readonly StoredValue[]): Company {
+/** A company of values in the order of {@link valuesOf}; that they fit is for the seal or the schema to say. */
+export function companyOf(company_number: string, values: readonly StoredValue[]): Company {
   return {
     company_number,
     legal_name: values[0] as string,

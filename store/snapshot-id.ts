@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import canonicalize from 'canonicalize'
-import type { Company, Entry } from './company.ts'
+import { companyOf, VALUES_MIN, valuesOf, type Entry, type StoredRecord, type StoredValue } from './company.ts'
 
 /** Raised whenever the same archive may come out as another snapshot. */
 export const NORMALISATION_VERSION = 'cro-2'
@@ -14,14 +14,23 @@ export const NORMALISATION_VERSION = 'cro-2'
 /** Lines are hashed together up to this length: a call for each of a million takes longer than the hashing. */
 const CHUNK_CHARACTERS = 64 * 1024
 
+/** Instead of a place: the address is the one field whose value is no text. */
+const ADDRESS = -1
+
 export class SnapshotHash {
   readonly #hash = createHash('sha256')
   #lines = `${canonicalize({ normalisation: NORMALISATION_VERSION })}\n`
 
   /** Adds one entry; the caller adds them in the order of their numbers. */
   add(companyNumber: string, entry: Entry): this {
-    const line = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sorted(entry)
-    this.#lines += `${JSON.stringify(line)}\n`
+    return this.addStored(companyNumber, entry === 'quarantined' ? entry : { values: valuesOf(entry), isPlain: false })
+  }
+
+  /** The same of what is stored, which is not made into an object and out of it again for a million entries. */
+  addStored(companyNumber: string, record: StoredRecord | 'quarantined'): this {
+    const number = JSON.stringify(companyNumber)
+    this.#lines +=
+      record === 'quarantined' ? `{"company_number":${number},"quarantined":true}\n` : `${lineOf(number, record)}\n`
     if (this.#lines.length > CHUNK_CHARACTERS) this.#flush()
     return this
   }
@@ -38,25 +47,32 @@ export class SnapshotHash {
   }
 }
 
-/** A company with its names in order: JSON of texts, arrays and nulls with sorted names is RFC 8785. */
-function sorted(company: Company): Company {
-  return {
-    company_number: company.company_number,
-    company_type: company.company_type,
-    company_type_code: company.company_type_code,
-    dissolved_date: company.dissolved_date,
-    last_accounts_date: company.last_accounts_date,
-    last_annual_return_date: company.last_annual_return_date,
-    legal_name: company.legal_name,
-    nace_v2_code: company.nace_v2_code,
-    name_effective_date: company.name_effective_date,
-    next_annual_return_date: company.next_annual_return_date,
-    principal_object_code: company.principal_object_code,
-    registered_address: { eircode: company.registered_address.eircode, lines: company.registered_address.lines },
-    registered_date: company.registered_date,
-    status: company.status,
-    status_code: company.status_code,
-    status_date: company.status_date,
-    type_effective_date: company.type_effective_date,
+/** Where the value of each field stands among the stored ones, in the order of RFC 8785: the names' own. */
+const FIELDS = Object.entries(
+  companyOf(
+    '',
+    Array.from({ length: VALUES_MIN }, (_, place) => String(place)),
+  ),
+)
+  .filter(([name]) => name !== 'company_number')
+  .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  .map(([name, place]) => ({ prefix: `,"${name}":`, place: typeof place === 'string' ? Number(place) : ADDRESS }))
+
+/** A company as RFC 8785 JSON, which of texts, arrays and nulls is JSON with sorted names. */
+function lineOf(number: string, { values, isPlain }: StoredRecord): string {
+  const json = isPlain ? quoted : JSON.stringify
+  let line = `{"company_number":${number}`
+  for (const { prefix, place } of FIELDS) {
+    line += prefix + (place === ADDRESS ? addressOf(values, json) : json(values[place] ?? null))
   }
+  return `${line}}`
+}
+
+function addressOf(values: readonly StoredValue[], json: (value: StoredValue) => string): string {
+  const lines = values.slice(VALUES_MIN).map((line) => json(line))
+  return `{"eircode":${json(values[VALUES_MIN - 1] ?? null)},"lines":[${lines.join(',')}]}`
+}
+
+function quoted(value: StoredValue): string {
+  return value === null ? 'null' : `"${value}"`
 }

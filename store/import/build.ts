@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { decodeOwnEntry, encodeEntry, type Company } from '../company.ts'
+import { companyOf, decodeValues, encodeEntry } from '../company.ts'
 import { buildingFolder, COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../layout.ts'
 import { durable, durableSync, openEnvironment } from '../open.ts'
 import { NameIndexBuilder } from '../index/build.ts'
@@ -147,31 +147,30 @@ async function load({ folder, rows, shareRead, onProgress }: LoadRequest): Promi
   let { environment, companies } = openBuild(folder)
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
-  const batch: Company[] = []
+  // In the form in which they are stored, in which they take the least while they wait.
+  const batch: { key: string; bytes: Buffer }[] = []
   let highest = ''
 
   function flush(): void {
     durableSync(() =>
       environment.transactionSync(() => {
-        for (const company of batch) put(company)
+        for (const each of batch) put(each)
       }),
     )
     batch.length = 0
     onProgress({ phase: 'rows', rows: counts.rows, share: shareRead() })
   }
 
-  function put(company: Company): void {
-    const next = encodeEntry(company)
-    const key = companyKey(company.company_number)
+  function put({ key, bytes }: { key: string; bytes: Buffer }): void {
     // In the register's own order nothing has to be looked for, and a page is filled before the next is begun.
     if (key > highest) {
       highest = key
-      companies.putSync(key, next, { append: true })
+      companies.putSync(key, bytes, { append: true })
       return
     }
     const held = companies.getBinary(key)
-    if (held === undefined) companies.putSync(key, next)
-    else if (held.equals(next)) count('row_repeated')
+    if (held === undefined) companies.putSync(key, bytes)
+    else if (held.equals(bytes)) count('row_repeated')
     else {
       count('row_contradicting')
       companies.putSync(key, encodeEntry('quarantined'))
@@ -183,7 +182,8 @@ async function load({ folder, rows, shareRead, onProgress }: LoadRequest): Promi
       for (const read of some) {
         counts.rows += 1
         const row = read.kind === 'row' ? normalise(read.row, count) : read
-        if (row.kind === 'company') batch.push(row.company)
+        if (row.kind === 'company')
+          batch.push({ key: companyKey(row.company.company_number), bytes: encodeEntry(row.company) })
         else {
           counts.rejected += 1
           count(`rejected_${row.reason}`)
@@ -232,12 +232,12 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
       read = entries
       for (const { key, value } of companies.getRange({ ...after(last), limit: OPENING_ENTRIES })) {
         const number = companyNumberOf(key)
-        const entry = decodeOwnEntry(number, value)
-        hash.add(number, entry)
+        const entry = decodeValues(value)
+        hash.addStored(number, entry)
         last = key
         entries += 1
         if (entry === 'quarantined') quarantined += 1
-        else names.add(entry)
+        else names.add(companyOf(number, entry.values))
         if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries, share: entries / total })
         if (entries % TURN_ROWS === 0) await nextTurn()
       }

@@ -1,14 +1,18 @@
 /**
  * One import as a process of its own, for what is measured or killed. Run as `node dist/test/support/import-child.js
- * import|split PATH DIRECTORY`: `split` only unzips and counts line ends, the least that any import does.
+ * import|split|sqlite PATH DIRECTORY`: `split` only unzips and counts line ends, the least that any import does, and
+ * `sqlite` puts the same records into another store. Says when it begins, what it is doing, and what it has taken.
  */
 import { randomUUID } from 'node:crypto'
 import { openCatalog } from '../../store/catalog.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/source.ts'
+import { importIntoSqlite } from './sqlite.ts'
 
 const LINE_FEED = 10
+
+const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 async function importAll(path: string, dataDirectory: string): Promise<number> {
   const catalog = openCatalog(dataDirectory)
@@ -20,8 +24,19 @@ async function importAll(path: string, dataDirectory: string): Promise<number> {
     }
   }
   const processes = { own: process.pid, token: randomUUID(), isRunning }
-  const request = { dataDirectory, catalog, path, publication: SYNTHETIC, processes, now: () => new Date() }
-  const { info } = await importDataset(request)
+  let phase = ''
+  const { info } = await importDataset({
+    dataDirectory,
+    catalog,
+    path,
+    publication: SYNTHETIC,
+    processes,
+    now: () => new Date(),
+    onProgress(progress) {
+      if (progress.phase !== phase) say(`phase ${progress.phase}`)
+      phase = progress.phase
+    },
+  })
   await catalog.close()
   return info.row_count
 }
@@ -34,8 +49,11 @@ async function split(path: string): Promise<number> {
   return lines
 }
 
-const [kind, path = '', directory = ''] = process.argv.slice(2)
+const KINDS = { import: importAll, split, sqlite: importIntoSqlite }
+
+const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
+say('began')
 const began = performance.now()
-const rows = kind === 'split' ? await split(path) : await importAll(path, directory)
+const rows = await KINDS[kind as keyof typeof KINDS](path, directory)
 const seconds = (performance.now() - began) / 1000
-process.stdout.write(`rows ${rows}\nseconds ${seconds}\nmemory ${process.resourceUsage().maxRSS / 1024}\n`)
+say(`rows ${rows}\nseconds ${seconds}\nmemory ${process.resourceUsage().maxRSS / 1024}`)
