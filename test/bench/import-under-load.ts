@@ -10,6 +10,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateCommand } from '../../agent/sandbox/generate-command.ts'
 import { snapshotFolder } from '../../store/layout.ts'
+import { openCsv } from '../../store/import/archive.ts'
+import { readRows } from '../../store/import/rows.ts'
 import { openSnapshot } from '../../store/snapshot.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { header, signedPayment } from '../support/payments.ts'
@@ -22,8 +24,9 @@ const REQUESTS_PER_SECOND = 100
 const IMPORTS = 3
 /** Far above any import of the default size; what runs into it has failed. */
 const IMPORT_SECONDS_MAX = 100
-/** How many numbers are looked up in turn: those that the generator gives its first made-up companies. */
+/** How many numbers are looked up in turn, found among so many rows of each archive. */
 const NUMBERS = 200
+const ROWS_LOOKED_AT = 10_000
 const REPLAYS = 20
 
 interface Answer {
@@ -53,7 +56,7 @@ export async function importUnderLoad(options: Record<string, string>): Promise<
     RATE_LIMIT_PER_MINUTE: '1000000',
   })
   try {
-    const client = await openClient(await ready(child), join(directory, 'data'))
+    const client = await openClient(await ready(child), join(directory, 'data'), archives)
     // A first second warms both sides up and counts for nothing.
     await client.load(() => sleep(1_000))
     const idle = await client.load(() => sleep(Number(seconds) * 1000))
@@ -86,8 +89,8 @@ async function imported({ process: service, said }: Child): Promise<void> {
   }
 }
 
-async function openClient(url: string, dataDirectory: string) {
-  const numbers = await soldNumbers(url, dataDirectory)
+async function openClient(url: string, dataDirectory: string, archives: string[]) {
+  const numbers = await soldNumbers(archives)
   const kept = await Promise.all(
     numbers.slice(0, REPLAYS).map(async (number) => ({ number, payment: header(await signedPayment()) })),
   )
@@ -109,10 +112,10 @@ async function openClient(url: string, dataDirectory: string) {
     /** Sends at the steady rate for as long as the work takes; answers what came back. */
     async load(work: () => Promise<unknown>): Promise<Answer[]> {
       const answers: Promise<Answer>[] = []
-      let isOver = false
-      const working = work().finally(() => (isOver = true))
+      const over = new AbortController()
+      const working = work().finally(() => over.abort())
       const began = performance.now()
-      while (!isOver) {
+      while (!over.signal.aborted) {
         const due = began + (answers.length * 1000) / REQUESTS_PER_SECOND
         await sleep(Math.max(0, due - performance.now()))
         answers.push(send())
@@ -140,17 +143,25 @@ async function openClient(url: string, dataDirectory: string) {
   }
 }
 
-/** Numbers that both archives have: their names differ, so that a mixture shows. */
-async function soldNumbers(url: string, dataDirectory: string): Promise<string[]> {
-  const meta = (await (await fetch(`${url}/api/v1/meta`)).json()) as { snapshot_id: string }
-  const snapshot = openSnapshot(snapshotFolder(dataDirectory, meta.snapshot_id))
-  const numbers: string[] = []
-  for (const [number, entry] of snapshot.entries()) {
-    if (entry !== 'quarantined') numbers.push(number)
-    if (numbers.length === NUMBERS) break
+/** Numbers that both archives have, under different names, so that a mixture shows. */
+async function soldNumbers([one = '', other = '']: string[]): Promise<string[]> {
+  const [names, otherNames] = await Promise.all([namesIn(one), namesIn(other)])
+  const shared = [...names].filter(([number, name]) => otherNames.has(number) && otherNames.get(number) !== name)
+  return shared.slice(0, NUMBERS).map(([number]) => number)
+}
+
+async function namesIn(path: string): Promise<Map<string, string>> {
+  const names = new Map<string, string>()
+  for await (const some of readRows(await openCsv(path))) {
+    for (const read of some) {
+      if (read.kind !== 'row') continue
+      const { company_num: number, company_name: name } = read.row
+      // A number a second time may be quarantined.
+      names.set(number, names.has(number) ? '' : name)
+    }
+    if (names.size > ROWS_LOOKED_AT) break
   }
-  await snapshot.close()
-  return numbers
+  return new Map([...names].filter(([number, name]) => /^[0-9]+$/.test(number) && name !== ''))
 }
 
 async function ask(url: string, kind: Answer['kind'], number: string, payment: string): Promise<Answer> {
@@ -180,6 +191,7 @@ function report({ rows, idle, busy, mixed }: Result): boolean {
     )
   }
   const failed = [...idle, ...busy].filter(({ status }) => status !== 200)
+  if (failed[0]) print(`first failure: ${failed[0].status} ${failed[0].kind} ${failed[0].body}`)
   print(`${failed.length} of ${idle.length + busy.length} failed, ${mixed} mixed two snapshots`)
   return failed.length === 0 && mixed === 0 && snapshotsOf(busy) > 1
 }

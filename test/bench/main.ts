@@ -1,6 +1,7 @@
 /** The command `bench`: runs one benchmark or programme by name. A figure in a document comes from one of these. */
 import { parseArgs } from 'node:util'
 import { importBench } from './import.ts'
+import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
@@ -11,6 +12,7 @@ import { start } from './start.ts'
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
   import: importBench,
   'import-kill': importKill,
+  'import-under-load': importUnderLoad,
   kill,
   lookup,
   quality,
