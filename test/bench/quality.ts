@@ -64,7 +64,7 @@ Made by \`npm run bench -- quality\` on ${new Date().toISOString().slice(0, 10)}
 - Seed ${seed}; ${sampled}.
 - matching_version: ${product.matchingVersion() ?? 'no answer stated one'}.
 - A search is right at the first candidate that nobody could tell from the meant company by the query. A match is right only
-  for the meant company itself; in the classes 3b, 17 and n1 to n4 every match is wrong.
+  for the meant company itself; in the classes 3b, 13b, 17 and n1 to n5 every match is wrong.
 - "names another": left out, because the name as asked is exactly that of another company.
 - Left out: ${LEFT_OUT}
 

@@ -149,6 +149,17 @@ describe('the ways to ask for a company', () => {
     expect(ask('17', aListed('1', 'ACME LIMITED'), 1)).to.equal(undefined)
   })
 
+  it('gives another number with all evidence of the company, and nothing where there is no number', () => {
+    const evidence = { eircode: 'D02 X285', addressLines: ['MAIN STREET'] }
+    for (let seed = 0; seed < 50; seed += 1) {
+      const asked = ask('13b', aListed('1', 'LEASING NO 12 LIMITED', evidence), seed)
+      expect(asked).to.include({ eircode: 'D02 X285', address: 'MAIN STREET' })
+      expect(asked?.name).to.match(/^LEASING NO (1[3-9]|2[01]) LIMITED$/)
+    }
+    expect(ask('13b', aListed('1', 'LEASING LIMITED', evidence), 1)).to.equal(undefined)
+    expect(ask('13b', aListed('1', 'LEASING NO 12 LIMITED'), 1)).to.equal(undefined)
+  })
+
   it('quotes an address in part, and never just the country', () => {
     const asked = aListed('1', 'ACME LIMITED', { addressLines: ['12', 'MAIN STREET, NAAS', 'Ireland'] })
     const parts = Array.from({ length: 50 }, (_, seed) => ask('19', asked, seed)?.address)

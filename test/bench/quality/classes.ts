@@ -1,6 +1,13 @@
 /** The ways in which a company is asked for, one line each: what is done to its name, and what may be expected then. */
 import type { Random } from '../../../agent/sandbox/sample-random.ts'
-import { typoWithEvidence, withAddressFragment, withRightEircode, withWrongEircode, type Asked } from './evidence.ts'
+import {
+  otherNumberWithEvidence,
+  typoWithEvidence,
+  withAddressFragment,
+  withRightEircode,
+  withWrongEircode,
+  type Asked,
+} from './evidence.ts'
 import { formDropped, formSwapped, formWrong } from './legal-forms.ts'
 import { joined, partsOf } from './names.ts'
 import type { Listed } from './register.ts'
@@ -9,7 +16,7 @@ import { withTwoTypos, withTypo } from './typos.ts'
 import { abbreviated, numbersRewritten, wordAdded, wordMissing, wordsJoinedOrSplit, wordsSwapped } from './words.ts'
 
 /** Asks for a company in one way; undefined where that way does not apply to it. */
-type Perturbation = (random: Random, company: Listed) => Asked | undefined
+export type Perturbation = (random: Random, company: Listed) => Asked | undefined
 
 export interface QuestionClass {
   id: string
@@ -71,6 +78,13 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '11', label: 'initials', perturb: byName(initialsRewritten), isSameName: true, recoverable: 'always' },
   { id: '12', label: 'words joined or split', perturb: byName(wordsJoinedOrSplit), recoverable: 'always' },
   { id: '13', label: 'numbers', perturb: byName(numbersRewritten), recoverable: 'always' },
+  {
+    id: '13b',
+    label: 'another number, its Eircode and address',
+    perturb: otherNumberWithEvidence,
+    mustNotMatch: true,
+    recoverable: 'never',
+  },
   { id: '14', label: 'punctuation', perturb: byName(punctuationChanged), isSameName: true, recoverable: 'always' },
   { id: '16', label: 'spelled by sound', perturb: byName(spelledBySound), recoverable: 'long names' },
   { id: '17', label: 'with a wrong Eircode', perturb: withWrongEircode, mustNotMatch: true, recoverable: 'always' },
@@ -89,4 +103,5 @@ export const NEGATIVES = {
   invented: { id: 'n2', label: 'not registered: invented words', ...NOBODY },
   removed: { id: 'n3', label: 'removed from the register', ...NOBODY },
   removedWithEircode: { id: 'n4', label: 'removed, with its Eircode', ...NOBODY },
+  removedMistyped: { id: 'n5', label: 'removed, one typo, its Eircode and address', ...NOBODY },
 } satisfies Record<string, QuestionClass>

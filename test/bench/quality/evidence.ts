@@ -2,7 +2,8 @@
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import type { Listed } from './register.ts'
 import { withTypo } from './typos.ts'
-import { partsOf, joined } from './names.ts'
+import { joined, partsOf } from './names.ts'
+import { numberChanged } from './words.ts'
 
 /** What a buyer sends. */
 export interface Asked {
@@ -35,13 +36,22 @@ export function withAddressFragment(random: Random, { name, addressLines }: List
   return address === undefined ? undefined : { name, address }
 }
 
-/** A name slightly wrong, with all there is to put it right. */
-export function typoWithEvidence(random: Random, { name, eircode, addressLines }: Listed): Asked | undefined {
-  const { core, surface } = partsOf(name)
-  const mistyped = withTypo(random, core)
+/** A name with all that is known beside it; undefined where that is not everything. */
+function withEvidence(random: Random, name: string | undefined, { eircode, addressLines }: Listed): Asked | undefined {
   const address = fragmentOf(addressLines, random)
-  if (mistyped === undefined || eircode === null || address === undefined) return undefined
-  return { name: joined({ core: mistyped, surface }), eircode, address }
+  return name === undefined || eircode === null || address === undefined ? undefined : { name, eircode, address }
+}
+
+/** A name slightly wrong, with all there is to put it right. */
+export function typoWithEvidence(random: Random, company: Listed): Asked | undefined {
+  const { core, surface } = partsOf(company.name)
+  const mistyped = withTypo(random, core)
+  return withEvidence(random, mistyped === undefined ? undefined : joined({ core: mistyped, surface }), company)
+}
+
+/** Another number of a series, whose companies often have one address: no evidence makes it the same company. */
+export function otherNumberWithEvidence(random: Random, company: Listed): Asked | undefined {
+  return withEvidence(random, numberChanged(random, company.name), company)
 }
 
 /** A line of the address, or a part of it between commas. */

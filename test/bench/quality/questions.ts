@@ -1,8 +1,8 @@
 /** The questions of a run, with what is known of each answer before anybody is asked. */
 import { parseOperation, type Operation } from '../../../agent/operation/schema.ts'
 import { randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
-import type { Asked } from './evidence.ts'
+import { CLASSES, NEGATIVES, type Perturbation, type QuestionClass } from './classes.ts'
+import { typoWithEvidence, withRightEircode, type Asked } from './evidence.ts'
 import { coreLength } from './names.ts'
 import { invented, recombined } from './negatives.ts'
 import type { Listed, Register } from './register.ts'
@@ -15,6 +15,13 @@ const CANDIDATES = 10
 /** Questions of a class whose names nobody has, for each company sampled. */
 const NEGATIVES_RATIO = 0.5
 const NEGATIVES_SEED_STEP = 7919
+
+/** How companies are asked for that are not there any more. */
+const OF_REMOVED: readonly { questionClass: QuestionClass; perturb: Perturbation }[] = [
+  { questionClass: NEGATIVES.removed, perturb: (_random, { name }) => ({ name }) },
+  { questionClass: NEGATIVES.removedWithEircode, perturb: withRightEircode },
+  { questionClass: NEGATIVES.removedMistyped, perturb: typoWithEvidence },
+]
 
 export interface Question {
   class: QuestionClass
@@ -66,10 +73,10 @@ export function makeQuestions({ register, sample, removed, seed }: Request): Que
   }
   drafted(NEGATIVES.recombined, (random) => recombined(random, register))
   drafted(NEGATIVES.invented, invented)
-  for (const { name, eircode } of removed) {
-    take({ class: NEGATIVES.removed, asked: { name }, meant: undefined })
-    if (eircode !== null) {
-      take({ class: NEGATIVES.removedWithEircode, asked: { name, eircode }, meant: undefined })
+  for (const company of removed) {
+    for (const { questionClass, perturb } of OF_REMOVED) {
+      const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company)
+      take(asked && { class: questionClass, asked, meant: undefined })
     }
   }
   return result

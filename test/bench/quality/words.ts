@@ -122,6 +122,14 @@ const OTHER_NUMERALS = new Map(
 
 export const numbersRewritten = overWords((random, words) => exchanged(random, words, OTHER_NUMERALS))
 
+/** Another number in the place of one: in a series, that is another company. */
+export const numberChanged = overWords((random, words) => {
+  const places = words.flatMap((word, at) => (/^\d{1,6}$/.test(word) ? [at] : []))
+  if (places.length === 0) return undefined
+  const at = pick(random, places)
+  return words.toSpliced(at, 1, String(Number(words[at]) + 1 + below(random, 9)))
+})
+
 /** One of the words that the table knows, exchanged for what it has there. */
 function exchanged(
   random: Random,
