@@ -32,8 +32,8 @@ export interface Timed {
   times: number[]
 }
 
-/** The queries before the clock starts: what is opened or compiled at the first query is no part of the later ones. */
-const WARM_UP = 20
+/** Queries before the clock starts: what is opened or compiled for the first ones is no part of the later ones. */
+const WARM_UP = 100
 
 export async function timed(contender: Contender, names: readonly string[]): Promise<Timed> {
   for (const name of names.slice(0, WARM_UP)) await contender.top(name)

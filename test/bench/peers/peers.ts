@@ -11,16 +11,19 @@ import { openSqlite } from './sqlite.ts'
 /** Opened one after the other and closed before the next, for two would share the memory and the processor's caches. */
 export const PEERS: readonly OpenContender[] = [openPostgres, openSqlite, openMiniSearch]
 
-/** The product from the text that a buyer sends to the text that is sold: its input and output checks are in its times. */
-export function productContender(shelf: Shelf): Contender {
+/**
+ * The product from the text that a buyer sends to the text that is sold: its input and output checks are in its times. A
+ * search looks for similar names even where there is an equal one; a resolution doesn't.
+ */
+export function productContender(shelf: Shelf, operation: 'search' | 'resolve' = 'search'): Contender {
   return {
-    name: 'this service',
+    name: operation === 'search' ? 'this service' : 'this service, resolve',
     top(name) {
-      const parsed = parseOperation('search', { q: name, limit: RANKED })
+      const parsed = parseOperation(operation, operation === 'search' ? { q: name, limit: RANKED } : { name })
       if (!parsed.valid) return []
       const prepared = prepareAnswer(parsed.operation, shelf)
       if (prepared.kind === 'refused') return []
-      const { candidates } = JSON.parse(prepared.body) as SearchResponse
+      const { candidates } = JSON.parse(prepared.body) as Pick<SearchResponse, 'candidates'>
       return candidates.map(({ company }) => company.company_number)
     },
     close: async () => undefined,

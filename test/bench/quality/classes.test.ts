@@ -116,6 +116,7 @@ describe('the ways to ask for a company', () => {
     ['9', 'ONE TWO LIMITED', ['ONE LIMITED', 'TWO LIMITED']],
     ['11', 'A.B. FOODS', ['A B FOODS', 'AB FOODS', 'A. B. FOODS']],
     ['11', 'THE FOOD HALL', []],
+    ['11', 'MC CABE FOODS', []],
     ['12', 'TO GO LIMITED', ['TOGO LIMITED']],
     ['12', 'HARBOR LIMITED', ['HA RBOR LIMITED', 'HAR BOR LIMITED', 'HARB OR LIMITED']],
     ['13', 'ROUTE 3 LIMITED', ['ROUTE THREE LIMITED', 'ROUTE III LIMITED']],

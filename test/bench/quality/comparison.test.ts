@@ -6,7 +6,7 @@ import { quantile, recall, timed, type Contender } from '../peers/contender.ts'
 import { openMiniSearch } from '../peers/minisearch.ts'
 import { openSqlite } from '../peers/sqlite.ts'
 import { makeQueries } from '../search/queries.ts'
-import { searchTargets, timesTable, type Measured } from '../search/times.ts'
+import { everyExactNameFound, timesTable, timeTargets, type Measured } from '../search/times.ts'
 import { compare, comparedQuestions, comparisonTable } from './comparison.ts'
 import { makeQuestions } from './questions.ts'
 import { Register } from './register.ts'
@@ -66,10 +66,15 @@ describe('times', () => {
     truth: undefined,
     ...change,
   })
-  const states = (all: Measured[]) => Object.fromEntries(searchTargets(all).map(({ target, isMet }) => [target, isMet]))
+  const states = (all: Measured[]) =>
+    Object.fromEntries([everyExactNameFound(all), ...timeTargets(all)].map(({ target, isMet }) => [target, isMet]))
 
   it('are held against the targets, by kind', () => {
     const exact = measured({ group: 'exact', kind: 'exact', times: [0.5] })
+    expect(states([exact, { ...exact, contender: 'ours, resolve', times: [2] }])).to.include({
+      'exact and relaxed, p99 < 1 ms': true,
+      'exact, resolved, p99 < 1 ms': false,
+    })
     expect(states([exact, measured({})])).to.deep.equal({
       'exact and relaxed names found >= 100 %': true,
       'exact and relaxed, p99 < 1 ms': true,

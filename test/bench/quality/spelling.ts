@@ -60,9 +60,12 @@ export function fadasChanged(random: Random, name: string): string | undefined {
   return happens(random, FADA_ADDED_RATE) ? markAdded(random, name) : undefined
 }
 
-/** Two to four single letters in a row, with or without dots; or two or three consonants, which are no word. */
+/**
+ * Two to four single letters in a row, with or without dots; or two or three consonants, which are no word, but for the Mc
+ * of a surname.
+ */
 const INITIALS =
-  /(?<![\p{L}\p{N}'.])(?:(?:\p{Lu}[. ]+){1,3}\p{Lu}(?:\.|(?![\p{L}\p{N}']))|[BCDFGHJ-NP-TV-Z]{2,3}(?![\p{L}\p{N}'.]))/u
+  /(?<![\p{L}\p{N}'.])(?:(?:\p{Lu}[. ]+){1,3}\p{Lu}(?:\.|(?![\p{L}\p{N}']))|(?!MC )[BCDFGHJ-NP-TV-Z]{2,3}(?![\p{L}\p{N}'.]))/u
 const initialsAs = (between: string, after: string): Rewrite => {
   return (text) =>
     text.replace(INITIALS, (initials) => initials.replaceAll(/[. ]/g, '').split('').join(between) + after)
