@@ -9,7 +9,7 @@ import { timed, type Contender, type Timed } from './peers/contender.ts'
 import { exhaustiveOf } from './peers/exhaustive.ts'
 import { PEERS, productContender } from './peers/peers.ts'
 import { makeQueries, type QueryGroup } from './search/queries.ts'
-import { everyExactNameFound, timesTable, timeTargets, type Measured } from './search/times.ts'
+import { everyExactNameFound, timesTable, timeTargets, type Measured, type Role } from './search/times.ts'
 import { allMet, targetTable } from './targets.ts'
 
 const ROWS_DEFAULT = '100000'
@@ -30,9 +30,9 @@ export async function search(options: Record<string, string>): Promise<boolean> 
     const groups = makeQueries(opened.register, { count: Number(queries), seed })
     const product = productContender(opened.shelf)
     print(await firstQuery(product, groups))
-    const measured = await measure(product, groups)
+    const measured = await measure('ours', product, groups)
     const named = groups.filter(({ kind }) => kind === 'exact')
-    measured.push(...(await measure(productContender(opened.shelf, 'resolve'), named)))
+    measured.push(...(await measure('ours, resolving', productContender(opened.shelf, 'resolve'), named)))
     if (options['peers'] !== undefined) measured.push(...(await measurePeers(opened, groups)))
     const found = everyExactNameFound(measured)
     print(timesTable(measured))
@@ -56,29 +56,35 @@ async function firstQuery(product: Contender, groups: readonly QueryGroup[]): Pr
   return `first query ${elapsed.toFixed(1)} ms; resident memory ${Math.round(before / MIB)} MiB before it, ${Math.round(after / MIB)} after`
 }
 
-async function measure(contender: Contender, groups: readonly QueryGroup[], truth?: Truth): Promise<Measured[]> {
+async function measure(
+  role: Role,
+  contender: Contender,
+  groups: readonly QueryGroup[],
+  truth?: Truth,
+): Promise<Measured[]> {
   const result: Measured[] = []
   for (const { name, kind, queries } of groups) {
     const { rankings, times } = await timed(contender, queries)
-    result.push({ contender: contender.name, group: name, kind, times, rankings, truth: truth?.get(name)?.rankings })
+    const best = truth?.get(name)
+    result.push({ role, contender: contender.name, group: name, kind, times, rankings, truth: best })
   }
   return result
 }
 
 /** The exhaustive ranking of the peers' queries, by group. */
-type Truth = ReadonlyMap<string, Timed>
+type Truth = ReadonlyMap<string, Timed['rankings']>
 
 /** The product again on the peers' smaller share of the queries, so that all that is compared is of the same queries. */
 async function measurePeers({ register, shelf }: BenchRegister, groups: readonly QueryGroup[]): Promise<Measured[]> {
   const fewer = groups.map((group) => ({ ...group, queries: group.queries.slice(0, PEER_QUERIES_MAX) }))
   const truth = await exhaustiveRankings(await exhaustiveOf(shelf)(register.companies), fewer)
-  const measured: Measured[] = []
-  for (const open of [async () => compared(productContender(shelf)), ...PEERS]) {
+  const measured = await measure('ours, beside peers', compared(productContender(shelf)), fewer, truth)
+  for (const open of PEERS) {
     const contender = await open(register.companies)
     if (!contender) continue
     process.stdout.write(`${contender.name} ...\n`)
     try {
-      measured.push(...(await measure(contender, fewer, truth)))
+      measured.push(...(await measure('peer', contender, fewer, truth)))
     } finally {
       await contender.close()
     }
@@ -90,12 +96,10 @@ function compared(contender: Contender): Contender {
   return { ...contender, name: `${contender.name}, the peers' queries` }
 }
 
-async function exhaustiveRankings(
-  exhaustive: Contender | undefined,
-  groups: readonly QueryGroup[],
-): Promise<Truth | undefined> {
-  if (!exhaustive) return undefined
-  const rankings = new Map<string, Timed>()
-  for (const { name, queries } of groups) rankings.set(name, await timed(exhaustive, queries))
+async function exhaustiveRankings(exhaustive: Contender | undefined, groups: readonly QueryGroup[]): Promise<Truth> {
+  const rankings = new Map<string, Timed['rankings']>()
+  for (const { name, queries } of groups) {
+    if (exhaustive) rankings.set(name, (await timed(exhaustive, queries)).rankings)
+  }
   return rankings
 }

@@ -27,6 +27,8 @@ const SETTINGS = {
   max_parallel_workers_per_gather: '0',
 }
 
+export const POSTGRES = 'PostgreSQL 15, pg_trgm, GIN'
+
 export const openPostgres: OpenContender = async (companies) => {
   const isInstalled = await Promise.all([access(join(BINARIES, 'initdb')), access(EXTENSION)]).then(
     () => true,
@@ -44,7 +46,7 @@ export const openPostgres: OpenContender = async (companies) => {
     throw cause
   }
   return {
-    name: 'PostgreSQL 15, pg_trgm, GIN',
+    name: POSTGRES,
     async top(name) {
       const text = peerText(name)
       const found = await cluster.sql<{ number: string }[]>`

@@ -4,6 +4,7 @@ import { aListed } from '../../support/listed.ts'
 import { unpadded } from '../../support/unpadded.ts'
 import { quantile, recall, timed, type Contender } from '../peers/contender.ts'
 import { openMiniSearch } from '../peers/minisearch.ts'
+import { POSTGRES } from '../peers/postgres.ts'
 import { openSqlite } from '../peers/sqlite.ts'
 import { makeQueries } from '../search/queries.ts'
 import { everyExactNameFound, timesTable, timeTargets, type Measured } from '../search/times.ts'
@@ -58,7 +59,8 @@ describe('times', () => {
   })
 
   const measured = (change: Partial<Measured>): Measured => ({
-    contender: 'ours',
+    role: 'ours',
+    contender: 'us',
     group: 'one typo',
     kind: 'fuzzy',
     times: [1],
@@ -71,7 +73,7 @@ describe('times', () => {
 
   it('are held against the targets, by kind', () => {
     const exact = measured({ group: 'exact', kind: 'exact', times: [0.5] })
-    expect(states([exact, { ...exact, contender: 'ours, resolve', times: [2] }])).to.include({
+    expect(states([exact, { ...exact, role: 'ours, resolving', times: [2] }])).to.include({
       'exact and relaxed, p99 < 1 ms': true,
       'exact, resolved, p99 < 1 ms': false,
     })
@@ -96,8 +98,8 @@ describe('times', () => {
   })
 
   it('are held against those of PostgreSQL on the same queries', () => {
-    const ours = measured({ contender: "ours, the peers' queries", truth: [['1']] })
-    const theirs = measured({ contender: 'PostgreSQL 15', times: [19], rankings: [['2']], truth: [['1']] })
+    const ours = measured({ role: 'ours, beside peers', truth: [['1']] })
+    const theirs = measured({ role: 'peer', contender: POSTGRES, times: [19], rankings: [['2']], truth: [['1']] })
     const targets = states([measured({}), ours, theirs])
     expect(targets['fuzzy, times as fast as pg_trgm >= 20']).to.equal(false)
     expect(targets['fuzzy, recall@10 not below that of pg_trgm']).to.equal(true)
@@ -106,7 +108,10 @@ describe('times', () => {
   })
 
   it('are shown with the ratio to ours', () => {
-    const lines = timesTable([measured({}), measured({ contender: 'other', times: [20], truth: [['1', '2']] })])
+    const lines = timesTable([
+      measured({}),
+      measured({ role: 'peer', contender: 'other', times: [20], truth: [['1', '2']] }),
+    ])
     expect(unpadded(lines).at(-1)).to.equal('| other | one typo | 1 | 20.00 | 20.00 | 20.00 | 20.00 | 20.0 x | 50 % |')
   })
 })

@@ -1,11 +1,16 @@
 /** The measured times as tables, and held against the targets. */
 import { quantile, recall } from '../peers/contender.ts'
+import { POSTGRES } from '../peers/postgres.ts'
 import { markdown, percent, targetOf, type Target } from '../targets.ts'
 import type { QueryGroup } from './queries.ts'
 
 type Rankings = readonly (readonly string[])[]
 
+/** The product as a whole, by its other operation, and on the smaller share of the queries that peers are asked. */
+export type Role = 'ours' | 'ours, resolving' | 'ours, beside peers' | 'peer'
+
 export interface Measured {
+  role: Role
   contender: string
   group: string
   kind: QueryGroup['kind']
@@ -22,7 +27,7 @@ const SLOWEST_MS = 50
 const RATIO_TO_POSTGRES_MIN = 20
 
 export function timesTable(measured: readonly Measured[]): string {
-  const base = new Map(measured.filter(isFirst(measured)).map(({ group, times }) => [group, quantile(times, 0.5)]))
+  const base = new Map(measured.filter(isOurs).map(({ group, times }) => [group, quantile(times, 0.5)]))
   const lines = measured.map((each) => {
     const { contender, group, times } = each
     const [p50, p95, p99] = [0.5, 0.95, 0.99].map((part) => quantile(times, part)) as [number, number, number]
@@ -34,17 +39,13 @@ export function timesTable(measured: readonly Measured[]): string {
   return markdown(headings, lines)
 }
 
-/** The product comes first. */
-const isFirst =
-  (measured: readonly Measured[]) =>
-  ({ contender }: Measured): boolean =>
-    contender === measured[0]?.contender
+const isOurs = ({ role }: Measured): boolean => role === 'ours'
 
 export function timeTargets(measured: readonly Measured[]): Target[] {
-  const ours = measured.filter(isFirst(measured))
+  const ours = measured.filter(isOurs)
   const exact = timesOf(ours, 'exact')
   const fuzzy = timesOf(ours, 'fuzzy')
-  const resolved = measured.filter(({ contender }) => contender.endsWith('resolve'))
+  const resolved = measured.filter(({ role }) => role === 'ours, resolving')
   return [
     below('exact and relaxed, p99', quantile(exact, 0.99), EXACT_P99_MS),
     ...resolved.map(({ group, times }) => below(`${group}, resolved, p99`, quantile(times, 0.99), EXACT_P99_MS)),
@@ -57,7 +58,7 @@ export function timeTargets(measured: readonly Measured[]): Target[] {
 
 /** Refusals and empty answers are fast too. */
 export function everyExactNameFound(measured: readonly Measured[]): Target {
-  const ours = measured.filter(isFirst(measured))
+  const ours = measured.filter(isOurs)
   const rankings = ours.filter(({ kind }) => kind === 'exact').flatMap((each) => each.rankings)
   const value = rankings.filter((ranking) => ranking.length > 0).length / rankings.length
   return targetOf('exact and relaxed names found >= 100 %', { value, text: percent(value), isMet: value >= 1 })
@@ -65,9 +66,9 @@ export function everyExactNameFound(measured: readonly Measured[]): Target {
 
 /** On the peers' share of the queries, so that both were asked the same. */
 function besidePostgres(measured: readonly Measured[]): Target[] {
-  const postgres = measured.filter(({ contender, kind }) => contender.startsWith('PostgreSQL') && kind === 'fuzzy')
+  const postgres = measured.filter(({ contender, kind }) => contender === POSTGRES && kind === 'fuzzy')
   if (postgres.length === 0) return []
-  const ours = measured.filter(({ contender, kind }) => contender.endsWith("the peers' queries") && kind === 'fuzzy')
+  const ours = measured.filter(({ role, kind }) => role === 'ours, beside peers' && kind === 'fuzzy')
   const ratio = quantile(timesOf(postgres, 'fuzzy'), 0.5) / quantile(timesOf(ours, 'fuzzy'), 0.5)
   const [found, theirs] = [recallOf(ours), recallOf(postgres)]
   return [
