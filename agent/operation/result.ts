@@ -14,12 +14,12 @@ export const companyResponseSchema = z.strictObject({
 
 export type CompanyResponse = z.infer<typeof companyResponseSchema>
 
-export const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
+const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
 
 /** Evidence against a candidate, as stable codes; docs/accuracy.md says what each means. */
-export const CONFLICTS = ['eircode_mismatch', 'address_not_contained', 'name_mismatch'] as const
+const CONFLICTS = ['eircode_mismatch', 'address_not_contained', 'name_mismatch'] as const
 
-export const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
+const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
 
 /** Spec 2.4. */
 export const SCORE_MAX = 1000

@@ -47,7 +47,7 @@ const SURNAME_PREFIXES: ReadonlySet<string> = new Set(['o', 'mc'])
 const SURNAME_LETTERS_MIN = 3
 
 /** The words of a text in their normal form; none when it has no letter or digit. */
-export function normalWords(text: string): string[] {
+function normalWords(text: string): string[] {
   const words = plainText(text)
     .split(' ')
     .filter((word) => word !== '')
