@@ -54,11 +54,12 @@ describe('the questions', () => {
   })
 
   it('ask for removed companies, with their Eircode too, unless the name is somebody else`s as well', () => {
-    const removed = [aListed('7', 'GONE LIMITED', { eircode: 'T12 AB34' }), aListed('8', 'TWIN WELLS LIMITED')]
+    const twin = { eircode: 'T12 AB35', addressLines: ['MAIN STREET'] }
+    const removed = [aListed('7', 'GONE LIMITED', { eircode: 'T12 AB34' }), aListed('8', 'TWIN WELLS LIMITED', twin)]
     const { questions, namingAnother } = made(removed)
     const asked = questions.filter(({ class: each }) => ['n3', 'n4'].includes(each.id)).map((each) => each.asked)
     expect(asked).to.deep.equal([{ name: 'GONE LIMITED' }, { name: 'GONE LIMITED', eircode: 'T12 AB34' }])
-    expect(namingAnother.get('n3')).to.equal(1)
+    expect(['n3', 'n4', 'n5'].map((id) => namingAnother.get(id))).to.deep.equal([1, 1, 1])
   })
 
   it('ask for names that nobody has', () => {

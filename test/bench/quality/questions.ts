@@ -76,7 +76,9 @@ export function makeQuestions({ register, sample, removed, seed }: Request): Que
   for (const company of removed) {
     for (const { questionClass, perturb } of OF_REMOVED) {
       const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company)
-      take(asked && { class: questionClass, asked, meant: undefined })
+      // A twin that stayed has the name as well, and is meant as much by a slip in it.
+      if (asked && register.named(company.name).length > 0) put(result, { namesAnother: questionClass.id })
+      else take(asked && { class: questionClass, asked, meant: undefined })
     }
   }
   return result
