@@ -1,6 +1,6 @@
 /** Whether two names are equal, and by which rule (decisions: `strict_name`, `relaxed_name`). */
 import { normalText, parseName } from '../../store/index/names.ts'
-import type { ParsedName } from '../../store/index/suffixes.ts'
+import { splitMisspeltSuffix, type ParsedName } from '../../store/index/suffixes.ts'
 
 /** A name that is asked for, in the forms it is compared in. */
 export interface AskedName extends ParsedName {
@@ -10,11 +10,6 @@ export interface AskedName extends ParsedName {
 
 /** What follows is the name a company trades under, which the register's names don't hold. */
 const TRADING_AS = /\s(?:t\s?\/\s?a|trading as)\s/i
-
-/** A name without the trading name behind it; for similarity only, since the two are not equal. */
-export function withoutTradingName(name: string): string {
-  return name.split(TRADING_AS, 1)[0] ?? name
-}
 
 export function readName(name: string): AskedName {
   return { normal: normalText(name), ...parseName(name) }
@@ -29,4 +24,13 @@ export function equalityOf(asked: AskedName, legalName: string): 'strict_name' |
   if (asked.normal === held.normal) return 'strict_name'
   const isSameSuffix = asked.suffix === '' || asked.suffix === held.suffix
   return isSameSuffix && asked.core.join(' ') === held.core.join(' ') ? 'relaxed_name' : undefined
+}
+
+/**
+ * A name as similar ones are looked for: without a trading name behind it, and with a legal form that is recognised though
+ * it is misspelt. What was mended so makes a name similar, never equal.
+ */
+export function readForSimilarity(name: string): ParsedName {
+  const legal = parseName(name.split(TRADING_AS, 1)[0] ?? name)
+  return legal.suffix === '' ? splitMisspeltSuffix(legal.core) : legal
 }

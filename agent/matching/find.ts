@@ -6,20 +6,18 @@
  */
 import type { Company } from '../../store/company.ts'
 import { drawPool, sameNames, type Pool } from '../../store/index/candidates.ts'
-import { parseName } from '../../store/index/names.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { readQuery } from '../../store/index/query.ts'
-import { splitMisspeltSuffix } from '../../store/index/suffixes.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
 import type { Candidate } from '../operation/result.ts'
-import { equalityOf, readName, withoutTradingName } from './equality.ts'
+import { equalityOf, readForSimilarity, readName } from './equality.ts'
 import { conflictsOf, evidenceFor, type EvidenceAsked } from './evidence.ts'
 import { EVIDENCE_SCORE_MAX, nameScore, scoreOf } from './score.ts'
 import { Shortlist } from './shortlist.ts'
 import { similarityTo } from './similarity.ts'
 
 /** Names less similar than this are not returned: who searches wants to see what there is, who resolves wants to know. */
-const SIMILARITY_MIN = { beside_equal: 0.3, instead_of_equal: 0.5 } as const
+export const SIMILARITY_MIN = { beside_equal: 0.3, instead_of_equal: 0.5 } as const
 /** Names that are measured for one query. The speed bench's common-word queries need under half of it. */
 const POOL_NAMES_MAX = 2_000
 /** Companies of one name that are read for one query; the register has five. */
@@ -81,8 +79,7 @@ function measurePool(
   isTimeUp: () => boolean,
 ): 'complete' | 'truncated' | 'time_up' {
   const { names } = register
-  const legal = parseName(withoutTradingName(wanted.name))
-  const { core, suffix } = legal.suffix === '' ? splitMisspeltSuffix(legal.core) : legal
+  const { core, suffix } = readForSimilarity(wanted.name)
   const query = readQuery(names, core)
   if (isTimeUp()) return 'time_up'
   const similarityMin = SIMILARITY_MIN[wanted.similar]

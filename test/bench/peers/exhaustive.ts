@@ -2,17 +2,15 @@
  * The truth that recall is measured against: every name of the register measured with the product's own similarity, none
  * left out for speed. It shares the product's view of which words are alike; what it tests is that no name is overlooked.
  */
-import { equalityOf, readName } from '../../../agent/matching/equality.ts'
+import { equalityOf, readForSimilarity, readName } from '../../../agent/matching/equality.ts'
+import { SIMILARITY_MIN } from '../../../agent/matching/find.ts'
 import { nameScore } from '../../../agent/matching/score.ts'
 import { similarityTo } from '../../../agent/matching/similarity.ts'
 import { namesOf } from '../../../agent/skills/names.ts'
 import type { Shelf } from '../../../agent/skills/skill.ts'
 import { readQuery } from '../../../store/index/query.ts'
-import { splitMisspeltSuffix } from '../../../store/index/suffixes.ts'
 import { RANKED, type OpenContender } from './contender.ts'
 
-/** Names less alike are no answer: the product's floor. */
-const SIMILARITY_MIN = 0.5
 /** Only a name so alike can be equal, and is worth the comparison. */
 const MAY_BE_EQUAL_MIN = 0.9
 
@@ -25,12 +23,12 @@ export function exhaustiveOf({ dataset }: Shelf): OpenContender {
       name: 'every name measured',
       top(text) {
         const asked = readName(text)
-        const { core, suffix } = asked.suffix === '' ? splitMisspeltSuffix(asked.core) : asked
+        const { core, suffix } = readForSimilarity(text)
         const measure = similarityTo(index, readQuery(index, core), suffix)
         const scored: { number: string; score: number }[] = []
         for (let name = 0; name < index.size; name += 1) {
           const { similarity } = measure(name)
-          if (similarity < SIMILARITY_MIN) continue
+          if (similarity < SIMILARITY_MIN.beside_equal) continue
           const number = index.companyNumber(name)
           const legalName = similarity < MAY_BE_EQUAL_MIN ? undefined : legalNames.get(number)
           const equality = legalName === undefined ? undefined : equalityOf(asked, legalName)
