@@ -19,10 +19,10 @@ const MISREAD_VOWELS: readonly [RegExp, string][] = [
   [/Ã[©‰]/gu, 'e'],
   [/Ã[\u00AD\u008D]/gu, 'i'],
   [/Ã[³3“]/gu, 'o'],
-  [/Ãš/gu, 'u'],
+  [/Ã[šºo]/gu, 'u'],
 ]
 
-/** Letters that NFKD leaves whole although they are a Latin letter with something added. */
+/** Letters that NFKD leaves as they are although they are others in another shape. */
 const WHOLE_LETTERS: readonly [RegExp, string][] = [
   [/ß/gu, 'ss'],
   [/æ/gu, 'ae'],
@@ -32,9 +32,11 @@ const WHOLE_LETTERS: readonly [RegExp, string][] = [
   [/ł/gu, 'l'],
   [/þ/gu, 'th'],
   [/ı/gu, 'i'],
+  [/ς/gu, 'σ'],
 ]
 
-const APOSTROPHES = /['’‘ʼ`´′＇]/gu
+/** An acute accent that stands alone is one too: what NFKC makes of it is a space with the accent on it. */
+const APOSTROPHES = /['’‘‛ʼ`´′＇]| \u0301/gu
 const MARKS = /\p{M}+/gu
 const AND_SIGNS = /[&+]/gu
 /** `T.J.`, `A.B.C`: letters that stand alone, each with a dot but perhaps the last. */
@@ -48,11 +50,8 @@ const SURNAME_LETTERS_MIN = 3
 
 /** The words of a text in their normal form; none when it has no letter or digit. */
 function normalWords(text: string): string[] {
-  const words = plainText(text)
-    .split(' ')
-    .filter((word) => word !== '')
-    .map((word) => (word === 'agus' ? 'and' : word))
-  return joinSurnames(joinInitials(words))
+  const words = plainText(text).split(' ')
+  return joinParts(words.filter((word) => word !== ''))
 }
 
 /** A text in its normal form, words separated by one space. */
@@ -77,24 +76,49 @@ function plainText(text: string): string {
     .replace(NEITHER_LETTER_NOR_DIGIT, ' ')
 }
 
-/** Joins runs of single letters. */
+/** Joins what spaces or dots have torn apart: runs of single letters, and the beginnings of surnames. */
+function joinParts(words: readonly string[]): string[] {
+  if (!words.some(mayJoin)) return words.slice()
+  const joined: string[] = []
+  // From the end, so that what a surname's beginning is joined to is whole by then.
+  for (const word of joinInitials(words.map(withoutAgus)).toReversed()) {
+    const next = joined.at(-1) ?? ''
+    if (SURNAME_PREFIXES.has(word) && isSurname(next)) joined[joined.length - 1] = word + next
+    else joined.push(word)
+  }
+  return joined.toReversed()
+}
+
+/** Few words of the register may, and most names have none. */
+function mayJoin(word: string): boolean {
+  return word.length === 1 || word === 'mc' || word === 'agus'
+}
+
 function joinInitials(words: readonly string[]): string[] {
   const joined: string[] = []
-  let isRun = false
-  for (const word of words) {
-    if (isRun && isInitial(word)) joined.push(`${joined.pop()}${word}`)
-    else joined.push(word)
-    isRun = isInitial(word)
+  for (let at = 0; at < words.length; at += 1) {
+    let initials = ''
+    while (isInitial(words[at] ?? '') && !(initials !== '' && beginsSurname(words, at))) initials += words[at++]
+    if (initials === '') joined.push(words[at]!)
+    else {
+      joined.push(withoutAgus(initials))
+      at -= 1
+    }
   }
   return joined
 }
 
-/** Joins the beginnings of surnames to the rest of them, from the end on: `Mc O Brien` is one. */
-function joinSurnames(words: readonly string[]): string[] {
-  return words.reduceRight<string[]>(([next = '', ...rest], word) => {
-    const isBeginning = SURNAME_PREFIXES.has(word) && next.length >= SURNAME_LETTERS_MIN && isLetter(next)
-    return isBeginning ? [word + next, ...rest] : [word, next, ...rest].filter((each) => each !== '')
-  }, [])
+/** "P J O Brien" has two initials: the O is the surname's. */
+function beginsSurname(words: readonly string[], at: number): boolean {
+  return SURNAME_PREFIXES.has(words[at] ?? '') && isSurname(words[at + 1] ?? '')
+}
+
+function isSurname(word: string): boolean {
+  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and'
+}
+
+function withoutAgus(word: string): string {
+  return word === 'agus' ? 'and' : word
 }
 
 function isInitial(word: string): boolean {
