@@ -16,7 +16,7 @@ export function lettersOf(text: string): Letters {
   return { units, start: 0, length: text.length }
 }
 
-/** Longer words are compared by their first letters only; the register's longest has 45. */
+/** Longer words are not compared; the register's longest has 45. */
 const COMPARED_LETTERS_MAX = 64
 
 /** Short words have few neighbours that mean the same, long ones many. */
@@ -36,11 +36,11 @@ let beforeLast = new Uint8Array(ROW)
 let last = new Uint8Array(ROW)
 let current = new Uint8Array(ROW)
 
-/** Edits between two words; `limit + 1` when there are more than `limit`. */
+/** Edits between two words; `limit + 1` when there are more than `limit`, or either is too long to compare. */
 export function edits(one: Letters, other: Letters, limit: number): number {
-  const rows = Math.min(one.length, COMPARED_LETTERS_MAX)
-  const columns = Math.min(other.length, COMPARED_LETTERS_MAX)
-  if (Math.abs(rows - columns) > limit) return limit + 1
+  const rows = one.length
+  const columns = other.length
+  if (Math.abs(rows - columns) > limit || Math.max(rows, columns) > COMPARED_LETTERS_MAX) return limit + 1
   for (let column = 0; column <= columns; column += 1) last[column] = column
   for (let row = 1; row <= rows; row += 1) {
     const unit = one.units[one.start + row - 1]
