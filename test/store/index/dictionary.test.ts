@@ -1,0 +1,108 @@
+/** The words of a register: those that are there are found, and similar ones are all found, whichever letter is wrong. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { NameIndexBuilder } from '../../../store/index/build.ts'
+import { inDictionaryOrder, type Dictionary, type SimilarWord } from '../../../store/index/dictionary.ts'
+import { equivalentsOf } from '../../../store/index/equivalents.ts'
+import { NameIndex } from '../../../store/index/name-index.ts'
+import { editsAllowed, numeralOf } from '../../../store/index/spelling.ts'
+import { distance } from '../../support/distance.ts'
+
+function dictionaryOf(words: readonly string[]): Dictionary {
+  const builder = new NameIndexBuilder()
+  for (const [place, word] of words.entries())
+    builder.add({ company_number: String(place + 1), legal_name: `${word} LIMITED`, status: null })
+  return new NameIndex(builder.parts()).dictionary
+}
+
+/** Few letters, so that many are neighbours; digits, another alphabet, Roman numerals, abbreviations. */
+const letter = fc.constantFrom('a', 'e', 'r', 'z', 'k', '1', '2', 'б', '東')
+const word = fc.oneof(
+  { weight: 6, arbitrary: fc.array(letter, { minLength: 2, maxLength: 7 }).map((letters) => letters.join('')) },
+  fc.constantFrom('ii', 'iii', 'iv', 'vi', '57', '58', 'two', 'intl', 'international', 'saint', 'street', 'st'),
+)
+const words = fc.uniqueArray(word, { minLength: 1, maxLength: 60 })
+
+/** The rules as they are documented, word by word. */
+function similarByTheRules(all: readonly string[], text: string): Map<string, number> {
+  const found = new Map<string, number>()
+  const isKnown = all.includes(text)
+  if (isKnown) found.set(text, 1)
+  for (const other of equivalentsOf(text)) if (all.includes(other)) found.set(other, 0.95)
+  if (numeralOf(text) === text) return found
+  const limit = Math.min(editsAllowed(text.length), isKnown ? 1 : 2)
+  for (const other of all) {
+    const apart = distance(text, other)
+    if (found.has(other) || apart > limit || numeralOf(other) !== numeralOf(text)) continue
+    const similarity = 1 - apart / Math.max(text.length, other.length)
+    if (similarity > 0) found.set(other, isKnown ? similarity * 0.9 : similarity)
+  }
+  return found
+}
+
+const inNumbersOrder = (one: SimilarWord, other: SimilarWord) =>
+  other.similarity - one.similarity || one.word - other.word
+
+describe('the dictionary', () => {
+  it('finds exactly the words there are, and gives each back', () => {
+    fc.assert(
+      fc.property(words, words, (held, others) => {
+        const dictionary = dictionaryOf(held)
+        expect(dictionary.size).to.equal(held.length)
+        for (const text of held) expect(dictionary.text(dictionary.find(text) ?? -1)).to.equal(text)
+        for (const text of others) expect(dictionary.find(text) !== undefined).to.equal(held.includes(text))
+      }),
+    )
+  })
+
+  it('does not find what is longer than every word, nor an empty word', () => {
+    const dictionary = dictionaryOf(['kerry'])
+    for (const text of ['', 'kerr', 'kerryy', 'k'.repeat(160)]) expect(dictionary.find(text)).to.equal(undefined)
+  })
+
+  it('numbers words by length, letters, code units: whatever the order they came in', () => {
+    fc.assert(
+      fc.property(words, (held) => {
+        const dictionary = dictionaryOf(held)
+        const ordered = Array.from({ length: dictionary.size }, (_, each) => dictionary.text(each))
+        expect(ordered).to.deep.equal(inDictionaryOrder(held.toReversed()))
+        expect(ordered.map(({ length }) => length)).to.deep.equal(
+          held.map(({ length }) => length).toSorted((one, other) => one - other),
+        )
+      }),
+    )
+  })
+
+  it('finds every similar word that its rules name, and no other, the most similar first', () => {
+    fc.assert(
+      fc.property(words, word, (held, text) => {
+        const dictionary = dictionaryOf(held)
+        const found = dictionary.similar(text)
+        const named = new Map(found.map(({ word: number, similarity }) => [dictionary.text(number), similarity]))
+        expect(named.size).to.equal(found.length)
+        expect(Object.fromEntries(named)).to.deep.equal(Object.fromEntries(similarByTheRules(held, text)))
+        expect(found).to.deep.equal(found.toSorted(inNumbersOrder))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('takes a word for another number never, and for an abbreviation nearly', () => {
+    const dictionary = dictionaryOf(['57', '58', 'iii', 'phase2', 'international', 'kerry', 'kerri'])
+    const similar = (text: string) =>
+      dictionary.similar(text).map(({ word: number, similarity }) => [dictionary.text(number), similarity])
+    expect(similar('57')).to.deep.equal([['57', 1]])
+    expect(similar('ii')).to.deep.equal([])
+    expect(similar('phase3')).to.deep.equal([])
+    expect(similar('phsae2')).to.deep.equal([['phase2', 1 - 1 / 6]])
+    expect(similar('intl')).to.deep.equal([['international', 0.95]])
+    expect(similar('kerry')).to.deep.equal([
+      ['kerry', 1],
+      ['kerri', 0.8 * 0.9],
+    ])
+    expect(similar('karry')).to.deep.equal([
+      ['kerry', 0.8],
+      ['kerri', 0.6],
+    ])
+  })
+})
