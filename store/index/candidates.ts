@@ -15,7 +15,7 @@ export interface Pool {
   /** Names by descending bound, then in their order. */
   names: Uint32Array
   /** The bound of each, from 0 to 1. */
-  bounds: Float32Array
+  bounds: Float64Array
   /** No name that was left out is more similar than this; 0 when none was. */
   boundLeftOut: number
 }
@@ -171,7 +171,7 @@ function select(
   const places = new Uint32Array(BOUND_STEPS + 2)
   for (let step = BOUND_STEPS; step >= 0; step -= 1) places[step] = places[step + 1]! + counts[step + 1]!
   const names = new Uint32Array(Math.min(namesMax, places[0]! + counts[0]!))
-  const bounds = new Float32Array(names.length)
+  const bounds = new Float64Array(names.length)
   let boundLeftOut = 0
   for (let at = 0; at < touched; at += 1) {
     const step = steps[at]! - 1
