@@ -31,6 +31,5 @@ export function equalityOf(asked: AskedName, legalName: string): 'strict_name' |
  * it is misspelt. What was mended so makes a name similar, never equal.
  */
 export function readForSimilarity(name: string): ParsedName {
-  const legal = parseName(name.split(TRADING_AS, 1)[0] ?? name)
-  return legal.suffix === '' ? splitMisspeltSuffix(legal.core) : legal
+  return splitMisspeltSuffix(parseName(name.split(TRADING_AS, 1)[0] ?? name))
 }

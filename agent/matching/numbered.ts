@@ -2,7 +2,7 @@
 import type { Company } from '../../store/company.ts'
 import { readQuery } from '../../store/index/query.ts'
 import type { Candidate } from '../operation/result.ts'
-import { equalityOf, readName } from './equality.ts'
+import { equalityOf, readForSimilarity, readName } from './equality.ts'
 import { conflictsOf, evidenceFor, type EvidenceAsked } from './evidence.ts'
 import type { Register } from './find.ts'
 import { scoreOf } from './score.ts'
@@ -42,7 +42,7 @@ function compareWith({ names }: Register, company: Company, name: string) {
   const equality = equalityOf(asked, company.legal_name)
   if (equality) return { equality, similarity: 1, isSame: true }
   const held = names.nameOf(company.company_number)
-  const query = readQuery(names, asked.core)
-  const { similarity, isWhole } = similarityTo(names, query, asked.suffix)(held)
+  const { core, suffix } = readForSimilarity(name)
+  const { similarity, isWhole } = similarityTo(names, readQuery(names, core), suffix)(held)
   return { equality, similarity, isSame: isWhole && similarity >= SAME_NAME_SIMILARITY_MIN }
 }

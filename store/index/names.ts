@@ -49,7 +49,7 @@ const SURNAME_PREFIXES: ReadonlySet<string> = new Set(['o', 'mc'])
 const SURNAME_LETTERS_MIN = 3
 
 /** The words of a text in their normal form; none when it has no letter or digit. */
-function normalWords(text: string): string[] {
+export function normalWords(text: string): string[] {
   const words = plainText(text).split(' ')
   return joinParts(words.filter((word) => word !== ''))
 }

@@ -120,10 +120,12 @@ export function splitSuffix(words: readonly string[]): ParsedName {
 }
 
 /**
- * The same for a name whose legal form was not recognised, because it is misspelt ("Limted", "Desginated Activity
- * Company") or written together with the word before it.
+ * Takes apart a name whose legal form was not recognised, because it is misspelt ("Limted", "Desginated Activity
+ * Company") or written together with the word before it. Names are similar without it, never equal.
  */
-export function splitMisspeltSuffix(words: readonly string[]): ParsedName {
+export function splitMisspeltSuffix(name: ParsedName): ParsedName {
+  if (name.suffix !== '') return name
+  const words = name.core
   const last = words.at(-1) ?? ''
   for (const form of ATTACHED_FORMS) {
     if (last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM)

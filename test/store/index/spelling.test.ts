@@ -97,7 +97,9 @@ describe('the number that a word holds', () => {
     ['mix', ''],
     ['iiii', ''],
     ['vix', ''],
-    ['xl', ''],
+    ['xl', 'xl'],
+    ['cxvii', 'cxvii'],
+    ['cxvixi', ''],
   ]
   for (const [text, numeral] of cases) {
     it(`is ${numeral || 'none'} for ${text}`, () => {
