@@ -15,11 +15,16 @@ export type Evidence = Pick<MatchSignals, 'eircode_exact' | 'address_contains'>
 /** Compares where both sides have something to compare; null where one has not. */
 export function evidenceFor({ registered_address: held }: Company, { eircode, address }: EvidenceAsked): Evidence {
   const heldEircode = held.eircode?.replaceAll(' ', '') ?? null
-  const heldAddress = [...held.lines, held.eircode ?? '', heldEircode ?? ''].join(' ')
   return {
     eircode_exact: eircode === undefined || heldEircode === null ? null : eircode === heldEircode,
-    address_contains: address === undefined || heldAddress.trim() === '' ? null : holdsWords(heldAddress, address),
+    address_contains: address === undefined ? null : addressContains(held, address),
   }
+}
+
+/** An Eircode alone is no address that could lack the fragment: it says the same in other words. */
+function addressContains({ lines, eircode }: Company['registered_address'], fragment: string): boolean | null {
+  const isContained = holdsWords([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '), fragment)
+  return isContained || lines.length > 0 ? isContained : null
 }
 
 /** Whole words only: "Cork" is not in "Corkagh". */
