@@ -20,7 +20,7 @@ const WORDS =
   'KERRY KERRI CORK CORKE CORKERY FOODS FOOD FARMS HOLDINGS HOLDING GROUP CLEAR POINT CLEARPOINT CLEARPONT INTERNATIONAL ' +
   'INTL SAINT ST STREET NO 1 2 57 58 II III TWO AND & THE A B AB O BRIEN OBRIEN MÓR MOR ОБЩЕСТВО BRIDGE BRIGDE'
 
-export const anyWord = fc.constantFrom(...WORDS.split(' '))
+const anyWord = fc.constantFrom(...WORDS.split(' '))
 
 const anyForm = fc.constantFrom(
   'LIMITED',
