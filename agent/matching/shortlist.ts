@@ -55,6 +55,6 @@ function worth(signal: boolean | null): number {
   return signal ? 1 : -1
 }
 
-function hasEnded({ status, dissolved_date }: Company): boolean {
+export function hasEnded({ status, dissolved_date }: Company): boolean {
   return dissolved_date !== null || ENDED.test(status ?? '')
 }

@@ -1,4 +1,5 @@
 /** The thread that builds a snapshot (store/import/thread.ts starts it): one archive, then it ends. */
+import { constants, platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { StoreError } from '../open.ts'
 import { buildFile } from './build.ts'
@@ -7,6 +8,12 @@ import type { Failure, Job, Report } from './thread.ts'
 
 const { dataDirectory, path, own, token, importedAt, expected, stopped } = workerData as Job
 const send = (report: Report) => parentPort?.postMessage(report, [])
+
+/**
+ * Requests come first where cores are few. On Linux a priority is a thread's, and 0 the thread that asks; elsewhere it
+ * would be the whole process's.
+ */
+if (platform() === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 
 /** Told of every batch, outside of any transaction: the place to leave at. */
 function goOn(progress: Parameters<Parameters<typeof buildFile>[0]['onProgress']>[0]): void {

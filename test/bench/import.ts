@@ -26,11 +26,12 @@ export async function importBench({ rows = ROWS_DEFAULT }: Record<string, string
     const sqlite = await measure('sqlite', path, join(directory, 'sqlite'))
     for (const [name, each] of Object.entries({ 'unzip and split': base, import: ours, SQLite: sqlite })) {
       const perSecond = Math.round(Number(rows) / each.seconds)
-      const row = `${each.seconds.toFixed(1)} s, ${perSecond} rows/s, ${Math.round(each.memory)} MiB peak memory`
+      const row = `${each.seconds.toFixed(1)} s (${each.cpu.toFixed(1)} s of processor), ${perSecond} rows/s, ${Math.round(each.memory)} MiB peak memory`
       print(`${name.padEnd(16)} ${row}${each === base ? '' : `, ${Math.round(each.disk)} MiB on disk`}`)
     }
     print(`import to unzip and split ${(ours.seconds / base.seconds).toFixed(2)}`)
-    print(`import to SQLite          ${(ours.seconds / sqlite.seconds).toFixed(2)}`)
+    const [time, processor] = [ours.seconds / sqlite.seconds, ours.cpu / sqlite.cpu]
+    print(`import to SQLite          ${time.toFixed(2)}, of processor time ${processor.toFixed(2)}`)
     return ours.rows === Number(rows) && sqlite.rows === Number(rows)
   } finally {
     await rm(directory, { recursive: true })
@@ -44,6 +45,7 @@ async function measure(kind: 'split' | 'import' | 'sqlite', path: string, direct
   return {
     rows: figure('rows'),
     seconds: figure('seconds'),
+    cpu: figure('cpu'),
     memory: figure('memory'),
     disk: (await bytesIn(directory)) / 2 ** 20,
   }

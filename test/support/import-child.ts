@@ -56,4 +56,5 @@ say('began')
 const began = performance.now()
 const rows = await KINDS[kind as keyof typeof KINDS](path, directory)
 const seconds = (performance.now() - began) / 1000
-say(`rows ${rows}\nseconds ${seconds}\nmemory ${process.resourceUsage().maxRSS / 1024}`)
+const { user, system } = process.cpuUsage()
+say(`rows ${rows}\nseconds ${seconds}\ncpu ${(user + system) / 1e6}\nmemory ${process.resourceUsage().maxRSS / 1024}`)
