@@ -227,6 +227,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
   let last: string | undefined
   let { environment, companies } = openBuild(folder)
   try {
+    const total = (companies.getStats() as { entryCount: number }).entryCount
     for (let read = -1; read !== entries;) {
       read = entries
       for (const { key, value } of companies.getRange({ ...after(last), limit: OPENING_ENTRIES })) {
@@ -237,7 +238,7 @@ async function seal({ folder, counts, importedAt, onProgress }: SealRequest): Pr
         entries += 1
         if (entry === 'quarantined') quarantined += 1
         else names.add(companyOf(number, entry.values))
-        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries, share: entries / counts.rows })
+        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries, share: entries / total })
         if (entries % TURN_ROWS === 0) await nextTurn()
       }
       await environment.close()

@@ -8,7 +8,6 @@ import { openCatalog } from '../../store/catalog.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/source.ts'
-import { importIntoSqlite } from './sqlite.ts'
 
 const LINE_FEED = 10
 
@@ -49,7 +48,13 @@ async function split(path: string): Promise<number> {
   return lines
 }
 
-const KINDS = { import: importAll, split, sqlite: importIntoSqlite }
+/** Loaded for itself alone: its library counts as memory of every process that has it. */
+async function sqlite(path: string, directory: string): Promise<number> {
+  const { importIntoSqlite } = await import('./sqlite.ts')
+  return importIntoSqlite(path, directory)
+}
+
+const KINDS = { import: importAll, split, sqlite }
 
 const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
 say('began')
