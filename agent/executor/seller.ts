@@ -61,12 +61,19 @@ export function askForPayment({ terms }: Seller, order: Order, code: RefusalCode
 /** Far above what any query took (docs/accuracy.md); others wait while one is answered. */
 const ANSWER_TIME_MAX_MS = 250
 
-/** The data as it is now, and the time there is for an answer from it. */
+/**
+ * The data as it is now, and the time there is for an answer from it. It counts from the first look at it: what a snapshot
+ * takes to be read into memory, once, is not the query's fault.
+ */
 export function shelfOf({ catalog, terms, desk }: Seller): Shelf {
-  const start = desk.now().getTime()
+  let start: number | undefined
   return {
     dataset: catalog.current(),
     hasSyntheticCompany: terms.mode === 'testnet',
-    isTimeUp: () => desk.now().getTime() - start > ANSWER_TIME_MAX_MS,
+    isTimeUp() {
+      const time = desk.now().getTime()
+      start ??= time
+      return time - start > ANSWER_TIME_MAX_MS
+    },
   }
 }

@@ -45,6 +45,7 @@ export type Found =
   | { kind: 'too_broad' }
 
 export function findCompanies(register: Register, wanted: Wanted, isTimeUp: () => boolean): Found {
+  if (isTimeUp()) return { kind: 'too_broad' }
   const asked = readName(wanted.name)
   const shortlist = new Shortlist()
   const accepts = statusFilter(register.names, wanted.status)

@@ -4,7 +4,7 @@ import { openNameIndex, type NameIndex } from '../../store/index/name-index.ts'
 
 const opened = new WeakMap<Snapshot, NameIndex>()
 
-/** Reads it now, so that the first search of a snapshot does not wait for it. */
+/** The first to ask for it waits until it is read. */
 export function namesOf(snapshot: Snapshot): NameIndex {
   const known = opened.get(snapshot)
   if (known) return known

@@ -8,7 +8,7 @@ export interface Shelf {
   dataset: Dataset | undefined
   /** Whether the synthetic test company exists here: on testnet only (spec 1). */
   hasSyntheticCompany: boolean
-  /** Whether an answer has taken longer than it may. */
+  /** Whether an answer has taken longer than it may since this was first asked. */
   isTimeUp: () => boolean
 }
 
