@@ -7,7 +7,7 @@
  * is not "Cork Holdings".
  *
  * What can be another company's name is held below what a match needs, whatever it weighs: a word without counterpart,
- * a pair that is only roughly alike, another legal form.
+ * a pair that is only roughly alike, another legal form, the same words in another order.
  */
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { Query } from '../../store/index/query.ts'
@@ -15,11 +15,11 @@ import type { Suffix } from '../../store/index/suffixes.ts'
 
 /** Below this, two words may well be two words. */
 const PAIR_SIMILARITY_MIN = 0.8
-/** A name that is not whole in this sense never gets more, which is less than any evidence can lift to a match. */
+/** Such names never get more, which is less than any evidence can lift to a match. */
 const PARTIAL_FACTOR = 0.9
 const OTHER_SUFFIX_FACTOR = 0.9
+const OTHER_ORDER_FACTOR = 0.9
 const MISSING_SUFFIX_FACTOR = 0.98
-const OTHER_ORDER_FACTOR = 0.97
 /** Only equal names are 1. */
 const FUZZY_MAX = 0.9999
 /** Digits that are published and reckoned with. */
