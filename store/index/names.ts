@@ -8,7 +8,7 @@
  * Addresses go through the same, so that a fragment is found however it is written. Whatever changes here raises
  * MATCHING_VERSION, and LAYOUT_VERSION.snapshot, since indexes on disk were made by the old rule.
  */
-import { splitSuffix, type ParsedName } from './suffixes.ts'
+import { FORM_WORDS, splitSuffix, type ParsedName } from './suffixes.ts'
 
 /** What most names of the register consist of; they need none of the Unicode work. */
 const PLAIN = /^[A-Za-z0-9 ]*$/
@@ -114,7 +114,7 @@ function beginsSurname(words: readonly string[], at: number): boolean {
 }
 
 function isSurname(word: string): boolean {
-  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and'
+  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and' && !FORM_WORDS.has(word)
 }
 
 function withoutAgus(word: string): string {

@@ -93,6 +93,8 @@ for (const { name, forms, shortForms = [] } of CLASSES) {
 /** Forms that no ordinary word ends in. */
 const ATTACHED_FORMS = [...FORMS.keys()].filter((form) => !form.includes(' ') && form.length >= 7)
 const LETTERS_BEFORE_ATTACHED_FORM = 2
+/** Every word that a legal form is made of. */
+export const FORM_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].flatMap((form) => form.split(' ')))
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 

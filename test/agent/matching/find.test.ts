@@ -2,14 +2,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { findCompanies, type Wanted } from '../../../agent/matching/find.ts'
-import { equalityOf, readName } from '../../../agent/matching/equality.ts'
+import { equalityOf, readForSimilarity, readName } from '../../../agent/matching/equality.ts'
 import { evidenceFor } from '../../../agent/matching/evidence.ts'
 import { scoreOf } from '../../../agent/matching/score.ts'
 import { hasEnded } from '../../../agent/matching/shortlist.ts'
 import { similarityTo } from '../../../agent/matching/similarity.ts'
 import type { Company } from '../../../store/company.ts'
 import { readQuery } from '../../../store/index/query.ts'
-import { splitMisspeltSuffix } from '../../../store/index/suffixes.ts'
 import { registerOf, rowsOf, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'
 
@@ -43,7 +42,7 @@ const find = (register: TestRegister, wanted: Wanted) => {
 /** Measures every company there is and sorts them by the rules: number, score and kind of the ten best. */
 function exhaustively({ snapshot, names }: TestRegister, wanted: Wanted) {
   const asked = readName(wanted.name)
-  const read = splitMisspeltSuffix(asked)
+  const read = readForSimilarity(wanted.name)
   const measure = similarityTo(names, readQuery(names, read.core), read.suffix)
   const companies = [...snapshot.entries()]
     .map(([, entry]) => entry)
@@ -52,7 +51,7 @@ function exhaustively({ snapshot, names }: TestRegister, wanted: Wanted) {
   const judged = companies.flatMap((company) => {
     const equality = equalityOf(asked, company.legal_name)
     const similarity = equality ? 1 : measure(names.nameOf(company.company_number)).similarity
-    if (similarity < 0.5) return []
+    if (similarity < (wanted.similar === 'beside_equal' ? 0.3 : 0.5)) return []
     const matchType = equality ?? 'fuzzy_name'
     const evidence = evidenceFor(company, wanted)
     const signals = {

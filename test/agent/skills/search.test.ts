@@ -64,7 +64,7 @@ describe('search', () => {
     for (const status of ['Dissolved', 'dissolved', ' DISSOLVED  '])
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal(['2'])
     for (const status of ['normal ', 'Normal', 'NORMAL'])
-      expect(numbers({ q: 'Kerrigan Foods', status, limit: 10 }), status).to.deep.equal(['1', '5'])
+      expect(numbers({ q: 'Kerrigan Foods', status, limit: 10 }), status).to.deep.equal(['1', '5', '6'])
     expect(numbers({ q: 'Kerrigan Foods', status: 'strike off listed' })).to.deep.equal(['3'])
     for (const status of ['Norm', 'constructor', 'Dissolved-20 years'])
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal([])
