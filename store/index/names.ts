@@ -8,7 +8,7 @@
  * Addresses go through the same, so that a fragment is found however it is written. Whatever changes here raises
  * MATCHING_VERSION, and LAYOUT_VERSION.snapshot, since indexes on disk were made by the old rule.
  */
-import { FORM_WORDS, splitSuffix, type ParsedName } from './suffixes.ts'
+import { beginsLegalForm, splitSuffix, type ParsedName } from './suffixes.ts'
 
 /** What most names of the register consist of; they need none of the Unicode work. */
 const PLAIN = /^[A-Za-z0-9 ]*$/
@@ -35,8 +35,8 @@ const WHOLE_LETTERS: readonly [RegExp, string][] = [
   [/ς/gu, 'σ'],
 ]
 
-/** An acute accent that stands alone is one too: what NFKC makes of it is a space with the accent on it. */
-const APOSTROPHES = /['’‘‛ʼ`´′＇]| \u0301/gu
+/** As NFKD leaves them; it makes a space with the accent on it of an acute accent that stands alone. */
+const APOSTROPHES = /['’‘‛ʼ`′]| \u0301/gu
 const MARKS = /\p{M}+/gu
 const AND_SIGNS = /[&+]/gu
 /** `T.J.`, `A.B.C`: letters that stand alone, each with a dot but perhaps the last. */
@@ -68,7 +68,7 @@ function plainText(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   let plain = text
   if (plain.includes('Ã')) for (const [misread, vowel] of MISREAD_VOWELS) plain = plain.replace(misread, vowel)
-  plain = plain.replace(APOSTROPHES, '').normalize('NFKD').replace(MARKS, '').toLowerCase()
+  plain = plain.normalize('NFKD').replace(APOSTROPHES, '').replace(MARKS, '').toLowerCase()
   for (const [letter, spelt] of WHOLE_LETTERS) plain = plain.replace(letter, spelt)
   return plain
     .replace(AND_SIGNS, ' and ')
@@ -114,7 +114,7 @@ function beginsSurname(words: readonly string[], at: number): boolean {
 }
 
 function isSurname(word: string): boolean {
-  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and' && !FORM_WORDS.has(word)
+  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and' && !beginsLegalForm(word)
 }
 
 function withoutAgus(word: string): string {

@@ -93,8 +93,7 @@ for (const { name, forms, shortForms = [] } of CLASSES) {
 /** Forms that no ordinary word ends in. */
 const ATTACHED_FORMS = [...FORMS.keys()].filter((form) => !form.includes(' ') && form.length >= 7)
 const LETTERS_BEFORE_ATTACHED_FORM = 2
-/** Every word that a legal form is made of. */
-export const FORM_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].flatMap((form) => form.split(' ')))
+const FIRST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ')[0] ?? ''))
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 
@@ -104,6 +103,11 @@ const MISSPELT_EDITS: readonly [lettersMin: number, edits: number][] = [
   [5, 1],
   [0, 0],
 ]
+
+/** Whether a legal form may begin with this word. */
+export function beginsLegalForm(word: string): boolean {
+  return FIRST_WORDS.has(word)
+}
 
 /**
  * Splits the words of a name into what it is called and its legal form: the longest form at the end, one at most, and
