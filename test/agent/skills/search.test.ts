@@ -136,7 +136,7 @@ describe('whatever is asked of any register', () => {
           await register.close()
         }
       }),
-      { numRuns: 5, endOnFailure: true },
+      { numRuns: 5, endOnFailure: true, includeErrorInReport: true },
     )
   }
 

@@ -47,7 +47,9 @@ const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
   fc
-    .array(fc.constantFrom('o', 'mc', 'a', 'B', 'agus', 'and', '&', '+', '.', "'", ' ', 'brien', 'Ó', '´', '5', 'Ã©'))
+    .array(
+      fc.constantFrom('o', 'mc', 'a', 'B', 'ltd', 'agus', 'and', '&', '+', '.', "'", ' ', 'brien', 'Ó', '´', '5', 'Ã©'),
+    )
     .map((parts) => parts.join('')),
   fc
     .array(fc.constantFrom('o', 'mc', 'a', 'b', 'agus', 'and', '&', 'brien', 'limited', 'ab', "O'", 'A.', '7'))
@@ -176,6 +178,13 @@ describe('the legal form of a name', () => {
     expect(parseName('UNLIMITED FOODS LTD')).to.deep.equal({ core: ['unlimited', 'foods'], suffix: 'ltd' })
     expect(parseName('FOODS LIMITED LIMITED')).to.deep.equal({ core: ['foods', 'limited'], suffix: 'ltd' })
     expect(parseName('FOODS DAC LIMITED')).to.deep.equal({ core: ['foods', 'dac'], suffix: 'ltd' })
+  })
+
+  it('is no surname after O or Mc', () => {
+    expect(parseName('VITAMIN O LIMITED')).to.deep.equal({ core: ['vitamin', 'o'], suffix: 'ltd' })
+    expect(parseName('K MC D.A.C.')).to.deep.equal({ core: ['k', 'mc'], suffix: 'dac' })
+    expect(parseName('O Public Limited Company')).to.deep.equal({ core: ['o'], suffix: 'plc' })
+    expect(parseName("O'DACEY LIMITED")).to.deep.equal({ core: ['odacey'], suffix: 'ltd' })
   })
 
   it('is never the whole name', () => {
