@@ -134,14 +134,16 @@ export function splitMisspeltSuffix(name: ParsedName): ParsedName {
   const words = name.core
   const last = words.at(-1) ?? ''
   for (const form of ATTACHED_FORMS) {
-    if (last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM)
+    const isAttached = last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM
+    // "Unlimited" is a word.
+    if (isAttached && !beginsLegalForm(last))
       return { core: [...words.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
   }
   for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
     const end = words.slice(-length)
-    for (const [form, { suffix }] of FORMS) {
+    for (const [form, { suffix, isShort }] of FORMS) {
       const wanted = form.split(' ')
-      if (wanted.length === length && wanted.every((word, place) => isMisspelt(end[place]!, word)))
+      if (!isShort && wanted.length === length && wanted.every((word, place) => isMisspelt(end[place]!, word)))
         return { core: words.slice(0, -length), suffix }
     }
   }
