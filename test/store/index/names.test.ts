@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { normalText, normalWords, parseName } from '../../../store/index/names.ts'
+import { splitMisspeltSuffix } from '../../../store/index/suffixes.ts'
 
 /** Ways to write one name, by what they have in common. */
 const SAME: [what: string, normal: string, written: string[]][] = [
@@ -211,6 +212,31 @@ describe('the legal form of a name', () => {
       }),
     )
   })
+})
+
+describe('a legal form that is not written right', () => {
+  const cases: [name: string, core: string, suffix: string][] = [
+    ['Kerry Foods Limted', 'kerry foods', 'ltd'],
+    ['Kerry Foods Limitedd', 'kerry foods', 'ltd'],
+    ['Kerry FoodsLimited', 'kerry foods', 'ltd'],
+    ['Kerry Foods Teranta', 'kerry foods', 'ltd'],
+    ['Kerry Foods Desginated Activty Company', 'kerry foods', 'dac'],
+    ['Kerry Foods Compny Limited by Guarantee', 'kerry foods', 'clg'],
+    ['Kerry Foods Ltd', 'kerry foods', 'ltd'],
+    ['Coffee Unlimited', 'coffee unlimited', ''],
+    ['Leeds United', 'leeds united', ''],
+    ['Kerry Foods Lt', 'kerry foods lt', ''],
+    ['Kerry Foods Company', 'kerry foods company', ''],
+    ['A1 SE', 'a1 se', ''],
+    ['Limted', 'limted', ''],
+    ['Limitedlimited', 'limited', 'ltd'],
+  ]
+  for (const [name, core, suffix] of cases) {
+    it(`is ${suffix || 'none'} in ${name}`, () => {
+      const split = splitMisspeltSuffix(parseName(name))
+      expect([split.core.join(' '), split.suffix]).to.deep.equal([core, suffix])
+    })
+  }
 })
 
 const FADAS: Record<string, string> = { a: 'Á', e: 'é', i: 'Í', o: 'ó', u: 'Ú' }
