@@ -7,6 +7,7 @@ import { openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { guidePage } from '../rest-facade/guide.ts'
+import { testnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
 import type { Timer } from '../store/import/schedule.ts'
@@ -144,7 +145,8 @@ async function buildApp(
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
   const guide = await guidePage(facts, paymentExtensionUri(baseUrl))
-  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), guide, ...a2a, report })
+  const python = await testnetClient(config.mode, baseUrl)
+  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), guide, testnetClient: python, ...a2a, report })
 }
 
 interface Entrance {

@@ -18,12 +18,14 @@ interface House {
   jwks: object
   /** The HTML of `/docs`. */
   guide: string
+  /** The text of `/testnet-client.py`; absent on mainnet. */
+  testnetClient?: string | undefined
   /** The agent's own door and its signed card; absent when A2A is disabled. */
   a2a?: { route: Router; card: object }
   report: (event: string, cause: unknown) => void
 }
 
-export function createApp({ executor, baseUrl, facts, jwks, guide, a2a, report }: House): Express {
+export function createApp({ executor, baseUrl, facts, jwks, guide, testnetClient, a2a, report }: House): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
@@ -49,6 +51,10 @@ export function createApp({ executor, baseUrl, facts, jwks, guide, a2a, report }
   app.all('/.well-known/jwks.json', keys)
   app.all('/.well-known/agent-card.json', card)
   app.all('/docs', page)
+  app.all(
+    '/testnet-client.py',
+    freeDocument({ type: 'text/x-python' }, () => testnetClient),
+  )
 
   app.use((_request, response) => refuse(response, { code: 'not_found' }))
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {

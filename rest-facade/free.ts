@@ -6,7 +6,7 @@ import { methodNotAllowed, refuse } from './paid.ts'
 const CACHE_SECONDS = 60
 
 interface Free {
-  type: 'json' | 'html'
+  type: 'json' | 'html' | 'text/x-python'
   maxAgeSeconds?: number
 }
 

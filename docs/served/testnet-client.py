@@ -1,0 +1,749 @@
+#!/usr/bin/env python3
+"""Buys one record, the made-up company 00000000, with test money, and shows every step.
+
+The way to pay is x402 v2: the first request is answered with a quote; one EIP-3009 authorization
+is signed for it; the same request is sent again with that authorization. Test USDC on Base Sepolia
+is all this program can spend: whatever a service says, it signs for that token and no other.
+
+The payment is on disk before it is sent. While its outcome is open, the same request is repeated
+with the same payment, which can be charged at most once. A second payment is never signed; when
+this program gives up, --retry FILE goes on with the first one, today or tomorrow.
+
+What happens goes to stderr in words, and what was bought to stdout as JSON. Text of the service is
+printed with everything but plain ASCII escaped. Needs Python 3.9 and nothing else; connects
+directly (no proxy) and follows no redirect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import re
+import secrets
+import socket
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Any, NamedTuple, Optional
+from urllib.parse import urlsplit
+
+BASE_URL = "http://127.0.0.1:4021"  # filled in by the service that serves this file
+
+EXIT_CODES = """exit codes:
+  0  bought, or with --print-quote: the quote is as it should be
+  1  refused by the service; it says that nothing was charged
+  2  wrong arguments
+  3  stopped before anything was sent that can be charged
+  4  outcome open: keep the payment's file and repeat with --retry
+  5  answered, but not as a purchase should be: read what is printed
+"""
+DONE, REFUSED, NOTHING_SENT, OPEN, STRANGE = 0, 1, 3, 4, 5
+
+# What is paid with: USDC on the test network, from Circle's list of contracts, and its EIP-712 domain.
+NETWORK = "eip155:84532"
+CHAIN_ID = 84532
+USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
+USDC_NAME = "USDC"
+USDC_VERSION = "2"
+
+# What is bought.
+LOOKUP_ROUTE = "/api/v1/company"
+LOOKUP_PATH = LOOKUP_ROUTE + "/00000000"
+META_PATH = "/api/v1/meta"
+
+AMOUNT_MAX = 1_000_000  # micro-USDC: one test USDC, a thousand times the usual price
+LIFETIME_SECONDS_MIN = 15  # less is over before it is settled
+LIFETIME_SECONDS_MAX = 600  # more is a blank cheque
+QUOTE_BYTES_MAX = 4096  # seven times the usual one; the payment repeats it in a header of at most 8 KiB
+BODY_BYTES_MAX = 1024 * 1024
+FILE_BYTES_MAX = 4 * BODY_BYTES_MAX  # a body of that size, with every quote in it escaped, and some
+TEXT_SHOWN_MAX = 300  # characters of anybody's text
+TIMEOUT_SECONDS = 75  # for a whole request; the service may take 65 to settle a payment
+
+# The answers after which the same payment is sent again, and how often and how patiently.
+REPEAT_STATUSES = {429, 500, 502, 503}
+REPEATS_MAX = 6
+WAIT_SECONDS = 2  # when the service does not say how long
+WAIT_SECONDS_MAX = 60  # when it says more, the person decides
+
+# The answers that mean: not charged, when it is the service that gives them.
+REFUSAL_STATUSES = {400, 402, 404, 405, 409, 413, 415}
+
+
+class Stop(Exception):
+    """The end of the run: an exit code, and why in words."""
+
+    def __init__(self, code: int, why: str) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+class NoAnswer(Exception):
+    """Nothing usable came back; whether the request arrived is not known."""
+
+
+# --- Keccak-256 (the hash of Ethereum; hashlib's SHA-3 pads differently) ------------------------
+
+
+def rotate_left(lane: int, bits: int) -> int:
+    return ((lane << bits) | (lane >> (64 - bits))) & 0xFFFFFFFFFFFFFFFF
+
+
+def keccak_f(state: list[int]) -> None:
+    """The permutation of 25 lanes of 64 bits; lane (x, y) is state[x + 5 * y]."""
+    constants = 1  # an 8-bit shift register that makes the round constants
+    for _ in range(24):
+        # theta
+        parity = [state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20] for x in range(5)]
+        for i in range(25):
+            state[i] ^= parity[(i + 4) % 5] ^ rotate_left(parity[(i + 1) % 5], 1)
+        # rho and pi: every lane but the first moves along one path, and turns by 1, 3, 6, 10, ...
+        x, y, moving = 1, 0, state[1]
+        for step in range(24):
+            x, y = y, (2 * x + 3 * y) % 5
+            turned = rotate_left(moving, (step + 1) * (step + 2) // 2 % 64)
+            moving, state[x + 5 * y] = state[x + 5 * y], turned
+        # chi
+        for row in range(0, 25, 5):
+            a = state[row : row + 5]
+            for x in range(5):
+                state[row + x] = a[x] ^ (~a[(x + 1) % 5] & a[(x + 2) % 5])
+        # iota
+        for j in range(7):
+            if constants & 1:
+                state[0] ^= 1 << ((1 << j) - 1)
+            constants = (constants << 1) ^ (0x171 if constants & 0x80 else 0)
+
+
+def keccak256(data: bytes) -> bytes:
+    rate = 136
+    padded = bytearray(data + b"\x01" + bytes(rate - 1 - len(data) % rate))
+    padded[-1] |= 0x80
+    state = [0] * 25
+    for start in range(0, len(padded), rate):
+        for lane in range(rate // 8):
+            state[lane] ^= int.from_bytes(padded[start + 8 * lane : start + 8 * lane + 8], "little")
+        keccak_f(state)
+    return b"".join(lane.to_bytes(8, "little") for lane in state[:4])
+
+
+# --- secp256k1 ECDSA: plain arithmetic, short and not hardened against timing: for test keys ----
+
+P = 2**256 - 2**32 - 977
+N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+Point = Optional[tuple[int, int]]  # None is the point at infinity
+G: Point = (
+    0x79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798,
+    0x483ADA7726A3C4655DA4FBFC0E1108A8FD17B448A68554199C47D08FFB10D4B8,
+)
+
+
+def add(a: Point, b: Point) -> Point:
+    if a is None or b is None:
+        return a or b
+    (ax, ay), (bx, by) = a, b
+    if ax == bx and (ay + by) % P == 0:
+        return None
+    if a == b:
+        slope = 3 * ax * ax * pow(2 * ay, -1, P) % P
+    else:
+        slope = (by - ay) * pow(bx - ax, -1, P) % P
+    x = (slope * slope - ax - bx) % P
+    return x, (slope * (ax - x) - ay) % P
+
+
+def times_g(scalar: int) -> tuple[int, int]:
+    """The point scalar * G, for 0 < scalar < N."""
+    result, doubled = None, G
+    while scalar:
+        if scalar & 1:
+            result = add(result, doubled)
+        doubled = add(doubled, doubled)
+        scalar >>= 1
+    assert result is not None
+    return result
+
+
+def nonces(key: int, digest: bytes, order: int = N) -> Iterator[int]:
+    """The nonces k of RFC 6979 section 3.2, for SHA-256 and a 256-bit order; nearly always the first will do."""
+
+    def mac(secret: bytes, message: bytes) -> bytes:
+        return hmac.new(secret, message, hashlib.sha256).digest()
+
+    seed = key.to_bytes(32, "big") + (int.from_bytes(digest, "big") % order).to_bytes(32, "big")
+    v, k = b"\x01" * 32, bytes(32)
+    for separator in (b"\x00", b"\x01"):
+        k = mac(k, v + separator + seed)
+        v = mac(k, v)
+    while True:
+        v = mac(k, v)
+        candidate = int.from_bytes(v, "big")
+        if 0 < candidate < order:
+            yield candidate
+        k = mac(k, v + b"\x00")
+        v = mac(k, v)
+
+
+def sign(key: int, digest: bytes) -> bytes:
+    """r, s and v in 65 bytes, with the lower of the two possible s (EIP-2), which the token insists on."""
+    for k in nonces(key, digest):
+        x, y = times_g(k)
+        r = x % N
+        s = (int.from_bytes(digest, "big") + r * key) * pow(k, -1, N) % N
+        if r == 0 or s == 0 or x != r:  # less likely than a guess of the key
+            continue
+        odd = y & 1
+        if s > N // 2:
+            s, odd = N - s, odd ^ 1
+        return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
+    raise AssertionError("nonces() has no end")
+
+
+def address_of(key: int) -> str:
+    """The account of a key, with the checksum of EIP-55 in its capitals."""
+    x, y = times_g(key)
+    digits = keccak256(x.to_bytes(32, "big") + y.to_bytes(32, "big"))[-20:].hex()
+    marks = keccak256(digits.encode()).hex()
+    return "0x" + "".join(d.upper() if int(mark, 16) >= 8 else d for d, mark in zip(digits, marks))
+
+
+# --- EIP-3009 by EIP-712 -------------------------------------------------------------------------
+
+
+def word(value: int | str) -> bytes:
+    """A number, an address or 32 bytes in hex as a word of 32 bytes."""
+    return (int(value, 16) if isinstance(value, str) else value).to_bytes(32, "big")
+
+
+def authorization_digest(authorization: dict[str, str]) -> bytes:
+    """What is signed for a TransferWithAuthorization of test USDC."""
+    domain = keccak256(
+        keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
+        + keccak256(USDC_NAME.encode())
+        + keccak256(USDC_VERSION.encode())
+        + word(CHAIN_ID)
+        + word(USDC)
+    )
+    message = keccak256(
+        keccak256(
+            b"TransferWithAuthorization(address from,address to,uint256 value,"
+            b"uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+        )
+        + word(authorization["from"])
+        + word(authorization["to"])
+        + word(int(authorization["value"]))
+        + word(int(authorization["validAfter"]))
+        + word(int(authorization["validBefore"]))
+        + word(authorization["nonce"])
+    )
+    return keccak256(b"\x19\x01" + domain + message)
+
+
+# --- HTTP: one request, one answer, within limits ------------------------------------------------
+
+
+class Answer(NamedTuple):
+    status: int
+    body: str
+    payment_required: str | None
+    payment_response: str | None
+    retry_after: str | None
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port, as one text; ValueError for what is not an http address or names a user."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
+        raise ValueError(url)
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    usual = {"http": 80, "https": 443}[parts.scheme]
+    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
+
+
+def send(url: str, payment: str | None = None) -> Answer:
+    """GETs a URL, with a payment or without. Raises NoAnswer when nothing usable comes back."""
+    headers = {"User-Agent": "testnet-client.py", "Connection": "close"}
+    if payment is not None:
+        headers["PAYMENT-SIGNATURE"] = payment
+    try:
+        with closing(connection_to(url)) as connection:
+            connection.connect()
+            with TimeLimit(connection.sock):
+                connection.request("GET", urlsplit(url).path, headers=headers)
+                with connection.getresponse() as response:
+                    return read_answer(response)
+    except (OSError, http.client.HTTPException, UnicodeError) as cause:
+        raise NoAnswer(f"{type(cause).__name__}: {printable(str(cause))}") from cause
+
+
+def connection_to(url: str) -> http.client.HTTPConnection:
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        return http.client.HTTPConnection(host, parts.port, timeout=TIMEOUT_SECONDS)
+    context = ssl.create_default_context()
+    return http.client.HTTPSConnection(host, parts.port, timeout=TIMEOUT_SECONDS, context=context)
+
+
+class TimeLimit:
+    """Ends a connection after TIMEOUT_SECONDS: a socket's own limit begins again with every byte."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.sock = sock
+        self.over = False
+        self.timer = threading.Timer(TIMEOUT_SECONDS, self.end)
+        self.timer.daemon = True
+
+    def end(self) -> None:
+        self.over = True
+        try:
+            self.sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it has ended by itself
+
+    def __enter__(self) -> None:
+        self.timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.timer.cancel()
+        if self.over:  # what was read until then may be half an answer
+            raise NoAnswer("the answer took too long")
+
+
+def read_answer(response: http.client.HTTPResponse) -> Answer:
+    body = response.read(BODY_BYTES_MAX + 1)
+    if len(body) > BODY_BYTES_MAX:
+        raise NoAnswer("the answer is too large")
+    # read(n) does not mind a connection that ends early.
+    if response.getheader("Content-Length", str(len(body))) != str(len(body)):
+        raise NoAnswer("the answer is incomplete")
+
+    def header(name: str) -> str | None:
+        values = response.headers.get_all(name, [])
+        if len(values) > 1:
+            raise NoAnswer(f"the answer has several {name} headers")
+        return values[0] if values else None
+
+    return Answer(
+        response.status,
+        body.decode("utf-8"),
+        header("PAYMENT-REQUIRED"),
+        header("PAYMENT-RESPONSE"),
+        header("Retry-After"),
+    )
+
+
+# --- Text and JSON of others ---------------------------------------------------------------------
+
+
+def printable(text: str) -> str:
+    """Somebody else's text for a terminal: it cannot move the cursor, and has an end."""
+    escaped = text.encode("unicode_escape").decode("ascii")
+    return escaped if len(escaped) <= TEXT_SHOWN_MAX else escaped[:TEXT_SHOWN_MAX] + "..."
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """A JSON object; ValueError for anything else."""
+    try:
+        value = json.loads(text)
+        json.dumps(value, allow_nan=False)  # 1e400 is read as infinity, which cannot be written again
+    except RecursionError as cause:
+        raise ValueError("nested too deeply") from cause
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    return value
+
+
+def decode_header(header: str | None) -> dict[str, Any]:
+    """The JSON object in a header of x402: standard base64 of UTF-8; ValueError for anything else."""
+    return parse_object(base64.b64decode(header or "", validate=True).decode("utf-8"))
+
+
+def encode_header(value: dict[str, Any]) -> str:
+    return base64.b64encode(json.dumps(value, separators=(",", ":"), allow_nan=False).encode()).decode()
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def show_json(value: dict[str, Any]) -> None:
+    # The one control character that ensure_ascii leaves as it is.
+    print(json.dumps(value, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f"), flush=True)
+
+
+def error_of(answer: Answer) -> tuple[str, str] | None:
+    """The service's own error code and sentence; a proxy's page has none."""
+    try:
+        error = parse_object(answer.body)["error"]
+        return printable(error["code"]), printable(error["message"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def say_status(answer: Answer) -> None:
+    code, message = error_of(answer) or ("", "")
+    say(f"HTTP {answer.status} {code} {message}".rstrip())
+
+
+# --- The quote -----------------------------------------------------------------------------------
+
+
+class Check(NamedTuple):
+    name: str
+    quoted: object
+    expected: str
+    holds: bool
+
+
+def read_quote(answer: Answer) -> dict[str, Any]:
+    """The quote of an answer without payment."""
+    if answer.status != 402 or answer.payment_required is None:
+        say_status(answer)
+        if answer.retry_after is not None:
+            say(f"the service asks to come again after {printable(answer.retry_after)} s")
+        raise Stop(NOTHING_SENT, "this is not a quote: nothing was signed")
+    try:
+        if len(answer.payment_required) > QUOTE_BYTES_MAX:
+            raise ValueError("too long")
+        quote = decode_header(answer.payment_required)
+        if quote["x402Version"] != 2:
+            raise ValueError("another version")
+        if not isinstance(quote["resource"]["url"], str) or not isinstance(quote["accepts"][0], dict):
+            raise ValueError("not text, or not an object")
+    except (ValueError, KeyError, IndexError, TypeError) as cause:
+        raise Stop(NOTHING_SENT, "the quote is not one of x402 v2: nothing was signed") from cause
+    return quote
+
+
+def read_access(answer: Answer) -> dict[str, Any]:
+    """What the service publishes about paying."""
+    try:
+        access = parse_object(answer.body)["access"]
+        if answer.status != 200 or not isinstance(access["endpoint_prices"], dict):
+            raise ValueError("not metadata")
+    except (ValueError, KeyError, TypeError) as cause:
+        raise Stop(NOTHING_SENT, f"{META_PATH} is not as it should be: nothing was signed") from cause
+    return access
+
+
+def same_address(one: object, other: object) -> bool:
+    """Capitals in an address are a checksum, and no difference."""
+    return is_address(one) and is_address(other) and str(one).lower() == str(other).lower()
+
+
+def is_address(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch("0x[0-9a-fA-F]{40}", value) is not None
+
+
+def check_quote(quote: dict[str, Any], access: dict[str, Any], origin: str) -> list[Check]:
+    """One line each, against what this program knows, what was asked for, and what the service publishes."""
+    url = quote["resource"]["url"]
+    try:
+        host = origin_of(url)
+    except ValueError:
+        host = "unreadable"
+    path = url[len(host) :] if url.startswith(host) else url
+    terms = quote["accepts"][0]
+    network, asset, receiver = terms.get("network"), terms.get("asset"), terms.get("payTo")
+    amount, seconds, extra = terms.get("amount"), terms.get("maxTimeoutSeconds"), terms.get("extra")
+    extra = extra if isinstance(extra, dict) else {}
+    price = access["endpoint_prices"].get(LOOKUP_ROUTE)
+    return [
+        Check("host", host, origin, host == origin),
+        Check("resource", path, LOOKUP_PATH, path == LOOKUP_PATH),
+        Check("scheme", terms.get("scheme"), "exact", terms.get("scheme") == "exact"),
+        Check("network", network, f"{NETWORK} (test money only)", network == NETWORK == access.get("network")),
+        Check("asset", asset, USDC, same_address(asset, USDC) and same_address(access.get("asset"), USDC)),
+        Check(
+            "token",
+            f"{extra.get('name')} {extra.get('version')}",
+            f"{USDC_NAME} {USDC_VERSION}",
+            extra.get("name") == USDC_NAME and extra.get("version") == USDC_VERSION,
+        ),
+        Check("receiver", receiver, f"{access.get('pay_to')}", same_address(receiver, access.get("pay_to"))),
+        Check(
+            "amount",
+            f"{amount} micro-USDC",
+            f"{price} micro-USDC, and at most {AMOUNT_MAX}",
+            is_whole(price) and 0 < price <= AMOUNT_MAX and amount == str(price),
+        ),
+        Check(
+            "expiry",
+            f"{seconds} s after signing",
+            f"{LIFETIME_SECONDS_MIN} to {LIFETIME_SECONDS_MAX} s",
+            is_whole(seconds) and LIFETIME_SECONDS_MIN <= seconds <= LIFETIME_SECONDS_MAX,
+        ),
+    ]
+
+
+def is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def fetch_quote(origin: str) -> dict[str, Any]:
+    """Asks for the quote, says it in words, and returns it when every check holds."""
+    try:
+        quote = read_quote(send(origin + LOOKUP_PATH))
+        access = read_access(send(origin + META_PATH))
+    except NoAnswer as cause:
+        raise Stop(NOTHING_SENT, f"no answer from {origin} ({cause}): nothing was signed") from cause
+    say(f"quote for {printable(quote['resource']['url'])}")
+    checks = check_quote(quote, access, origin)
+    for name, quoted, expected, holds in checks:
+        verdict = "ok" if holds else f"DIFFERS: must be {printable(expected)}"
+        say(f"  {name:9}{printable(str(quoted))}  {verdict}")
+    if not all(check.holds for check in checks):
+        raise Stop(NOTHING_SENT, "the quote is not what it should be: nothing was signed")
+    return quote
+
+
+# --- The payment and its file --------------------------------------------------------------------
+
+
+def read_key(path: str) -> int:
+    try:
+        with open(path, encoding="ascii") as file:
+            text = file.read(200).strip()
+        key = int(text, 16) if re.fullmatch("0x[0-9a-fA-F]{64}", text) else 0
+    except (OSError, UnicodeDecodeError):
+        key = 0
+    if not 0 < key < N:  # without the cause: it would show a piece of what may be a key
+        raise Stop(NOTHING_SENT, f"{path} is not a file with a private key (0x and 64 hex digits)")
+    return key
+
+
+def sign_quote(quote: dict[str, Any], key: int) -> dict[str, Any]:
+    """The x402 v2 payment for a quote that was checked."""
+    terms = quote["accepts"][0]
+    authorization = {
+        "from": address_of(key),
+        "to": terms["payTo"],
+        "value": terms["amount"],
+        "validAfter": "0",
+        "validBefore": str(int(time.time()) + terms["maxTimeoutSeconds"]),
+        "nonce": "0x" + secrets.token_hex(32),
+    }
+    signature = "0x" + sign(key, authorization_digest(authorization)).hex()
+    echo = {name: quote[name] for name in ("resource", "extensions") if name in quote}
+    return {
+        "x402Version": 2,
+        "payload": {"signature": signature, "authorization": authorization},
+        **echo,
+        "accepted": terms,
+    }
+
+
+def write_purchase(path: str, purchase: dict[str, Any]) -> None:
+    """Writes the file whole and to disk before it returns; readable by its owner only."""
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, draft = tempfile.mkstemp(dir=folder, prefix=".payment-")  # mode 0600
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            json.dump(purchase, file, indent=2)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+    if os.name == "posix":  # the name is to outlast a power cut too
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def read_purchase(path: str) -> dict[str, Any]:
+    """A file of ours, or of the service's other client, for the one request that this program makes."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            purchase = parse_object(file.read(FILE_BYTES_MAX))
+        is_ours = purchase["request"] == request_to(origin_of(purchase["request"]["url"]))
+        is_kept = isinstance(purchase["signed_at"], str) and is_address(payer_of(purchase))
+        answer = purchase["answer"]
+        if answer is not None:
+            is_kept = is_kept and {"status", "body", "payment_response"} <= answer.keys()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        is_ours = is_kept = False
+    if not is_ours or not is_kept:
+        raise Stop(NOTHING_SENT, f"{path} is not a purchase of company 00000000: nothing was sent")
+    return purchase
+
+
+def payer_of(purchase: dict[str, Any]) -> Any:
+    return decode_header(purchase["payment"])["payload"]["authorization"]["from"]
+
+
+def request_to(origin: str) -> dict[str, Any]:
+    return {"method": "GET", "url": origin + LOOKUP_PATH, "headers": {}, "body": None}
+
+
+# --- Paying --------------------------------------------------------------------------------------
+
+
+def pay(path: str, purchase: dict[str, Any]) -> int:
+    """Sends a purchase whose payment is on disk until it is decided, and keeps the bought answer beside it."""
+    before = purchase["answer"]
+    answer = send_until_decided(purchase["request"]["url"], purchase["payment"], path)
+    kept = {"status": answer.status, "body": answer.body, "payment_response": answer.payment_response}
+    transaction = transaction_of(answer, payer_of(purchase))
+    is_refusal = answer.status in REFUSAL_STATUSES and error_of(answer) is not None
+    if transaction is None and not is_refusal:
+        say_status(answer)
+        raise Stop(OPEN, "neither an answer with its receipt nor a refusal: " + how_to_go_on(path))
+    if before is not None and before["status"] == 200:
+        # What was bought is not given up for anything that comes later.
+        if before != kept:
+            say_status(answer)
+            raise Stop(STRANGE, f"NOT THE ANSWER OF BEFORE, which is still in {path}")
+        say("the same answer and the same transaction as before: nothing was charged again")
+    else:
+        try:
+            write_purchase(path, {**purchase, "answer": kept})
+        except OSError as cause:
+            say(f"the answer could not be kept in {path} ({cause}); --retry fetches it again")
+    if transaction is None:
+        say_status(answer)
+        raise Stop(REFUSED, "refused: by what the service says, nothing was charged")
+    say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
+    show_json(parse_object(answer.body))
+    return DONE
+
+
+def send_until_decided(url: str, payment: str, path: str) -> Answer:
+    """Repeats the identical request with the same payment for as long as an answer decides nothing."""
+    for repeats in range(REPEATS_MAX + 1):
+        seconds = WAIT_SECONDS
+        try:
+            answer = send(url, payment)
+            if answer.status not in REPEAT_STATUSES:
+                return answer
+            say_status(answer)
+            if re.fullmatch("[0-9]{1,9}", answer.retry_after or ""):
+                seconds = int(answer.retry_after or "")
+        except NoAnswer as cause:
+            say(f"no answer: {cause}")
+        if repeats == REPEATS_MAX:
+            break
+        if seconds > WAIT_SECONDS_MAX:
+            raise Stop(OPEN, f"the service asks to wait {seconds} s: " + how_to_go_on(path))
+        say(f"the same payment again in {seconds} s")
+        time.sleep(seconds)
+    raise Stop(OPEN, "not decided yet: " + how_to_go_on(path))
+
+
+def how_to_go_on(path: str) -> str:
+    return f"sign no other payment; repeat this one with --retry {path}"
+
+
+def transaction_of(answer: Answer, payer: str) -> str | None:
+    """The transaction that paid for an answer; None for what is not a bought answer with its receipt."""
+    try:
+        receipt = decode_header(answer.payment_response)
+        parse_object(answer.body)
+    except ValueError:
+        return None
+    transaction = receipt.get("transaction")
+    is_paid = (
+        answer.status == 200
+        and receipt.get("success") is True
+        and receipt.get("network") == NETWORK
+        and same_address(receipt.get("payer", payer), payer)
+        and isinstance(transaction, str)
+        and re.fullmatch("0x[0-9a-fA-F]{64}", transaction) is not None
+    )
+    return transaction if is_paid else None
+
+
+# --- The three things this program does ----------------------------------------------------------
+
+
+def buy(origin: str, key_file: str) -> int:
+    key = read_key(key_file)
+    quote = fetch_quote(origin)
+    payment = sign_quote(quote, key)
+    authorization = payment["payload"]["authorization"]
+    path = f"payment-{authorization['nonce']}.json"
+    purchase = {
+        "request": request_to(origin),
+        "payment": encode_header(payment),
+        "quote": quote,
+        "signed_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "answer": None,
+    }
+    try:
+        write_purchase(path, purchase)
+    except OSError as cause:
+        raise Stop(NOTHING_SENT, f"the payment could not be kept ({cause}): it was not sent") from cause
+    say(f"one payment signed by {authorization['from']}, kept in {path}")
+    return pay(path, purchase)
+
+
+def retry(path: str) -> int:
+    purchase = read_purchase(path)
+    say(f"repeating {printable(purchase['request']['url'])} with the payment of {printable(purchase['signed_at'])}")
+    return pay(path, purchase)
+
+
+def print_quote(origin: str) -> int:
+    show_json(fetch_quote(origin))
+    say(
+        f"""To pay it with another wallet, sign one TransferWithAuthorization (EIP-712, EIP-3009):
+  domain   name "{USDC_NAME}", version "{USDC_VERSION}", chainId {CHAIN_ID}, verifyingContract {USDC}
+  message  from: you; to and value: payTo and amount of accepts[0]; validAfter: 0;
+           validBefore: the time in seconds + maxTimeoutSeconds; nonce: 32 random bytes
+Keep the payment on disk, then repeat the request with its base64 in the header PAYMENT-SIGNATURE:
+  {{"x402Version": 2, "payload": {{"signature": ..., "authorization": the message, numbers as text}},
+   "resource": as quoted, "accepted": accepts[0] as quoted}}
+After 429, 500, 502, 503 or no answer repeat it with the same payment; never sign another."""
+    )
+    return DONE
+
+
+def base_url(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ValueError(text)
+    return origin_of(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    work = parser.add_mutually_exclusive_group(required=True)
+    work.add_argument("--key-file", metavar="FILE", help="buy, with the private key in this file")
+    work.add_argument("--print-quote", action="store_true", help="show and check the quote, and sign nothing")
+    work.add_argument("--retry", metavar="FILE", help="repeat a purchase with the payment in its file")
+    parser.add_argument("--url", type=base_url, help=f"the service (default: {BASE_URL})")
+    options = parser.parse_args()
+    if options.retry is not None and options.url is not None:
+        parser.error("a purchase is repeated where it was made: --retry takes no --url")
+    try:
+        if options.retry is not None:
+            return retry(options.retry)
+        origin = options.url or base_url(BASE_URL)
+        return print_quote(origin) if options.print_quote else buy(origin, options.key_file)
+    except Stop as stop:
+        say(str(stop))
+        return stop.code
+    except KeyboardInterrupt:
+        say("interrupted: a payment that was kept is repeated with --retry")
+        return OPEN
+
+
+if __name__ == "__main__":
+    sys.exit(main())
