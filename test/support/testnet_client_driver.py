@@ -1,0 +1,34 @@
+"""Imports the test client named in the first argument and answers a JSON list of calls of its functions."""
+
+import importlib.util
+import json
+import sys
+
+spec = importlib.util.spec_from_file_location("testnet_client", sys.argv[1])
+client = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(client)
+
+
+def first_nonces(key, digest, order, count):
+    candidates = client.nonces(int(key, 16), bytes.fromhex(digest), int(order, 16))
+    return [format(next(candidates), "064x") for _ in range(count)]
+
+
+def sent(url, seconds):
+    client.TIMEOUT_SECONDS = seconds
+    try:
+        return client.send(url).body
+    except client.NoAnswer as cause:
+        return f"no answer: {cause}"
+
+
+CALLS = {
+    "keccak256": lambda data: client.keccak256(bytes.fromhex(data)).hex(),
+    "address": lambda key: client.address_of(int(key, 16)),
+    "nonces": first_nonces,
+    "signature": lambda key, message: client.sign(int(key, 16), client.authorization_digest(message)).hex(),
+    "send": sent,
+    "transaction": lambda answer, payer: client.transaction_of(client.Answer(*answer), payer),
+}
+
+json.dump([CALLS[name](*arguments) for name, *arguments in json.load(sys.stdin)], sys.stdout)
