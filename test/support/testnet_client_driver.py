@@ -1,6 +1,8 @@
 """Imports the test client named in the first argument and answers a JSON list of calls of its functions."""
 
+import contextlib
 import importlib.util
+import io
 import json
 import sys
 
@@ -22,12 +24,31 @@ def sent(url, seconds):
         return f"no answer: {cause}"
 
 
+def stopped(function, *arguments):
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):
+            function(*arguments)
+        return None
+    except client.Stop as stop:
+        return stop.code
+
+
+def origin(url):
+    try:
+        return client.origin_of(url)
+    except ValueError:
+        return None
+
+
 CALLS = {
     "keccak256": lambda data: client.keccak256(bytes.fromhex(data)).hex(),
     "address": lambda key: client.address_of(int(key, 16)),
     "nonces": first_nonces,
     "signature": lambda key, message: client.sign(int(key, 16), client.authorization_digest(message)).hex(),
     "send": sent,
+    "origin": origin,
+    "quote": lambda answer: stopped(client.read_quote, client.Answer(*answer)),
+    "access": lambda answer: stopped(client.read_access, client.Answer(*answer)),
     "transaction": lambda answer, payer: client.transaction_of(client.Answer(*answer), payer),
 }
 

@@ -1,6 +1,6 @@
 /** The Python test client's own cryptography: byte for byte what viem and the standards say. */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
 import { keccak256, type Address, type Hex } from 'viem'
@@ -110,28 +110,96 @@ describe('what the test client takes for an answer', () => {
     return skipWithoutPython(this)
   })
 
-  it('is not one that never ends, however steadily it comes', async () => {
-    const server = createServer((request, response) => {
-      if (request.url === '/headers') response.socket?.write('HTTP/1.1 200 OK\r\n')
-      const drip = setInterval(() => {
-        if (request.url === '/headers') response.socket?.write(`X-${randomHex(2)}: 1\r\n`)
-        else response.write('x')
-      }, 20)
-      response.on('close', () => clearInterval(drip))
-    })
+  it('is whole, small, UTF-8 and soon over, however steadily it comes', async () => {
+    const answers: Record<string, (response: ServerResponse) => void> = {
+      '/right': (response) => response.end('{}'),
+      '/body': (response) => drip(response, () => void response.write('x')),
+      '/headers': (response) => {
+        response.socket?.write('HTTP/1.1 200 OK\r\n')
+        drip(response, () => void response.socket?.write(`X-${randomHex(2)}: 1\r\n`))
+      },
+      '/large': (response) => response.end(' '.repeat(1024 * 1024 + 1)),
+      '/truncated': (response) => {
+        response.setHeader('Content-Length', 100)
+        response.write('half', () => response.socket?.end())
+      },
+      '/chunk': (response) => response.write('half', () => response.socket?.end()),
+      '/binary': (response) => response.end(Buffer.of(0xff)),
+      '/twice': (response) => response.setHeader('PAYMENT-RESPONSE', ['e30=', 'e30=']).end(),
+      '/nothing': (response) => response.socket?.destroy(),
+    }
+    const server = createServer((request, response) => answers[request.url ?? '']?.(response))
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
     try {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      expect(
-        await call([
-          ['send', `${url}/body`, 0.4],
-          ['send', `${url}/headers`, 0.4],
-        ]),
-      ).to.deep.equal(Array.from({ length: 2 }, () => 'no answer: the answer took too long'))
+      const received = await call(
+        Object.keys(answers).map((path) => ['send', url + path, ['/body', '/headers'].includes(path) ? 0.3 : 60]),
+      )
+      expect(received.map((text) => String(text).slice(0, 40))).to.deep.equal(
+        [
+          '{}',
+          'no answer: the answer took too long',
+          'no answer: the answer took too long',
+          'no answer: the answer is too large',
+          'no answer: the answer is incomplete',
+          'no answer: IncompleteRead: IncompleteRead',
+          "no answer: UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff".slice(0, 40),
+          'no answer: the answer has several PAYMENT',
+          'no answer: RemoteDisconnected: Remote end'.slice(0, 40),
+        ].map((text) => text.slice(0, 40)),
+      )
     } finally {
       server.closeAllConnections()
       server.close()
     }
+  })
+
+  it('is a quote only if it reads as one, and metadata likewise', async () => {
+    const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
+    const right = { x402Version: 2, resource: { url: 'x' }, accepts: [{}] }
+    const quotes: [header: string | null, status: number][] = [
+      [encoded(right), 402],
+      [encoded(right), 200],
+      [null, 402],
+      ...['', '%%%', 'e30', `${encoded(right)}\n`, Buffer.from('\xff', 'latin1').toString('base64')].map(
+        (header): [string, number] => [header, 402],
+      ),
+      ...[{}, [], null, { ...right, x402Version: 1 }, { ...right, resource: 'x' }, { ...right, resource: { url: 1 } }]
+        .concat([
+          { ...right, accepts: [] },
+          { ...right, accepts: {} },
+          { ...right, accepts: [1] },
+        ])
+        .concat([{ ...right, more: 'x'.repeat(4096) }])
+        .map((value): [string, number] => [encoded(value), 402]),
+    ]
+    const bodies: [body: string, status: number][] = [
+      ['{"access":{"endpoint_prices":{}}}', 200],
+      ['{"access":{"endpoint_prices":{}}}', 503],
+      ...['', '[]', '{}', '{"access":1}', '{"access":{}}', '{"access":{"endpoint_prices":[]}}', '{"a":NaN}'].map(
+        (body): [string, number] => [body, 200],
+      ),
+    ]
+    const stops = await call([
+      ...quotes.map(([header, status]): [string, unknown] => ['quote', [status, '', header, null, null]]),
+      ...bodies.map(([body, status]): [string, unknown] => ['access', [status, body, null, null, null]]),
+    ])
+    const expected = [quotes, bodies].flatMap((each) => each.map((_, index) => (index === 0 ? null : 3)))
+    expect(stops).to.deep.equal(expected)
+  })
+
+  it('comes from a host named in one way', async () => {
+    const origins: [url: string, origin: string | null][] = [
+      ['http://127.0.0.1:4021/x?y', 'http://127.0.0.1:4021'],
+      ['HTTPS://Example.COM:443', 'https://example.com'],
+      ['http://[::1]:80/', 'http://[::1]'],
+      ['http://user@example.com', null],
+      ['ftp://example.com', null],
+      ['http://', null],
+      ['http://example.com:99999', null],
+      ['example.com', null],
+    ]
+    expect(await call(origins.map(([url]) => ['origin', url]))).to.deep.equal(origins.map(([, origin]) => origin))
   })
 
   it('is bought only with a receipt that says so', async () => {
@@ -185,4 +253,10 @@ function rfc6979(key: string, digest: string, order: bigint, count: number): str
     v = hmac(k, v)
   }
   return found
+}
+
+/** Does something again and again for as long as somebody listens. */
+function drip(response: ServerResponse, drop: () => void): void {
+  const timer = setInterval(drop, 20)
+  response.on('close', () => clearInterval(timer))
 }
