@@ -429,7 +429,7 @@ def read_quote(answer: Answer) -> dict[str, Any]:
 def read_access(answer: Answer) -> dict[str, Any]:
     """What the service publishes about paying."""
     try:
-        access = parse_object(answer.body)["access"]
+        access: dict[str, Any] = parse_object(answer.body)["access"]
         if answer.status != 200 or not isinstance(access["endpoint_prices"], dict):
             raise ValueError("not metadata")
     except (ValueError, KeyError, TypeError) as cause:
@@ -535,13 +535,13 @@ def sign_quote(quote: dict[str, Any], key: int) -> dict[str, Any]:
         "nonce": "0x" + secrets.token_hex(32),
     }
     signature = "0x" + sign(key, authorization_digest(authorization)).hex()
-    echo = {name: quote[name] for name in ("resource", "extensions") if name in quote}
-    return {
+    payment = {
         "x402Version": 2,
         "payload": {"signature": signature, "authorization": authorization},
-        **echo,
         "accepted": terms,
     }
+    # x402 v2: both are echoed where the quote has them.
+    return {**payment, **{name: quote[name] for name in ("resource", "extensions") if name in quote}}
 
 
 def write_purchase(path: str, purchase: dict[str, Any]) -> None:
