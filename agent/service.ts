@@ -26,6 +26,7 @@ import type { Seller } from './executor/seller.ts'
 import { Turns } from './executor/turns.ts'
 import { refused } from './operation/outcome.ts'
 import type { Chain } from './payments/chain.ts'
+import { openReconciler } from './payments/reconciler.ts'
 import { termsOf } from './payments/terms.ts'
 import { namesOf } from './skills/names.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
@@ -78,7 +79,8 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     opened.push(() => catalog.close())
     const log = (surroundings.openLog ?? openResponseLog)(config.dataDirectory)
     opened.push(() => log.close())
-    const executor = openAgent(surroundings, { baseUrl, catalog, log })
+    const seller = openSeller(surroundings, { catalog, log })
+    const executor = openAgent(seller, baseUrl)
     opened.push(() => executor.drain())
     const { dataDirectory, dataset: path } = config
     const { processes, now, random, timer, report } = surroundings
@@ -90,6 +92,8 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     const schedule = await keepDataset(keeping)
     opened.push(() => schedule.stop())
     onRetrieved()
+    const reconciler = openReconciler({ desk: seller.desk, timer, random, alone: aloneIn(seller.turns) })
+    opened.push(() => reconciler.stop())
     entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
     return { baseUrl, stop }
   } catch (cause) {
@@ -108,18 +112,28 @@ function warm(catalog: Catalog, report: Surroundings['report']): void {
   }
 }
 
-function openAgent(
-  { config, doors, now, report }: Surroundings,
-  { baseUrl, catalog, log }: { baseUrl: string; catalog: Catalog; log: ResponseLog },
-): CompanyAgentExecutor {
+function openSeller(
+  { config, doors, now, timer, report }: Surroundings,
+  { catalog, log }: { catalog: Catalog; log: ResponseLog },
+): Seller {
   const { facilitator, chain, payTo } = doors
-  const seller: Seller = {
+  return {
     terms: termsOf(config.mode, payTo),
     catalog,
-    desk: { log, facilitator, chain, now, report },
+    desk: { log, facilitator, chain, now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now }),
     turns: new Turns(),
   }
+}
+
+/** The reconciler takes its turn like a request, but does not stand in line: a request does the same work itself. */
+function aloneIn(turns: Turns) {
+  return async (identity: string, work: () => Promise<void>): Promise<void> => {
+    if (!turns.isTaken(identity)) await turns.run(identity, work, () => undefined)
+  }
+}
+
+function openAgent(seller: Seller, baseUrl: string): CompanyAgentExecutor {
   const extensionUri = paymentExtensionUri(baseUrl)
   return new CompanyAgentExecutor({
     seller,

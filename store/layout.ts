@@ -14,6 +14,7 @@
  *     'layout'                  -> { kind: 'responses', version }
  *     records: identity         -> sealed ResponseRecord (JSON)
  *     unfinished: identity      -> true, for every record whose state is not final
+ *     finished: time/identity   -> true, for every other, in the order in which they ended (since version 2)
  *
  * Keys are strings in LMDB's byte order. A version is raised when older code would read the folder wrongly.
  */
@@ -21,7 +22,10 @@ import { join } from 'node:path'
 
 export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 2 }
+
+/** The oldest layout that is still read, and brought up to date by who writes. The money on record outlives a version. */
+export const OLDEST_LAYOUT: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1 }
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
@@ -31,6 +35,7 @@ export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
 export const RECORDS_DATABASE = 'records'
 export const UNFINISHED_DATABASE = 'unfinished'
+export const FINISHED_DATABASE = 'finished'
 
 /** Before the letter that stands for one digit. */
 const BEFORE_A = 64

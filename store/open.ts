@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
-import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, OLDEST_LAYOUT, type EnvironmentKind } from './layout.ts'
 
 /** A folder of the store that cannot be used. The message is one line for the operator. */
 export class StoreError extends Error {
@@ -103,9 +103,15 @@ function checkLayout(
   }
   if (!isLayout(found) || found.kind !== kind)
     throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
-  if (found.version !== expected.version) {
+  if (found.version > expected.version || found.version < OLDEST_LAYOUT[kind]) {
     throw new StoreError(`${folder}: has layout version ${found.version}, this program reads ${expected.version}`)
   }
+}
+
+/** The version that was found when the environment was opened: {@link OLDEST_LAYOUT} or newer. */
+export function layoutOf(environment: RootDatabase<unknown, string>): number {
+  const layout = environment.get(LAYOUT_KEY)
+  return isLayout(layout) ? layout.version : 0
 }
 
 function isLayout(value: unknown): value is { kind: string; version: number } {

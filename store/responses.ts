@@ -6,16 +6,29 @@
  * visible here is on disk: a promise of this file that has resolved survives a kill and a loss of power.
  */
 import { z } from 'zod'
-import { RECORDS_DATABASE, UNFINISHED_DATABASE, responsesFolder } from './layout.ts'
-import { durable, openEnvironment } from './open.ts'
+import {
+  FINISHED_DATABASE,
+  LAYOUT_KEY,
+  LAYOUT_VERSION,
+  RECORDS_DATABASE,
+  UNFINISHED_DATABASE,
+  responsesFolder,
+} from './layout.ts'
+import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
 import { seal, unseal } from './seal.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
 export const TRANSITIONS = {
-  prepared: ['settling'],
-  settling: ['settled', 'rejected', 'unknown'],
+  /** The answer is stored; no settlement was begun. */
+  prepared: ['settling', 'settled', 'rejected', 'expired'],
+  /** One was begun; nobody knows how far it came. */
+  settling: ['settled', 'refused', 'unknown'],
   unknown: ['settling', 'settled', 'rejected', 'expired'],
-  settled: [],
+  /** Said by the facilitator, or seen in a block that is not final: audited until it is. */
+  settled: ['confirmed', 'unknown'],
+  /** Said by the facilitator, with a nonce that was free: audited likewise. */
+  refused: ['settled', 'rejected', 'expired'],
+  confirmed: [],
   rejected: [],
   expired: [],
 } as const satisfies Record<string, readonly string[]>
@@ -62,15 +75,26 @@ export interface ResponseLog {
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
   advance(from: Place, change: Change & { state: State }): Promise<ResponseRecord | undefined>
-  /** The records whose state is not final, oldest identity first. */
-  unfinished(): Promise<ResponseRecord[]>
+  /** The identities of the records whose state is not final. Each is read by itself, so that a damaged one stops no other. */
+  unfinished(): Promise<string[]>
+  /** Removes records that ended before `before`, oldest first and at most `max`; answers how many. Never an unfinished one. */
+  prune(request: { before: Date; max: number }): Promise<number>
   close(): Promise<void>
 }
 
-export function openResponseLog(dataDirectory: string): ResponseLog {
-  const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses' })
+interface Access {
+  /** For a look beside the service that writes. */
+  readOnly?: boolean
+}
+
+export function openResponseLog(dataDirectory: string, { readOnly = false }: Access = {}): ResponseLog {
+  const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses', readOnly })
   const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
   const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
+  const finished = readOnly
+    ? undefined
+    : environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+  if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
   function find(identity: string): ResponseRecord | undefined {
     const bytes = records.getBinary(identity)
@@ -80,8 +104,35 @@ export function openResponseLog(dataDirectory: string): ResponseLog {
   /** Only inside a write transaction. The record is checked before it is written as it is when read. */
   function put(record: ResponseRecord): void {
     void records.put(record.identity, seal(JSON.stringify(responseRecordSchema.parse(record))))
-    if (TRANSITIONS[record.state].length > 0) void unfinished.put(record.identity, true)
-    else void unfinished.remove(record.identity)
+    list(record)
+  }
+
+  function list(record: ResponseRecord): void {
+    if (!isFinished(record)) void unfinished.put(record.identity, true)
+    else {
+      void unfinished.remove(record.identity)
+      void finished?.put(endKey(record), true)
+    }
+  }
+
+  /** Version 1 had no list of what is finished, and took `settled` for final. */
+  function upgrade(): void {
+    environment.transactionSync(() => {
+      for (const identity of records.getKeys()) {
+        const record = attempt(() => find(identity))
+        if (record) list(record)
+      }
+      void environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
+    })
+  }
+
+  /** A record that can't be read any more is left for the operator, and only its place in the list is given up. */
+  function removeEnded(key: string): boolean {
+    void finished?.remove(key)
+    const record = attempt(() => find(key.slice(key.indexOf(' ') + 1)))
+    if (!record || !isFinished(record) || endKey(record) !== key) return false
+    void records.remove(record.identity)
+    return true
   }
 
   return {
@@ -111,7 +162,34 @@ export function openResponseLog(dataDirectory: string): ResponseLog {
         }),
       ),
 
-    unfinished: async () => [...unfinished.getKeys()].flatMap((identity) => find(identity) ?? []),
+    unfinished: async () => [...unfinished.getKeys()],
+
+    prune: ({ before, max }) =>
+      durable(
+        environment.transaction(() => {
+          const keys = [...(finished?.getKeys({ end: before.toISOString(), limit: max }) ?? [])]
+          return keys.filter(removeEnded).length
+        }),
+      ),
+
     close: () => environment.close(),
+  }
+}
+
+function isFinished({ state }: ResponseRecord): boolean {
+  return TRANSITIONS[state].length === 0
+}
+
+/** Keys in the order of time; ISO 8601 in UTC sorts as text. */
+function endKey({ updated_at, identity }: ResponseRecord): string {
+  return `${updated_at} ${identity}`
+}
+
+/** Undefined for a damaged record. */
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
   }
 }

@@ -59,7 +59,9 @@ export async function follow(
 export function outcomeOf(seller: Seller, purchase: Purchase, record: ResponseRecord): Outcome {
   switch (record.state) {
     case 'settled':
+    case 'confirmed':
       return answerOf(record)
+    case 'refused':
     case 'rejected':
       return askForPayment(seller, purchase, 'payment_failed', 'settlement_refused')
     case 'expired':

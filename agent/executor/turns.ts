@@ -9,6 +9,11 @@ export class Turns {
     this.#isClosed = true
   }
 
+  /** Whether something is under way, or in line, under this key. */
+  isTaken(key: string): boolean {
+    return this.#last.has(key)
+  }
+
   /** Runs `work` once everything asked for earlier under `key` has ended, well or badly; after a close, `instead`. */
   async run<T>(key: string, work: () => Promise<T>, instead: () => T): Promise<T> {
     const turn = this.#after(this.#last.get(key), () => (this.#isClosed ? instead() : work()))

@@ -21,13 +21,13 @@ export async function verifyPayment(
   purchase: Purchase,
   { payment }: Offered,
 ): Promise<Verified | Refused> {
-  const { facilitator, report } = seller.desk
+  const { facilitator, timer, report } = seller.desk
   const requirements = requirementsOf(seller.terms, purchase.operation.operation)
   const state = await readState(seller, payment).catch((cause: unknown) => report('chain_unavailable', cause))
   if (!state) return unavailable()
   // Our own look: nothing is sold for a nonce that was used where we have no record of it, whatever a facilitator says.
   if (!state.isNonceFree) return askForPayment(seller, purchase, 'payment_rejected', 'authorization_used')
-  const verification = await verify({ facilitator, payment, requirements })
+  const verification = await verify({ facilitator, timer, payment, requirements })
   switch (verification.kind) {
     case 'verified':
       return { kind: 'verified', fromBlock: state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n }

@@ -58,15 +58,19 @@ export type Settlement =
   | { kind: 'refused'; reason: string }
   | { kind: 'unclear'; cause: unknown }
 
+/** Calls back once after so many milliseconds; the result cancels that. */
+export type Timer = (callback: () => void, milliseconds: number) => () => void
+
 interface Request {
   facilitator: FacilitatorClient
+  timer: Timer
   payment: Payment
   requirements: PaymentRequirements
 }
 
-export async function verify({ facilitator, payment, requirements }: Request): Promise<Verification> {
+export async function verify({ facilitator, timer, payment, requirements }: Request): Promise<Verification> {
   try {
-    const reply = verifyReplySchema.parse(await inTime(facilitator.verify(toPayload(payment), requirements)))
+    const reply = verifyReplySchema.parse(await inTime(timer, facilitator.verify(toPayload(payment), requirements)))
     if (!reply.isValid) return { kind: 'refused', reason: knownReason(reply.invalidReason) }
     return isPayer(reply.payer, payment)
       ? { kind: 'verified' }
@@ -76,9 +80,9 @@ export async function verify({ facilitator, payment, requirements }: Request): P
   }
 }
 
-export async function settle({ facilitator, payment, requirements }: Request): Promise<Settlement> {
+export async function settle({ facilitator, timer, payment, requirements }: Request): Promise<Settlement> {
   try {
-    const reply = settleReplySchema.parse(await inTime(facilitator.settle(toPayload(payment), requirements)))
+    const reply = settleReplySchema.parse(await inTime(timer, facilitator.settle(toPayload(payment), requirements)))
     if (!reply.success) return refusalOf(reply.errorReason)
     const fits =
       reply.network === requirements.network &&
@@ -111,14 +115,14 @@ function knownReason(reason: string | undefined): Reason {
 }
 
 /** A call that overruns keeps running; its outcome is then one for the chain to tell. */
-async function inTime<T>(call: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
+async function inTime<T>(timer: Timer, call: Promise<T>): Promise<T> {
+  let cancel = (): void => undefined
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('The facilitator did not answer in time')), FACILITATOR_TIMEOUT_MS)
+    cancel = timer(() => reject(new Error('The facilitator did not answer in time')), FACILITATOR_TIMEOUT_MS)
   })
   try {
     return await Promise.race([call, limit])
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

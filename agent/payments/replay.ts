@@ -15,7 +15,7 @@ export type Decision =
   | 'ask_chain'
   /** Bought: the stored answer again. */
   | 'repeat'
-  /** Definitely not charged, and never will be by us: a new signature is needed. */
+  /** Not charged, and never will be by us: a new signature is needed. */
   | 'refuse'
   /** The payment belongs to another request. */
   | 'conflict'
@@ -36,8 +36,8 @@ export const REPLAY_TABLE: readonly Row[] = [
   { record: STATES, payload: same, operation: other, decision: 'conflict' },
   { record: ['prepared'], payload: same, operation: same, decision: 'settle' },
   { record: ['settling', 'unknown'], payload: same, operation: same, decision: 'ask_chain' },
-  { record: ['settled'], payload: same, operation: same, decision: 'repeat' },
-  { record: ['rejected', 'expired'], payload: same, operation: same, decision: 'refuse' },
+  { record: ['settled', 'confirmed'], payload: same, operation: same, decision: 'repeat' },
+  { record: ['refused', 'rejected', 'expired'], payload: same, operation: same, decision: 'refuse' },
 ]
 
 export interface Claimed {

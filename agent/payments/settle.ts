@@ -1,7 +1,7 @@
 /**
  * Settles the payment of a stored answer, leaving every step on disk before the next begins:
  *
- *   prepared | unknown -> settling (durable) -> the facilitator -> settled | rejected | unknown (durable)
+ *   prepared | unknown -> settling (durable) -> the facilitator -> settled | refused | unknown (durable)
  *
  * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
  */
@@ -17,7 +17,7 @@ import {
   type State,
 } from '../../store/responses.ts'
 import type { Chain } from './chain.ts'
-import { settle as askFacilitator } from './facilitator.ts'
+import { settle as askFacilitator, type Timer } from './facilitator.ts'
 import { paymentSchema, type Payment } from './headers.ts'
 
 export interface PaymentDesk {
@@ -25,6 +25,8 @@ export interface PaymentDesk {
   facilitator: FacilitatorClient
   chain: Chain
   now: () => Date
+  /** For the limits of time on what is asked of others. */
+  timer: Timer
   /** Told of what went wrong outside; never given a payment, a signature or foreign text to show. */
   report: (event: string, cause: unknown) => void
 }
@@ -37,13 +39,13 @@ export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): P
   // Another process was faster, and may have begun this very attempt: then it is that one's to settle.
   if (!settling) return readAgain(desk, record)
   const { payment, requirements } = termsOf(settling)
-  const settlement = await askFacilitator({ facilitator: desk.facilitator, payment, requirements })
+  const settlement = await askFacilitator({ facilitator: desk.facilitator, timer: desk.timer, payment, requirements })
   if (settlement.kind === 'settled') return keepSuccess(desk, settling, settlement.transaction)
   desk.report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
-  // After an earlier attempt a transaction of ours may still be on its way, and then no refusal is final.
+  // After an earlier attempt a transaction of ours may still be on its way, and then no refusal counts.
   const isFirst = settling.attempt === 1
-  const isRejected = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, settling))
-  return move(desk, settling, { state: isRejected ? 'rejected' : 'unknown' })
+  const isRefused = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, settling))
+  return move(desk, settling, { state: isRefused ? 'refused' : 'unknown' })
 }
 
 /** A success holds whatever another process has made of the record meanwhile, short of an end. */
@@ -91,7 +93,7 @@ export function termsOf(record: ResponseRecord): { payment: Payment; requirement
   }
 }
 
-/** A refusal is final only if the nonce is unused; a chain that can't be asked leaves it open. */
+/** A refusal counts only if the nonce is unused; a chain that can't be asked leaves the outcome open. */
 async function isNonceFree(desk: PaymentDesk, record: ResponseRecord): Promise<boolean> {
   try {
     return (await readEvidence(desk, record)).nonce === 'free'

@@ -37,7 +37,11 @@ export async function openSandbox({ config, log }: SandboxRequest) {
       pollingMs: POLLING_MS,
     })
     return {
-      doors: { facilitator, chain: openChain({ url: chain.url }), payTo: config.payTo ?? accounts.receiver },
+      doors: {
+        facilitator,
+        chain: openChain({ url: chain.url, chainId: deployment.chainId }),
+        payTo: config.payTo ?? accounts.receiver,
+      },
       rpcUrl: chain.url,
       buyerKey: accounts.buyer.privateKey,
       stop: () => chain.stop(),

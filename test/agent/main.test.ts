@@ -125,11 +125,11 @@ describe('the process', () => {
     it('refuses a data directory of a newer layout, and leaves it as it is', async () => {
       const folder = join(directory, 'responses')
       const environment = open({ path: folder, overlappingSync: false, encoding: 'json', pageSize: 8192 })
-      await environment.put('layout', { kind: 'responses', version: 2 })
+      await environment.put('layout', { kind: 'responses', version: 3 })
       await environment.close()
-      await refused(/responses: has layout version 2/)
+      await refused(/responses: has layout version 3/)
       const again = open({ path: folder, overlappingSync: false, encoding: 'json', pageSize: 8192 })
-      expect(again.get('layout')).to.deep.equal({ kind: 'responses', version: 2 })
+      expect(again.get('layout')).to.deep.equal({ kind: 'responses', version: 3 })
       await again.close()
     })
 

@@ -32,7 +32,9 @@ describe('a service whose dataset is at a portal', () => {
     service = await startTestService({
       environment: { DATASET: `${portal.url}/dataset/companies/resource/r-1` },
       now: () => new Date(clock),
-      timer(callback) {
+      timer(callback, milliseconds) {
+        // Shorter waits are the payments' own.
+        if (milliseconds < 60_000) return () => undefined
         due = callback
         return () => (due = undefined)
       },

@@ -87,14 +87,18 @@ describe('the response log', () => {
     for (const [index, state] of STATES.entries())
       await log.claim(aRecord({ state, nonce: `0x0${index}`, identity: `i${index}` }))
     await reopen()
-    const states = (await log.unfinished()).map((record) => record.state)
-    expect(states).to.have.members(['prepared', 'settling', 'unknown'])
+    const states = await Promise.all(
+      (await log.unfinished()).map(async (identity) => (await log.read(identity))?.state),
+    )
+    expect(states).to.have.members(['prepared', 'settling', 'unknown', 'settled', 'refused'])
   })
 
-  it('forgets a record as unfinished once it is settled', async () => {
+  it('forgets a record as unfinished once its settlement is confirmed', async () => {
     const record = aRecord({ state: 'settling', attempt: 1 })
     await log.claim(record)
-    await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+    const settled = await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+    expect(await log.unfinished()).to.deep.equal([record.identity])
+    if (settled) await log.advance(settled, { state: 'confirmed', updated_at })
     expect(await log.unfinished()).to.deep.equal([])
   })
 

@@ -41,7 +41,7 @@ export class TestSeller {
   readonly script: Script = {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
     settle: async (payload) => settledReply(payload),
-    evidence: async () => ({ nonce: 'free', finalTime: 0n }),
+    evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
     head: async () => 100n,
     isNonceFree: async () => true,
   }
@@ -86,8 +86,11 @@ export class TestSeller {
     return perform(this.seller, { operation, paymentHeaders, resourceUrl: url })
   }
 
-  records(): Promise<ResponseRecord[]> {
-    return this.seller.desk.log.unfinished()
+  /** The records whose outcome nobody knows yet. */
+  async records(): Promise<ResponseRecord[]> {
+    const { log } = this.seller.desk
+    const records = await Promise.all((await log.unfinished()).map((identity) => log.read(identity)))
+    return records.flatMap((record) => (record && record.state !== 'settled' ? [record] : []))
   }
 
   #open(perMinute: number): Seller {
@@ -116,6 +119,10 @@ export class TestSeller {
         facilitator,
         chain,
         now: () => this.now(),
+        timer: (callback, milliseconds) => {
+          const timeout = setTimeout(callback, milliseconds).unref()
+          return () => clearTimeout(timeout)
+        },
         report: (event) => void this.reports.push(event),
       },
       rateLimit: new RateLimit({ perMinute, now: () => this.now() }),

@@ -31,10 +31,11 @@ const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => 
       transaction: TRANSACTION,
       ...transfer,
     },
+    isFinal: true,
   })
 }
 const evidence = (value: Evidence) => () => value
-const free = evidence({ nonce: 'free', finalTime: 0n })
+const free = evidence({ nonce: 'free', time: 0n, finalTime: 0n })
 
 describe('a sale', () => {
   let shop: TestSeller
@@ -140,12 +141,18 @@ describe('a sale', () => {
       ],
       ['spent by somebody else', used({ from: testTerms.payTo }), 'payment_failed settlement_refused', 1],
       ['spent for less', used({ value: 999n }), 'payment_failed settlement_refused', 1],
-      ['cancelled', evidence({ nonce: 'cancelled' }), 'payment_failed settlement_refused', 1],
+      ['cancelled', evidence({ nonce: 'cancelled', isFinal: true }), 'payment_failed settlement_refused', 1],
       ['unclear', evidence({ nonce: 'unclear' }), 'payment_outcome_unknown', 1],
+      [
+        'cancelled in a block that may go',
+        evidence({ nonce: 'cancelled', isFinal: false }),
+        'payment_outcome_unknown',
+        1,
+      ],
       ['free, with time left: it is settled again', free, 'answer', 2],
       [
         'free in a final block after its end',
-        evidence({ nonce: 'free', finalTime: 2n ** 64n }),
+        evidence({ nonce: 'free', time: 2n ** 64n, finalTime: 2n ** 64n }),
         'payment_failed authorization_expired',
         1,
       ],
@@ -174,7 +181,7 @@ describe('a sale', () => {
       await shop.lookup(payment)
       shop.script.evidence = () => Promise.reject(new Error('no node'))
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      shop.script.evidence = async () => ({ nonce: 'free', finalTime: 0n })
+      shop.script.evidence = async () => ({ nonce: 'free', time: 0n, finalTime: 0n })
       shop.now = () => new Date(Date.now() + 290_000)
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(calls('settle')).to.equal(1)
@@ -196,10 +203,10 @@ describe('a sale', () => {
       network: testTerms.network,
     })
 
-    it('is rejected when nothing was sent and the nonce is free, and stays so', async () => {
+    it('is refused when nothing was sent and the nonce is free, and stays so', async () => {
       shop.script.settle = refuse
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_failed settlement_refused')
-      expect(await stateOf()).to.equal('rejected')
+      expect(await stateOf()).to.equal('refused')
       shop.script.settle = async (payload) => settledReply(payload)
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_failed settlement_refused')
       expect(calls('settle')).to.equal(1)

@@ -19,7 +19,7 @@ function decide({ record, payload, operation }: (typeof combinations)[number]): 
 
 describe('the replay table', () => {
   it('has exactly one row for every record, payload and operation', () => {
-    expect(combinations).to.have.lengthOf(28)
+    expect(combinations).to.have.lengthOf(36)
     for (const each of combinations) {
       const rows = REPLAY_TABLE.filter(
         (row) =>
@@ -46,6 +46,8 @@ describe('the replay table', () => {
       settling: 'ask_chain',
       unknown: 'ask_chain',
       settled: 'repeat',
+      confirmed: 'repeat',
+      refused: 'refuse',
       rejected: 'refuse',
       expired: 'refuse',
     })
