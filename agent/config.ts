@@ -2,11 +2,14 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { isLoopback, isUrl, mayFetch } from '../store/import/location.ts'
+import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
 import { isReceiver } from './payments/receiver.ts'
 
 /** Spec 8. */
 const RATE_LIMIT_PER_MINUTE = 120
 const PORT_DEFAULT = 4021
+/** Below this, a buyer could not rely on fetching again what he has paid for (decisions 5). */
+const RETENTION_DAYS_MIN = 30
 
 /** A wrong value. The message is one line that names the variable and the rule; the value itself is not repeated. */
 export class ConfigError extends Error {
@@ -31,10 +34,24 @@ const baseUrl = url.refine((value) => {
   return ['http:', 'https:'].includes(protocol) && pathname === '/' && !search && !hash && !value.endsWith('/')
 }, 'must be http:// or https:// with a host and nothing after it')
 
-const loopbackHttp = url.refine(
-  (value) => new URL(value).protocol === 'http:' && isLoopback(new URL(value).hostname),
-  'must be an http URL on a loopback address in this version, which has the sandbox only',
+const safeUrl = url.refine(
+  (value) => mayFetch(new URL(value)),
+  'must be an https URL without a password, or an http URL on a loopback address',
 )
+
+const facilitatorUrl = safeUrl
+  .refine((value) => !/[?#]/.test(value), 'must be a URL without a query')
+  .transform((value) => value.replace(/\/+$/, ''))
+
+const facilitator = z.union([z.literal('sandbox'), z.literal('self'), facilitatorUrl], {
+  error: 'must be sandbox, self, an https URL without password and query, or such an http URL on a loopback address',
+})
+
+const retentionDays = z
+  .string()
+  .regex(/^[1-9][0-9]{0,4}$/, { error: 'must be a whole number of days, 30 or more', abort: true })
+  .transform(Number)
+  .refine((value) => value >= RETENTION_DAYS_MIN, 'must be a whole number of days, 30 or more')
 
 const dataset = z
   .string()
@@ -47,8 +64,13 @@ const dataset = z
 
 const schema = z.object({
   MODE: z.enum(['testnet', 'mainnet'], { error: 'must be testnet or mainnet' }).default('testnet'),
-  FACILITATOR: z.literal('sandbox', { error: 'must be sandbox in this version' }).default('sandbox'),
-  RPC_URL: loopbackHttp.optional(),
+  FACILITATOR: facilitator.default('sandbox'),
+  FACILITATOR_AUTHORIZATION: z
+    .string()
+    .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be the text of an Authorization header')
+    .optional(),
+  RELAYER_KEY_FILE: z.string().min(1, 'must not be empty').optional(),
+  RPC_URL: safeUrl.optional(),
   PAY_TO: z.string().refine(isReceiver, 'must be an address, lower case or with its checksum, and not zero').optional(),
   HOST: z.string().min(1, 'must not be empty').default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
@@ -58,6 +80,7 @@ const schema = z.object({
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: z.string().min(1, 'must not be empty').optional(),
+  RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { error: 'must be a pino level' })
     .default('info'),
@@ -72,11 +95,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     throw new ConfigError(`${String(issue?.path[0] ?? 'configuration')} ${issue?.message ?? 'is not valid'}`)
   }
   const values = parsed.data
-  if (values.MODE === 'mainnet') throw new ConfigError('FACILITATOR must not be sandbox when MODE is mainnet')
+  const configured = facilitatorOf(values)
   const dataDirectory = resolve(values.DATA_DIR)
   return {
     mode: values.MODE,
-    facilitator: values.FACILITATOR,
+    facilitator: configured,
     rpcUrl: values.RPC_URL,
     payTo: values.PAY_TO,
     host: values.HOST,
@@ -84,10 +107,40 @@ export function readConfig(environment: Record<string, string | undefined>) {
     baseUrl: values.BASE_URL,
     dataDirectory,
     /** A local archive or a URL; the sandbox's sample when absent. */
-    dataset: values.DATASET,
+    dataset: values.DATASET ?? (configured.kind === 'sandbox' ? undefined : CRO_COMPANIES_LOCATION),
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: values.KEYS_DIR === undefined ? resolve(dataDirectory, 'keys') : resolve(values.KEYS_DIR),
+    retentionDays: values.RESPONSE_RETENTION_DAYS,
     logLevel: values.LOG_LEVEL,
   }
+}
+
+/** Who settles payments. Outside the sandbox a node and a receiver must be named, because money would be at stake. */
+export type ConfiguredFacilitator =
+  | { kind: 'sandbox' }
+  | { kind: 'self'; relayerKeyFile: string; rpcUrl: string; payTo: string }
+  | { kind: 'remote'; url: string; authorization: string | undefined; rpcUrl: string; payTo: string }
+
+function facilitatorOf(values: z.infer<typeof schema>): ConfiguredFacilitator {
+  const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrl, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
+  if (chosen === 'sandbox') {
+    if (mode === 'mainnet') throw new ConfigError('FACILITATOR must not be sandbox when MODE is mainnet')
+    if (rpcUrl !== undefined && !isLocal(rpcUrl)) {
+      throw new ConfigError('RPC_URL must be an http URL on a loopback address when FACILITATOR is sandbox')
+    }
+    return { kind: 'sandbox' }
+  }
+  if (rpcUrl === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
+  if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
+  if (chosen !== 'self') {
+    return { kind: 'remote', url: chosen, authorization: values.FACILITATOR_AUTHORIZATION, rpcUrl, payTo }
+  }
+  if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
+  return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrl, payTo }
+}
+
+function isLocal(value: string): boolean {
+  const { protocol, hostname } = new URL(value)
+  return protocol === 'http:' && isLoopback(hostname)
 }

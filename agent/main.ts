@@ -67,7 +67,7 @@ function progress(line: string): void {
 /** Serves until a signal. Prints where, and in the sandbox what a buyer needs. */
 async function serve(config: Config): Promise<number> {
   const { startService } = await import('./service.ts')
-  const { openSandbox } = await import('./sandbox/sandbox.ts')
+  const { openDoors } = await import('./doors.ts')
   const log = openLog(config.logLevel)
   const report = (event: string, cause: unknown) => log.warn({ ...describeCause(cause) }, event)
   // LMDB rejects promises that nobody holds when a disk is full; the write itself has failed where it was awaited.
@@ -84,19 +84,18 @@ async function serve(config: Config): Promise<number> {
     process.on('SIGTERM', listen)
   })
 
-  const sandbox = await openSandbox({ config, log: (line) => log.warn(line) })
+  const outside = await openDoors({ config, now, report, log: (line) => log.warn(line) })
   try {
-    const { doors } = sandbox
+    const { doors, lines } = outside
     const surroundings = { config, version: await version(), doors, processes, now, random: Math.random, timer, report }
     const service = await startService(surroundings)
     log.info({ base_url: service.baseUrl }, 'ready')
-    print(`rpc ${sandbox.rpcUrl}`)
-    print(`buyer ${sandbox.buyerKey}`)
+    for (const line of lines) print(line)
     print(`ready ${service.baseUrl}`)
     log.info({ signal: await signalled }, 'stopping')
     await service.stop()
   } finally {
-    await sandbox.stop()
+    await outside.stop()
   }
   return EXIT_DONE
 }

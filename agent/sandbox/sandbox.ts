@@ -35,6 +35,8 @@ export async function openSandbox({ config, log }: SandboxRequest) {
       rpcUrl: chain.url,
       relayerKey: accounts.relayer.privateKey,
       pollingMs: POLLING_MS,
+      now: () => new Date(),
+      report: () => undefined,
     })
     return {
       doors: {

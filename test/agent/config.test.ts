@@ -5,6 +5,16 @@ import { ConfigError, readConfig } from '../../agent/config.ts'
 const WRONG: [variable: string, value: string, rule: RegExp][] = [
   ['MODE', 'production', /testnet or mainnet/],
   ['FACILITATOR', 'http://10.0.0.1', /sandbox/],
+  ['FACILITATOR', 'https://user:secret@facilitator.example', /password/],
+  ['FACILITATOR', 'https://facilitator.example/?key=secret', /query/],
+  ['FACILITATOR', 'somewhere', /self/],
+  ['FACILITATOR_AUTHORIZATION', 'Bearer a\nb', /header/],
+  ['FACILITATOR_AUTHORIZATION', '', /header/],
+  ['RELAYER_KEY_FILE', '', /must/],
+  ['RPC_URL', 'https://node.example/key', /loopback/],
+  ['RPC_URL', 'https://user:secret@node.example', /password/],
+  ['RESPONSE_RETENTION_DAYS', '29', /30 or more/],
+  ['RESPONSE_RETENTION_DAYS', '30.5', /30 or more/],
   ['RPC_URL', 'http://10.0.0.1:8545', /loopback/],
   ['RPC_URL', 'nonsense', /URL/],
   ['PAY_TO', '0x0000000000000000000000000000000000000000', /not zero/],
@@ -36,7 +46,8 @@ describe('the configuration', () => {
   it('runs the sandbox on the loopback address when nothing is set', () => {
     expect(readConfig({})).to.deep.include({
       mode: 'testnet',
-      facilitator: 'sandbox',
+      facilitator: { kind: 'sandbox' },
+      retentionDays: 30,
       rpcUrl: undefined,
       payTo: undefined,
       host: '127.0.0.1',
@@ -81,6 +92,47 @@ describe('the configuration', () => {
       if (value.length > 4) expect(read).to.not.throw(ConfigError, value)
     })
   }
+
+  describe('outside the sandbox', () => {
+    const payTo = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+    const rpcUrl = 'https://node.example/key?a=b'
+    const live = { FACILITATOR: 'https://facilitator.example/x402/', RPC_URL: rpcUrl, PAY_TO: payTo }
+
+    for (const MODE of ['mainnet', 'testnet'] as const) {
+      it(`takes a facilitator elsewhere, or one's own, on ${MODE}`, () => {
+        const url = 'https://facilitator.example/x402'
+        expect(readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' }).facilitator).to.deep.equal({
+          kind: 'remote',
+          url,
+          authorization: 'Bearer x y',
+          rpcUrl,
+          payTo,
+        })
+        const own = readConfig({ ...live, MODE, FACILITATOR: 'self', RELAYER_KEY_FILE: '/keys/relayer' })
+        expect(own.facilitator).to.deep.equal({ kind: 'self', relayerKeyFile: '/keys/relayer', rpcUrl, payTo })
+      })
+    }
+
+    it('sells the register unless told otherwise, never the sample', () => {
+      expect(readConfig(live).dataset).to.match(/^https:\/\/opendata\.cro\.ie\//)
+      expect(readConfig({ ...live, DATASET: '/tmp/a.zip' }).dataset).to.equal('/tmp/a.zip')
+    })
+
+    it('takes plain http to this machine', () => {
+      const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
+      expect(facilitator).to.include({ url: 'http://127.0.0.1:9', rpcUrl: 'http://[::1]:8545' })
+    })
+
+    for (const [variable, environment] of [
+      ['RPC_URL', { ...live, RPC_URL: undefined }],
+      ['PAY_TO', { ...live, PAY_TO: undefined }],
+      ['RELAYER_KEY_FILE', { ...live, FACILITATOR: 'self' }],
+    ] as const) {
+      it(`names ${variable} when it is missing`, () => {
+        expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
+      })
+    }
+  })
 
   it('refuses the sandbox on mainnet', () => {
     expect(() => readConfig({ MODE: 'mainnet' })).to.throw(ConfigError, 'FACILITATOR must not be sandbox')
