@@ -32,6 +32,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a']],
   [/^(yauzl|csv-parse)/, ['store/import']],
+  [/^secp256k1$/, ['agent/payments']],
   [/^pino$/, ['agent']],
 ]
 

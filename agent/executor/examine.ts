@@ -10,15 +10,16 @@ export interface Fault {
   reason: Reason
 }
 
-export async function examine(seller: Seller, purchase: Purchase): Promise<Offered | Fault> {
+export function examine(seller: Seller, purchase: Purchase): Offered | Fault {
   const { offer, operation } = purchase
   if (offer.kind === 'none') return fault('payment_required', 'PAYMENT-SIGNATURE header is required')
   if (offer.kind === 'unreadable') return fault('payment_invalid', offer.reason)
   const { terms, desk } = seller
   const mismatch = checkTerms({ payment: offer.payment, terms, operation, now: desk.now() })
   if (mismatch) return fault('payment_invalid', mismatch)
-  const isSigned = await isSignedByPayer(offer.payment, terms)
-  return isSigned ? offer : fault('payment_rejected', 'invalid_exact_evm_payload_signature')
+  return isSignedByPayer(offer.payment, terms)
+    ? offer
+    : fault('payment_rejected', 'invalid_exact_evm_payload_signature')
 }
 
 function fault(code: Fault['code'], reason: Reason): Fault {

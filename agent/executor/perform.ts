@@ -28,7 +28,7 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   const stored = await recall(seller, purchase) // 3. replay
   if (stored) return stored
 
-  const offered = await examine(seller, purchase) // what 6 and 7 will say; 4 depends on it
+  const offered = examine(seller, purchase) // what 6 and 7 will say; 4 depends on it
   const place = seller.rateLimit.enter(offered.kind === 'fault' ? 'unpaid' : 'paying') // 4. shared rate limit
   if ('kind' in place) return place
 

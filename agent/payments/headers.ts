@@ -8,7 +8,7 @@ import { X402_VERSION } from './terms.ts'
 
 /** Our longest quote leads to under 4 KiB of payment; proxies stop at 8. */
 const PAYMENT_HEADER_BYTES_MAX = 8192
-/** A plain account's signature (r, s, v). */
+/** A plain account's signature: r, s, v. */
 export const PLAIN_SIGNATURE_BYTES = 65
 /** ERC-1271 contract wallets sign longer. */
 const SIGNATURE_BYTES_MAX = 2048

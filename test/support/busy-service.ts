@@ -44,7 +44,7 @@ const service = await startService({
     chain: {
       head: async () => 100n,
       isNonceFree: async () => true,
-      evidence: async () => ({ nonce: 'free', finalTime: 0n }),
+      evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
     },
     payTo: testTerms.payTo,
   },

@@ -23,7 +23,7 @@ export const DOMAIN = {
 export type Domain = { name: string; version: string; chainId: number; verifyingContract: Address }
 
 /** Of the transfer and of the receipt alike (EIP-3009). */
-const MEMBERS = [
+export const MEMBERS = [
   { name: 'from', type: 'address' },
   { name: 'to', type: 'address' },
   { name: 'value', type: 'uint256' },
