@@ -7,6 +7,7 @@ import { openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { guidePage } from '../rest-facade/guide.ts'
+import { expressMessages } from '../rest-facade/messages.ts'
 import { testnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
@@ -145,7 +146,7 @@ function openAgent(seller: Seller, baseUrl: string): CompanyAgentExecutor {
 async function buildApp(
   { config, version, doors, now, report }: Surroundings,
   { baseUrl, catalog, executor }: { baseUrl: string; catalog: Catalog; executor: CompanyAgentExecutor },
-): Promise<RequestListener> {
+): Promise<ReturnType<typeof createApp>> {
   const terms = termsOf(config.mode, doors.payTo)
   const { onSale } = executor
   const keyring = await openKeyring({
@@ -166,21 +167,25 @@ async function buildApp(
 interface Entrance {
   baseUrl: string
   /** Lets requests in; before, they are asked to come again. */
-  open(listener: RequestListener): void
+  open(app: ReturnType<typeof createApp>): void
   close(): Promise<void>
 }
 
 async function openEntrance({ host, port, baseUrl }: Config): Promise<Entrance> {
   let listener: RequestListener = (_request, response) =>
     sendReply(response, replyTo(refused({ code: 'overloaded', retryAfterSeconds: 1 })))
-  const server = createServer((request, response) => listener(request, response))
+  const messages = expressMessages()
+  const server = createServer(messages.options, (request, response) => listener(request, response))
   server.headersTimeout = HEADERS_TIMEOUT_MS
   server.requestTimeout = REQUEST_TIMEOUT_MS
   await listen(server, host, port)
   const bound = (server.address() as AddressInfo).port
   return {
     baseUrl: baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    open: (next) => void (listener = next),
+    open(app) {
+      messages.adoptBy(app)
+      listener = app
+    },
     close: () => close(server),
   }
 }

@@ -4,23 +4,17 @@
  * bare node:http server that sends as many bytes: the ratio holds on other machines, the milliseconds don't. With
  * `--rows N` only what a snapshot of so many made-up companies gives in process, in random order and on one core.
  */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import express from 'express'
-import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { generateCommand } from '../../agent/sandbox/generate-command.ts'
-import { createApp } from '../../rest-facade/app.ts'
-import { importDataset } from '../../store/import/run.ts'
-import { SYNTHETIC } from '../../store/source.ts'
 import { startChild } from '../support/child.ts'
-import { header, signedPayment, testTerms } from '../support/payments.ts'
+import { header, signedPayment } from '../support/payments.ts'
 import { TestSeller } from '../support/seller.ts'
-import { PROCESSES, REGISTER } from '../support/fixtures.ts'
+import { LOOKUP_PATH, listen, openShop, serverOf } from './shop.ts'
 
 const SECONDS_DEFAULT = '3'
-const PATH = '/api/v1/company/73848'
 const CONCURRENCIES = [1, 16] as const
 /** Signed before the clock starts: signing is the buyer's work. */
 const PAYMENTS = 3_000
@@ -38,20 +32,11 @@ interface Figures {
 
 export async function lookup({ seconds = SECONDS_DEFAULT, rows }: Record<string, string>): Promise<boolean> {
   if (rows !== undefined) return largeLookup(rows, Number(seconds) * 1000)
-  const shop = await TestSeller.open()
-  shop.limitTo(Number.MAX_SAFE_INTEGER)
-  await importDataset({
-    dataDirectory: shop.directory,
-    catalog: shop.seller.catalog,
-    path: REGISTER,
-    publication: SYNTHETIC,
-    processes: PROCESSES,
-    now: () => new Date(),
-  })
-  const service = await listen(createServer(appOf(shop)))
+  const shop = await openShop()
+  const service = await listen(serverOf(shop))
   const bytes = Buffer.alloc(1_000, 'x')
   const bare = await listen(createServer((_request, response) => response.end(bytes)))
-  const stock = await listen(createServer(express().get(PATH, (_request, response) => void response.send(bytes))))
+  const stock = await listen(createServer(express().get(LOOKUP_PATH, (_request, response) => void response.send(bytes))))
   try {
     const payments = await Promise.all(Array.from({ length: PAYMENTS }, async () => header(await signedPayment())))
     const [kept = ''] = payments.splice(0, 1)
@@ -120,32 +105,8 @@ function shuffled(numbers: string[]): string[] {
   return numbers
 }
 
-function appOf({ seller }: TestSeller) {
-  const baseUrl = 'http://127.0.0.1:4021'
-  const executor = new CompanyAgentExecutor({ seller, baseUrl, help: '' })
-  const facts = {
-    version: '0.1.0',
-    terms: testTerms,
-    onSale: executor.onSale,
-    rateLimitPerMinute: 120,
-    catalog: seller.catalog,
-    now: () => new Date(),
-  }
-  return createApp({ executor, baseUrl, facts, jwks: { keys: [] }, guide: '', report: () => undefined })
-}
-
-async function listen(server: Server) {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  function close(): void {
-    server.close()
-    server.closeAllConnections()
-  }
-  return { url: `http://127.0.0.1:${port}`, close }
-}
-
 async function get(url: string, payment?: string): Promise<void> {
-  const response = await fetch(url + PATH, { headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
+  const response = await fetch(url + LOOKUP_PATH, { headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
   await response.arrayBuffer()
   const expected = payment === undefined ? [200, 402] : [200]
   if (!expected.includes(response.status)) throw new Error(`HTTP ${response.status}`)

@@ -5,6 +5,7 @@ import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
+import { paidPath } from './paid-path.ts'
 import { quality } from './quality.ts'
 import { search } from './search.ts'
 import { start } from './start.ts'
@@ -15,6 +16,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   'import-under-load': importUnderLoad,
   kill,
   lookup,
+  'paid-path': paidPath,
   quality,
   search,
   start,

@@ -1,0 +1,170 @@
+/**
+ * `npm run bench -- paid-path [--seconds N]`: our own time in a paid lookup. Facilitator and chain answer at once, so what
+ * is left is HTTP, the checks, the signature, and the durable writes. Beside it in the same run, with the same facilitator:
+ * `@x402/express` as its documents show it, which checks no signature and writes nothing down, and a bare node:http
+ * server. The buyers are a process of their own; CPU is the server process's, its threads included.
+ */
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { x402ResourceServer } from '@x402/core/server'
+import type { SupportedResponse } from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm/exact/server'
+import { paymentMiddleware } from '@x402/express'
+import express from 'express'
+import { requirementsOf } from '../../agent/payments/terms.ts'
+import { testTerms } from '../support/payments.ts'
+import type { TestSeller } from '../support/seller.ts'
+import type { Load, Measured, Order, Reply } from './paid/load.ts'
+import { listen, LOOKUP_PATH, openShop, serverOf, type Listening } from './shop.ts'
+import { allMet, markdown, targetOf, targetTable, type Target } from './targets.ts'
+
+const SECONDS_DEFAULT = '3'
+const CONCURRENCIES = [1, 16, 64] as const
+/** What one core has never reached; more are not signed. */
+const SALES_PER_SECOND_MAX = 7_000
+/** As many bytes as a lookup's answer. */
+const BARE_BYTES = 1_100
+
+interface Row extends Measured {
+  name: string
+  concurrency: number
+  cpuMicroseconds: number
+}
+
+const NAMES = {
+  bare: 'bare node:http',
+  quote: 'quote (402)',
+  replay: 'replay of a stored answer',
+  paid: 'paid lookup, new payment each',
+  stockQuote: '@x402/express quote',
+  stock: '@x402/express paid',
+} as const
+
+export async function paidPath({ seconds = SECONDS_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const shop = await openShop()
+  const servers = {
+    ours: await listen(serverOf(shop)),
+    stock: await listen(await stockServer(shop)),
+    bare: await listen(bareServer()),
+  }
+  const buyers = fork(fileURLToPath(new URL('paid/load.js', import.meta.url)))
+  try {
+    const rows: Row[] = []
+    for (const concurrency of CONCURRENCIES) rows.push(...(await measureAll({ servers, buyers, concurrency, seconds })))
+    return report(rows)
+  } finally {
+    buyers.kill()
+    for (const server of Object.values(servers)) server.close()
+    await shop.close()
+  }
+}
+
+interface Round {
+  servers: Record<'ours' | 'stock' | 'bare', Listening>
+  buyers: ChildProcess
+  concurrency: number
+  seconds: string
+}
+
+async function measureAll({ servers, buyers, concurrency, seconds }: Round): Promise<Row[]> {
+  const durationMs = Number(seconds) * 1000
+  const rows: Row[] = []
+  const measure = async (name: string, { port }: Listening, load: Pick<Load, 'paying' | 'status'>): Promise<void> => {
+    const before = process.cpuUsage()
+    const measured = await ask<Measured>(buyers, { port, path: LOOKUP_PATH, concurrency, durationMs, ...load })
+    const { user, system } = process.cpuUsage(before)
+    rows.push({ name, concurrency, ...measured, cpuMicroseconds: (user + system) / measured.requests })
+  }
+  await ask(buyers, { sign: Math.ceil(Number(seconds) * SALES_PER_SECOND_MAX) })
+  const { ours, stock, bare } = servers
+  await measure(NAMES.bare, bare, { paying: 'none', status: 200 })
+  await measure(NAMES.quote, ours, { paying: 'none', status: 402 })
+  await measure(NAMES.stockQuote, stock, { paying: 'none', status: 402 })
+  await measure(NAMES.replay, ours, { paying: 'one', status: 200 })
+  await measure(NAMES.paid, ours, { paying: 'each_new', status: 200 })
+  await measure(NAMES.stock, stock, { paying: 'any', status: 200 })
+  return rows
+}
+
+async function ask<T extends Reply>(buyers: ChildProcess, order: Order): Promise<T> {
+  const settled = new AbortController()
+  const { signal } = settled
+  const gone = once(buyers, 'exit', { signal }).then(() => Promise.reject(new Error('The buyers have left')))
+  try {
+    buyers.send(order)
+    const [reply] = (await Promise.race([once(buyers, 'message', { signal }), gone])) as [T]
+    return reply
+  } finally {
+    gone.catch(() => undefined)
+    settled.abort()
+  }
+}
+
+/** As the package's documents have it, with the shop's own facilitator and the same company from the same store. */
+async function stockServer({ seller }: TestSeller): Promise<Server> {
+  const { network, payTo, asset, domain } = testTerms
+  const supported: SupportedResponse = {
+    kinds: [{ x402Version: 2, scheme: 'exact', network }],
+    extensions: [],
+    signers: {},
+  }
+  const facilitator = { ...seller.desk.facilitator, getSupported: async () => supported }
+  const resources = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme())
+  const price = { asset, amount: requirementsOf(testTerms, 'lookup').amount, extra: domain }
+  const accepts = { scheme: 'exact', network, payTo, price, maxTimeoutSeconds: 300 }
+  const app = express()
+  app.use(paymentMiddleware({ 'GET /api/v1/company/[number]': { accepts, description: '', mimeType: '' } }, resources))
+  app.get('/api/v1/company/:number', (request, response) => {
+    const company = seller.catalog.current()?.snapshot.find(request.params.number)
+    response.json({ company })
+  })
+  return createServer(app)
+}
+
+function bareServer(): Server {
+  const bytes = Buffer.alloc(BARE_BYTES, 'x')
+  return createServer((_request, response) => response.end(bytes))
+}
+
+function report(rows: readonly Row[]): boolean {
+  process.stdout.write(
+    `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}\n\n`,
+  )
+  const lines = rows.map(({ name, concurrency, p50, p99, perSecond, cpuMicroseconds }) => [
+    name,
+    String(concurrency),
+    p50.toFixed(3),
+    p99.toFixed(2),
+    String(Math.round(perSecond)),
+    String(Math.round(cpuMicroseconds)),
+  ])
+  process.stdout.write(
+    `${markdown(['request', 'at once', 'p50 ms', 'p99 ms', 'a second', 'CPU us each'], lines)}\n\n`,
+  )
+  const targets = targetsOf(rows)
+  process.stdout.write(`${targetTable(targets)}\n`)
+  return allMet(targets)
+}
+
+function targetsOf(rows: readonly Row[]): Target[] {
+  const at = (name: string, concurrency: number) =>
+    rows.find((row) => row.name === name && row.concurrency === concurrency)
+  const below = (target: string, value = Number.NaN, limit: number) =>
+    targetOf(target, { value, text: `${value.toFixed(3)} ms`, isMet: value < limit })
+  const perCore = 1e6 / (at(NAMES.paid, 64)?.cpuMicroseconds ?? Number.NaN)
+  const share = (at(NAMES.quote, 16)?.perSecond ?? Number.NaN) / (at(NAMES.bare, 16)?.perSecond ?? Number.NaN)
+  return [
+    below('paid lookup, 1 at once, p50 below 1.5 ms', at(NAMES.paid, 1)?.p50, 1.5),
+    targetOf('paid lookups at 64 at once: 3,000 for each second of CPU', {
+      value: perCore,
+      text: String(Math.round(perCore)),
+      isMet: perCore >= 3_000,
+    }),
+    below('stored answer, 1 at once, p50 below 0.25 ms', at(NAMES.replay, 1)?.p50, 0.25),
+    below('quote, 1 at once, p50 below 0.15 ms', at(NAMES.quote, 1)?.p50, 0.15),
+    targetOf('quotes at 16 at once: 0.4 of a bare server', { value: share, text: share.toFixed(2), isMet: share >= 0.4 }),
+  ]
+}

@@ -1,0 +1,165 @@
+/**
+ * The buyers of the benchmark `paid-path`, in a process of their own so that they cost the server nothing. They speak
+ * HTTP/1.1 over plain sockets: a client library would take more time than the server that is measured. Told what to do by
+ * messages of the parent process.
+ */
+import { connect, type Socket } from 'node:net'
+import secp256k1 from 'secp256k1'
+import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { requirementsOf } from '../../../agent/payments/terms.ts'
+import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
+import { header, testTerms } from '../../support/payments.ts'
+
+/** Which payment goes with each request. */
+export type Paying = 'none' | 'one' | 'each_new' | 'any'
+
+export interface Load {
+  port: number
+  path: string
+  paying: Paying
+  concurrency: number
+  durationMs: number
+  /** The only status that counts. */
+  status: number
+}
+
+export interface Measured {
+  p50: number
+  p99: number
+  perSecond: number
+  requests: number
+}
+
+export type Order = { sign: number } | Load
+export type Reply = { signed: number } | Measured
+
+const key = generatePrivateKey()
+const payer = privateKeyToAddress(key)
+const requirements = requirementsOf(testTerms, 'lookup')
+/** Close to the longest that is taken, so that they outlive the run. */
+const LIFETIME_SECONDS = 350
+
+let payments: string[] = []
+let unused: string[] = []
+
+/** The digest is viem's and the signature native: a whole one of viem's takes longer than the server does. */
+function sign(): string {
+  const authorization = {
+    from: payer,
+    to: requirements.payTo as Hex,
+    value: requirements.amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + LIFETIME_SECONDS),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+  }
+  const { value, validAfter, validBefore, ...rest } = authorization
+  const digest = hashTypedData({
+    domain: DOMAIN,
+    types: { TransferWithAuthorization: MEMBERS },
+    primaryType: 'TransferWithAuthorization',
+    message: { ...rest, value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+  })
+  const { signature, recid } = secp256k1.ecdsaSign(toBytes(digest), toBytes(key))
+  const payload = { authorization, signature: `${toHex(signature)}${recid === 0 ? '1b' : '1c'}` }
+  const resource = { url: 'http://127.0.0.1:4021/api/v1/company/73848', description: '', mimeType: 'application/json' }
+  return header({ x402Version: 2, resource, accepted: requirements, payload })
+}
+
+function nextPayment(paying: Paying, at: number): string | undefined {
+  switch (paying) {
+    case 'none':
+      return ''
+    case 'one':
+      return payments[0]
+    case 'each_new':
+      return unused.pop()
+    case 'any':
+      return payments[at % payments.length]
+  }
+}
+
+/** One connection, kept alive; a request at a time. */
+class Connection {
+  readonly #socket: Socket
+  #parts: Buffer[] = []
+  #bytes = 0
+  #expected = 0
+  #done: ((status: number) => void) | undefined
+
+  private constructor(socket: Socket) {
+    this.#socket = socket.setNoDelay(true).on('data', (part: Buffer) => this.#take(part))
+  }
+
+  static open(port: number): Promise<Connection> {
+    return new Promise((resolve, reject) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(new Connection(socket))).on('error', reject)
+    })
+  }
+
+  send(request: string): Promise<number> {
+    return new Promise((resolve) => {
+      this.#done = resolve
+      this.#socket.write(request, 'latin1')
+    })
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #take(part: Buffer): void {
+    this.#parts.push(part)
+    this.#bytes += part.length
+    if (this.#expected === 0) this.#expected = lengthOf(Buffer.concat(this.#parts).toString('latin1'))
+    if (this.#expected === 0 || this.#bytes < this.#expected) return
+    const status = Number(this.#parts[0]?.toString('latin1', 9, 12))
+    this.#parts = []
+    this.#bytes = 0
+    this.#expected = 0
+    this.#done?.(status)
+  }
+}
+
+/** Of head and body together; 0 while the head is not complete. */
+function lengthOf(text: string): number {
+  const end = text.indexOf('\r\n\r\n')
+  const [, length] = /\r\ncontent-length: *(\d+)/i.exec(end === -1 ? '' : text.slice(0, end)) ?? []
+  if (end !== -1 && length === undefined) throw new Error('A response without a length')
+  return end === -1 ? 0 : end + 4 + Number(length)
+}
+
+async function run({ port, path, paying, concurrency, durationMs, status }: Load): Promise<Measured> {
+  const times: number[] = []
+  const began = performance.now()
+  let sent = 0
+  async function buyer(): Promise<void> {
+    const connection = await Connection.open(port)
+    while (performance.now() - began < durationMs) {
+      const payment = nextPayment(paying, sent)
+      if (payment === undefined) break
+      sent += 1
+      const line = payment === '' ? '' : `PAYMENT-SIGNATURE: ${payment}\r\n`
+      const start = performance.now()
+      const got = await connection.send(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:4021\r\n${line}\r\n`)
+      times.push(performance.now() - start)
+      if (got !== status) throw new Error(`HTTP ${got}`)
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: concurrency }, buyer))
+  const elapsed = performance.now() - began
+  times.sort((one, other) => one - other)
+  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
+  return { p50: at(0.5), p99: at(0.99), perSecond: (times.length / elapsed) * 1000, requests: times.length }
+}
+
+process.on('message', async (order: Order) => {
+  if ('sign' in order) {
+    payments = Array.from({ length: order.sign }, sign)
+    unused = payments.slice(1)
+    process.send?.({ signed: payments.length } satisfies Reply)
+  } else {
+    process.send?.((await run(order)) satisfies Reply)
+  }
+})
