@@ -197,6 +197,6 @@ const WAYS: ((name: string) => string)[] = [
   (name) => ` ${name.replaceAll(' ', '   ')} `,
   (name) => name.replace(/[AEIOU]/g, (vowel) => FADAS[vowel] ?? vowel),
   (name) => `"${name}".`,
-  (name) => name.replaceAll('AND', '&'),
+  (name) => name.replaceAll(' AND ', ' & '),
   (name) => name.replaceAll(' ', ' - '),
 ]
