@@ -72,7 +72,11 @@ export class RateLimit {
       this.#uncount(last)
     }
     this.#first = Math.min(this.#first, this.#entries.length)
-    for (let first = this.#entries[this.#first]; first && first.at <= now - WINDOW_MS; first = this.#entries[this.#first]) {
+    for (
+      let first = this.#entries[this.#first];
+      first && first.at <= now - WINDOW_MS;
+      first = this.#entries[this.#first]
+    ) {
       this.#first += 1
       this.#uncount(first)
     }

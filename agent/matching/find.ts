@@ -18,9 +18,9 @@ import { similarityTo } from './similarity.ts'
 
 /** Names less similar than this are not returned: who searches wants to see what there is, who resolves wants to know. */
 export const SIMILARITY_MIN = { beside_equal: 0.3, instead_of_equal: 0.5 } as const
-/** Names that are measured for one query. The speed bench's common-word queries need under half of it. */
+/** Names that are measured for one query: some milliseconds of work at most. */
 const POOL_NAMES_MAX = 2_000
-/** Companies of one name that are read for one query; the register has five. */
+/** Companies of one name that are read for one query; in the register, names of more than a few don't occur. */
 const SAME_NAMES_MAX = 500
 /** Names that are measured between two looks at the clock. */
 const NAMES_PER_LOOK = 256

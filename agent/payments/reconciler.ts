@@ -65,7 +65,8 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
   }
 
   async function workThrough(identities: Iterator<string>): Promise<void> {
-    for (let next = identities.next(); !next.done && !stopping.signal.aborted; next = identities.next()) await look(next.value)
+    for (let next = identities.next(); !next.done && !stopping.signal.aborted; next = identities.next())
+      await look(next.value)
   }
 
   async function look(identity: string): Promise<void> {
