@@ -96,6 +96,30 @@ describe('search', () => {
     expect(search({ q: 'Kerrigan', eircode: 'd02x285' }).filters).to.deep.equal({ eircode: 'D02X285' })
   })
 
+  const odd: [what: string, q: string][] = [
+    ['one word of 160 letters', 'abcdefghij'.repeat(16)],
+    ['eighty words of one letter', Array.from({ length: 80 }, () => 'a').join(' ')],
+    ['the same word many times', Array.from({ length: 26 }, () => 'foods').join(' ')],
+    ['nothing but ampersands around a letter', `a${'&'.repeat(159)}`],
+    ['digits alone', '1234567890'.repeat(16)],
+    ['a letter under a heap of marks', `kerrigan${'\u0335'.repeat(150)} x`],
+    ['emoji', `${'😀'.repeat(150)} x`],
+    ['Arabic', 'شركة محدودة'],
+    ['Chinese', '株式会社東京食品'],
+    ['a letter that becomes eighteen', 'ﷺ'.repeat(8)],
+    ['legal forms alone', 'limited limited limited'],
+    ['the name of a member of every object', '__proto__ constructor'],
+    ['a modifier letter', 'ˀˀˀ'],
+  ]
+  for (const [what, q] of odd) {
+    it(`has an answer to ${what}`, () => {
+      const { candidates } = search({ q, limit: 10, eircode: 'D02X285' })
+      expect(candidates.every(({ score }) => score < 900)).to.equal(true)
+      expect(register.resolve({ name: q, eircode: 'D02X285', address: q }).match).to.equal(null)
+      expect(register.resolve({ company_number: '1', name: q }).status).to.equal('conflicting')
+    })
+  }
+
   it('refuses what takes too long, without an answer to charge for', () => {
     const prepared = register.prepare('search', { q: 'Kerrigan Foods' }, () => true)
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
