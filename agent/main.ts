@@ -22,7 +22,8 @@ const USAGE = `usage: npm start
        npm run snapshot-id -- PATH
        npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
        npm run client -- lookup NUMBER | search NAME | resolve NAME | --retry FILE | verify-card
-       npm run keys -- generate | rotate | list`
+       npm run keys -- generate | rotate | list
+       npm run payments -- unfinished | show IDENTITY`
 
 const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {
   serve,
@@ -30,6 +31,7 @@ const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<numbe
   'snapshot-id': snapshotId,
   generate,
   client,
+  payments,
   keys: (config, args) => keysCommand({ args, directory: config.keysDirectory, now: Date.now, print }),
 }
 
@@ -140,6 +142,11 @@ async function client(config: Config, args: string[]): Promise<number> {
     defaultKeyFile: join(config.dataDirectory, 'sandbox', 'buyer.key'),
     purchasesDirectory: join(config.dataDirectory, 'purchases'),
   })
+}
+
+async function payments({ dataDirectory }: Config, args: string[]): Promise<number> {
+  const { paymentsCommand } = await import('./payments/command.ts')
+  return paymentsCommand({ args, dataDirectory, print })
 }
 
 async function version(): Promise<string> {

@@ -28,6 +28,7 @@ import { Turns } from './executor/turns.ts'
 import { refused } from './operation/outcome.ts'
 import type { Chain } from './payments/chain.ts'
 import { openReconciler } from './payments/reconciler.ts'
+import { openRetention } from './payments/retention.ts'
 import { termsOf } from './payments/terms.ts'
 import { namesOf } from './skills/names.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
@@ -85,6 +86,7 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     opened.push(() => executor.drain())
     const { dataDirectory, dataset: path } = config
     const { processes, now, random, timer, report } = surroundings
+    opened.push(openRetention({ log, days: config.retentionDays, now, timer, report }))
     const threads = openBuildThreads()
     opened.push(() => threads.stop())
     const { build } = threads

@@ -52,7 +52,14 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
   let underWay: Promise<void> = Promise.resolve()
   let cancel = (): void => undefined
 
-  async function round(): Promise<void> {
+  /** One round after another, however they come to be asked for. */
+  function round(): Promise<void> {
+    underWay = underWay.then(lookAround)
+    return underWay
+  }
+
+  async function lookAround(): Promise<void> {
+    if (stopping.signal.aborted) return
     try {
       const identities = await desk.log.unfinished()
       forget(identities)
@@ -116,13 +123,12 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
     return Math.round(milliseconds * (1 + JITTER_SHARE * (2 * random() - 1)))
   }
 
-  function begin(): void {
-    underWay = round().finally(() => {
-      if (!stopping.signal.aborted) cancel = timer(begin, jittered(ROUND_EVERY_MS))
-    })
+  async function begin(): Promise<void> {
+    await round()
+    if (!stopping.signal.aborted) cancel = timer(() => void begin(), jittered(ROUND_EVERY_MS))
   }
 
-  begin()
+  void begin()
   return {
     round,
     async stop() {

@@ -102,6 +102,59 @@ describe('the response log', () => {
     expect(await log.unfinished()).to.deep.equal([])
   })
 
+  describe('pruned', () => {
+    const ended = (index: number, state: State, day: number) =>
+      aRecord({ state, identity: `i${index}`, updated_at: `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z` })
+    const before = new Date('2026-01-10T00:00:00.000Z')
+    const left = async (count: number) => {
+      const records = await Promise.all(Array.from({ length: count }, (_, index) => log.read(`i${index}`)))
+      return records.flatMap((record) => (record ? [record.identity] : []))
+    }
+
+    it('loses what ended before the day, oldest first and no more than asked, and nothing else', async () => {
+      const days = [9, 1, 11, 10, 5]
+      for (const [index, day] of days.entries()) await log.claim(ended(index, 'confirmed', day))
+      await reopen()
+      expect(await log.prune({ before, max: 2 })).to.equal(2)
+      expect(await left(5)).to.deep.equal(['i0', 'i2', 'i3'])
+      expect(await log.prune({ before, max: 2 })).to.equal(1)
+      expect(await log.prune({ before, max: 2 })).to.equal(0)
+      expect(await left(5)).to.deep.equal(['i2', 'i3'])
+    })
+
+    for (const [index, state] of STATES.entries()) {
+      const isFinal = TRANSITIONS[state].length === 0
+      it(`${isFinal ? 'loses' : 'never loses'} an old record that is ${state}`, async () => {
+        await log.claim(ended(index, state, 1))
+        expect(await log.prune({ before, max: 10 })).to.equal(isFinal ? 1 : 0)
+        expect(await left(STATES.length)).to.deep.equal(isFinal ? [] : [`i${index}`])
+        expect(await log.unfinished()).to.deep.equal(isFinal ? [] : [`i${index}`])
+      })
+    }
+
+    it('counts from its end, not from its beginning', async () => {
+      const record = ended(0, 'unknown', 1)
+      await log.claim(record)
+      await log.advance(record, { state: 'expired', updated_at: '2026-01-20T00:00:00.000Z' })
+      expect(await log.prune({ before, max: 10 })).to.equal(0)
+    })
+  })
+
+  it('is brought up to date from version 1, where settled was final and nothing finished was listed', async () => {
+    for (const [index, state] of (['settled', 'rejected', 'unknown'] as const).entries())
+      await log.claim(aRecord({ state, identity: `i${index}` }))
+    await log.close()
+    const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    await environment.openDB({ name: 'finished', encoding: 'json' }).drop()
+    await environment.openDB<true, string>({ name: 'unfinished', encoding: 'json' }).remove('i0')
+    await environment.put('layout', { kind: 'responses', version: 1 })
+    await environment.close()
+    log = openResponseLog(directory)
+    expect(await log.unfinished()).to.deep.equal(['i0', 'i2'])
+    expect(await log.prune({ before: new Date(), max: 10 })).to.equal(1)
+    expect(await log.read('i1')).to.equal(undefined)
+  })
+
   it('refuses to write a record that is not complete', async () => {
     const outcome = await log.claim(aRecord({ payment_hash: 'short' })).then(
       () => 'written',
