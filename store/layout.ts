@@ -13,6 +13,7 @@
  *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
  *     'layout'                  -> { kind: 'responses', version }
  *     records: identity         -> sealed ResponseRecord (JSON)
+ *     payment-ids: payer, id   -> identity, of the payments that were given an id by their buyer
  *     unfinished: identity      -> true, for every record whose state is not final
  *     finished: time/identity   -> true, for every other, in the order in which they ended (since version 2)
  *
@@ -36,6 +37,7 @@ export const COMPANIES_DATABASE = 'companies'
 export const RECORDS_DATABASE = 'records'
 export const UNFINISHED_DATABASE = 'unfinished'
 export const FINISHED_DATABASE = 'finished'
+export const PAYMENT_IDS_DATABASE = 'payment-ids'
 
 /** Before the letter that stands for one digit. */
 const BEFORE_A = 64

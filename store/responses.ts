@@ -10,6 +10,7 @@ import {
   FINISHED_DATABASE,
   LAYOUT_KEY,
   LAYOUT_VERSION,
+  PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
   responsesFolder,
@@ -40,6 +41,8 @@ export type State = (typeof STATES)[number]
 const responseRecordSchema = z.strictObject({
   /** Network, asset, payer and nonce, lower case. */
   identity: z.string().min(1),
+  /** The payer and the id that he gave the payment, where he gave one. */
+  payment_id: z.string().min(1).optional(),
   /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
   payment_hash: z.string().regex(/^[0-9a-f]{64}$/),
   /** SHA-256 of the canonical operation that the payment bought. */
@@ -70,7 +73,8 @@ export type Change = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment
 
 /** The port: narrow enough that a shared database can take LMDB's place. */
 export interface ResponseLog {
-  read(identity: string): Promise<ResponseRecord | undefined>
+  /** The record of a payment, or else the one that holds its payment id: another payment's. */
+  read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /** Takes the place of a new payment. Answers the record that holds it: the given one, or another's that came first. */
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
@@ -94,11 +98,21 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
   const finished = readOnly
     ? undefined
     : environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+  const paymentIds = readOnly
+    ? undefined
+    : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
   if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
   function find(identity: string): ResponseRecord | undefined {
     const bytes = records.getBinary(identity)
     return bytes && responseRecordSchema.parse(JSON.parse(unseal(bytes)))
+  }
+
+  /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
+  function findById(paymentId: string | undefined): ResponseRecord | undefined {
+    const identity = paymentId === undefined ? undefined : paymentIds?.get(paymentId)
+    const record = identity === undefined ? undefined : find(identity)
+    return record?.state === 'rejected' || record?.state === 'expired' ? undefined : record
   }
 
   /** Only inside a write transaction. The record is checked before it is written as it is when read. */
@@ -132,18 +146,21 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     const record = attempt(() => find(key.slice(key.indexOf(' ') + 1)))
     if (!record || !isFinished(record) || endKey(record) !== key) return false
     void records.remove(record.identity)
+    const { payment_id } = record
+    if (payment_id !== undefined && paymentIds?.get(payment_id) === record.identity) void paymentIds.remove(payment_id)
     return true
   }
 
   return {
-    read: async (identity) => find(identity),
+    read: async (identity, paymentId) => find(identity) ?? findById(paymentId),
 
     claim: (record) =>
       durable(
         environment.transaction(() => {
-          const holder = find(record.identity)
+          const holder = find(record.identity) ?? findById(record.payment_id)
           if (holder) return { claimed: false, record: holder }
           put(record)
+          if (record.payment_id !== undefined) void paymentIds?.put(record.payment_id, record.identity)
           return { claimed: true, record }
         }),
       ),
