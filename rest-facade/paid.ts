@@ -14,6 +14,9 @@ import { queryOf, readQuery } from './query.ts'
 /** Spec 8: the JSON body of a resolve. */
 export const RESOLVE_BODY_BYTES_MAX = 4096
 
+/** Far above what a name takes; a quote has to stay short. */
+const SPELLING_CHARACTERS_MAX = 2048
+
 /** Without a path parameter: Express would decode it, and a number spelt with percent signs is not a number. */
 const LOOKUP_PATH = new RegExp(`^${ROUTES.lookup.path}/[^/]*$`)
 
@@ -57,9 +60,10 @@ async function search(door: Door, request: Request): Promise<Outcome> {
   const query = queryOf(request.originalUrl)
   const fields = readQuery(query)
   if ('code' in fields) return refused(fields)
-  // The quote names the search as it was requested, in the client's own spelling.
+  // The quote names the search as it was requested, in the client's own spelling; a very long one in the shortest.
   const url = `${door.baseUrl}${ROUTES.search.path}?${query}`
-  return sell(door, request, { operation: 'search', input: searchInput(fields), url })
+  const spelling = query.length > SPELLING_CHARACTERS_MAX ? {} : { url }
+  return sell(door, request, { operation: 'search', input: searchInput(fields), ...spelling })
 }
 
 async function resolve(door: Door, request: Request): Promise<Outcome> {

@@ -46,9 +46,14 @@ export function openCatalog(dataDirectory: string): Catalog {
   const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
   const opened = new Map<string, Snapshot>()
 
+  let last: { bytes: Buffer; retrieval: Retrieval } | undefined
+
+  /** Read anew each time, and parsed only when it is another than the last: every request asks. */
   function retrieval(): Retrieval | undefined {
-    const stored = environment.get(CURRENT_KEY)
-    return stored === undefined ? undefined : retrievalSchema.parse(stored)
+    const bytes = environment.getBinary(CURRENT_KEY)
+    if (bytes === undefined) return undefined
+    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: retrievalSchema.parse(JSON.parse(bytes.toString())) }
+    return last.retrieval
   }
 
   function snapshot(id: string): Snapshot {

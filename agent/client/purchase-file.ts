@@ -2,7 +2,7 @@
  * A purchase on disk: the request, the signed payment and, once there, the answer. It is written before the payment is
  * sent, because whoever loses a payment after sending it can only pay again.
  */
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { purchaseRequestSchema } from './requests.ts'
@@ -20,9 +20,29 @@ const purchaseSchema = z.strictObject({
 export type Purchase = z.infer<typeof purchaseSchema>
 
 /** Writes the file whole and to disk before it resolves; readable by its owner only. */
-export async function writePurchase(path: string, purchase: Purchase): Promise<void> {
+export function writePurchase(path: string, purchase: Purchase): Promise<void> {
+  return write(path, purchase, rename)
+}
+
+/** The same for a file that must not exist yet. False when it does, and then it is left as it is. */
+export async function createPurchase(path: string, purchase: Purchase): Promise<boolean> {
+  try {
+    await write(path, purchase, async (draft) => {
+      // A second name for the draft, because a rename would replace what another has written meanwhile.
+      await link(draft, path).finally(() => unlink(draft))
+    })
+    return true
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
+    throw cause
+  }
+}
+
+type Publish = (draft: string, path: string) => Promise<void>
+
+async function write(path: string, purchase: Purchase, publish: Publish): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
-  const draft = `${path}.new`
+  const draft = `${path}.${crypto.randomUUID()}.new`
   const file = await open(draft, 'w', 0o600)
   try {
     await file.writeFile(`${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`)
@@ -30,12 +50,22 @@ export async function writePurchase(path: string, purchase: Purchase): Promise<v
   } finally {
     await file.close()
   }
-  await rename(draft, path)
+  await publish(draft, path)
   const folder = await open(dirname(path))
   try {
     await folder.sync()
   } finally {
     await folder.close()
+  }
+}
+
+/** Undefined when there is no such file. */
+export async function findPurchase(path: string): Promise<Purchase | undefined> {
+  try {
+    return await readPurchase(path)
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    throw cause
   }
 }
 

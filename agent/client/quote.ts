@@ -45,26 +45,40 @@ export interface Expected {
   access: Access
 }
 
+/** The only terms that a buyer will sign for. */
+export interface ExpectedTerms {
+  /** The REST resource that is bought. */
+  resource: string
+  network: string
+  asset: string
+  payTo: string
+  /** Micro-USDC, in digits. */
+  amount: string
+}
+
 /** One line each for host, resource, network, asset, receiver, amount and expiry. */
-export function checkQuote(
-  { required, requirements }: ReadQuote,
-  { baseUrl, operation, access }: Expected,
-): QuoteCheck[] {
+export function checkQuote(quote: ReadQuote, { baseUrl, operation, access }: Expected): QuoteCheck[] {
+  const { network, asset, pay_to: payTo, endpoint_prices } = access
+  const amount = String(endpoint_prices[ROUTES[operation.operation].path])
+  return compareQuote(quote, { resource: resourceUrl(baseUrl, operation), network, asset, payTo, amount })
+}
+
+/** The same for a buyer who knows the terms himself. */
+export function compareQuote({ required, requirements }: ReadQuote, expected: ExpectedTerms): QuoteCheck[] {
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
-  const asked = new URL(resourceUrl(baseUrl, operation))
+  const asked = new URL(expected.resource)
   const resource = quoted ? pathOf(quoted) : 'unreadable'
-  const price = access.endpoint_prices[ROUTES[operation.operation].path]
   const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   return [
     { name: 'host', value: quoted?.origin ?? 'unreadable', holds: quoted?.origin === asked.origin },
     { name: 'resource', value: resource, holds: resource === pathOf(asked) },
-    { name: 'network', value: requirements.network, holds: requirements.network === access.network },
-    { name: 'asset', value: requirements.asset, holds: isSame(requirements.asset, access.asset) },
-    { name: 'receiver', value: requirements.payTo, holds: isSame(requirements.payTo, access.pay_to) },
+    { name: 'network', value: requirements.network, holds: requirements.network === expected.network },
+    { name: 'asset', value: requirements.asset, holds: isSame(requirements.asset, expected.asset) },
+    { name: 'receiver', value: requirements.payTo, holds: isSame(requirements.payTo, expected.payTo) },
     {
       name: 'amount',
       value: `${requirements.amount} micro-USDC (${Number(requirements.amount) / 1e6} USDC)`,
-      holds: requirements.amount === String(price),
+      holds: requirements.amount === expected.amount,
     },
     {
       name: 'expiry',

@@ -11,11 +11,11 @@ export interface Fault {
 }
 
 export function examine(seller: Seller, purchase: Purchase): Offered | Fault {
-  const { offer, operation } = purchase
+  const { offer, operation, resourceUrl } = purchase
   if (offer.kind === 'none') return fault('payment_required', 'PAYMENT-SIGNATURE header is required')
   if (offer.kind === 'unreadable') return fault('payment_invalid', offer.reason)
   const { terms, desk } = seller
-  const mismatch = checkTerms({ payment: offer.payment, terms, operation, now: desk.now() })
+  const mismatch = checkTerms({ payment: offer.payment, terms, operation, resourceUrl, now: desk.now() })
   if (mismatch) return fault('payment_invalid', mismatch)
   return isSignedByPayer(offer.payment, terms)
     ? offer

@@ -18,6 +18,7 @@ export async function claim(
   const now = seller.desk.now().toISOString()
   return seller.desk.log.claim({
     identity: offered.identity,
+    ...(offered.id !== undefined && { payment_id: offered.id }),
     payment_hash: offered.hash,
     operation_digest: purchase.digest,
     state: 'prepared',

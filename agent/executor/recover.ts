@@ -15,7 +15,7 @@ export async function recall(seller: Seller, purchase: Purchase): Promise<Outcom
   const { offer } = purchase
   if (offer.kind !== 'payment') return undefined
   return orUnknown(seller, async () => {
-    const record = await seller.desk.log.read(offer.identity)
+    const record = await seller.desk.log.read(offer.identity, offer.id)
     return record && follow(seller, purchase, { offered: offer, record })
   })
 }

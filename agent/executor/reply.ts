@@ -23,6 +23,8 @@ export function replyTo(outcome: Outcome): Reply {
   if (quote) headers[PAYMENT_HEADERS.required] = quote.header
   if (refusal.retryAfterSeconds !== undefined) headers['Retry-After'] = String(refusal.retryAfterSeconds)
   if (refusal.allow !== undefined) headers['Allow'] = refusal.allow
-  const body = { ...refusalBody(refusal), ...(quote && { payment_required: quote.json }) }
-  return { status: REFUSALS[refusal.code].status, headers, body: JSON.stringify(body) }
+  const body = JSON.stringify(refusalBody(refusal))
+  // The quote is JSON already, and longer than the rest: it becomes the body's last member as it is.
+  const whole = quote ? `${body.slice(0, -1)},"payment_required":${quote.json}}` : body
+  return { status: REFUSALS[refusal.code].status, headers, body: whole }
 }

@@ -4,7 +4,7 @@ import { operationDigest } from '../operation/canonical.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/schema.ts'
-import { paymentHash, paymentIdentity } from '../payments/binding.ts'
+import { paymentHash, paymentIdentity, paymentIdKey } from '../payments/binding.ts'
 import { readPayment, type Payment } from '../payments/headers.ts'
 import { quoteFor, type Reason } from '../payments/quote.ts'
 import type { PaymentDesk } from '../payments/settle.ts'
@@ -34,6 +34,8 @@ export interface Offered {
   kind: 'payment'
   payment: Payment
   identity: string
+  /** The payer and his own id for it, where he gave one. */
+  id: string | undefined
   hash: string
 }
 
@@ -48,8 +50,8 @@ export function openPurchase(order: Order): Purchase {
   const read = readPayment(order.paymentHeaders)
   if (read.kind !== 'payment') return { ...order, digest, offer: read }
   const { payment, parsed } = read
-  const offer = { kind: 'payment', payment, identity: paymentIdentity(payment), hash: paymentHash(parsed) } as const
-  return { ...order, digest, offer }
+  const knownBy = { identity: paymentIdentity(payment), id: paymentIdKey(payment), hash: paymentHash(parsed) }
+  return { ...order, digest, offer: { kind: 'payment', payment, ...knownBy } }
 }
 
 /** A 402: the refusal of a payment, or of its absence, with a fresh quote that says why. */

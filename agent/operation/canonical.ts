@@ -1,5 +1,5 @@
 /** The canonical bytes of an operation and their digest: what a payment is bound to. */
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 import type { Operation } from './schema.ts'
 
@@ -12,7 +12,7 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
 export function sha256Hex(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex')
+  return hash('sha256', text)
 }
 
 /** The same for REST and A2A requests that mean the same, so that a payment made on one is replayed on the other. */

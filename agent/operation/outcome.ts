@@ -1,10 +1,10 @@
 /** What can come of a request, as one union: a bought answer, or a refusal with or without a quote. */
 import type { Refusal } from './refusal.ts'
 
-/** A quote (x402 `PaymentRequired`): the header that clients pay by, and the same as JSON for people. */
+/** A quote (x402 `PaymentRequired`): the header that clients pay by, and the same as JSON text for people. */
 export interface Quote {
   header: string
-  json: Readonly<Record<string, unknown>>
+  json: string
 }
 
 /** A bought answer, byte for byte as it was stored, with the settlement it was bought by. */

@@ -5,7 +5,7 @@ import type { Operation } from '../operation/schema.ts'
 import type { Authorization, Payment } from './headers.ts'
 import type { Reason } from './quote.ts'
 import { isPlain, isTakenByToken, recoverSigner } from './signature.ts'
-import { QUOTE_LIFETIME_SECONDS, requirementsOf, type Terms } from './terms.ts'
+import { oncePerOperation, QUOTE_LIFETIME_SECONDS, requirementsOf, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 export const SECONDS_LEFT_MIN = 15
@@ -19,18 +19,24 @@ export interface TermsCheck {
   payment: Payment
   terms: Terms
   operation: Operation
+  /** The resource that the quote named, and stock clients send back. */
+  resourceUrl: string
   now: Date
 }
 
+const canonicalRequirements = oncePerOperation((terms, operation) => canonicalJson(requirementsOf(terms, operation)))
+
 /** Why a payment is not the one that was quoted, in form, terms or time; undefined when it is. */
-export function checkTerms({ payment, terms, operation, now }: TermsCheck): Reason | undefined {
+export function checkTerms({ payment, terms, operation, resourceUrl, now }: TermsCheck): Reason | undefined {
   const { authorization, signature } = payment.payload
-  const requirements = requirementsOf(terms, operation.operation)
-  if (canonicalJson(payment.accepted) !== canonicalJson(requirements)) return 'invalid_payment_requirements'
+  const accepted = canonicalRequirements(terms, operation.operation)
+  if (canonicalJson(payment.accepted) !== accepted) return 'invalid_payment_requirements'
   if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
-  if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
-  if (payment.resource && namesAnotherOperation(payment.resource.url, operation)) return 'resource_mismatch'
+  if (authorization.value !== String(terms.prices[operation.operation]))
+    return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  const url = payment.resource?.url
+  if (url !== undefined && url !== resourceUrl && namesAnotherOperation(url, operation)) return 'resource_mismatch'
   return checkTimes(authorization, now) ?? checkSignatureForm(signature)
 }
 

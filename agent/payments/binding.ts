@@ -1,5 +1,6 @@
 /** What a payment is known by, and what else has to be equal for it to be the same payment (decisions 5). */
 import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import { paymentIdOf } from './extensions.ts'
 import type { Payment } from './headers.ts'
 
 /**
@@ -8,6 +9,12 @@ import type { Payment } from './headers.ts'
  */
 export function paymentIdentity({ accepted, payload: { authorization } }: Payment): string {
   return [accepted.network, accepted.asset, authorization.from, authorization.nonce].join('/').toLowerCase()
+}
+
+/** The id that the payer gave this payment, with the payer: nobody can take another's. Undefined without one. */
+export function paymentIdKey(payment: Payment): string | undefined {
+  const id = paymentIdOf(payment)
+  return id === undefined ? undefined : `${payment.payload.authorization.from.toLowerCase()}/${id}`
 }
 
 /** SHA-256 over the RFC 8785 form of the whole payload as it was parsed, unknown members included. */

@@ -3,6 +3,7 @@
  * anything is looked up. The stock decoder takes two headers, bad UTF-8, `null` and Permit2 payloads.
  */
 import { z } from 'zod'
+import { areExtensionsValid } from './extensions.ts'
 import type { Reason } from './quote.ts'
 import { X402_VERSION } from './terms.ts'
 
@@ -44,7 +45,7 @@ export const paymentSchema = z.looseObject({
   accepted: z.looseObject({ network: z.string().min(1).max(64), asset: address }),
   payload: payloadSchema,
   resource: z.looseObject({ url: z.string().max(4096) }).optional(),
-  extensions: z.record(z.string(), z.unknown()).optional(),
+  extensions: z.record(z.string(), z.unknown()).refine(areExtensionsValid).optional(),
 })
 
 export type Payment = z.infer<typeof paymentSchema>
@@ -67,13 +68,15 @@ export function readPayment(headers: readonly string[]): ReadPayment {
   return { kind: 'payment', payment: payment.data, parsed }
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 function decodeJson(header: string): unknown {
   if (header.length > PAYMENT_HEADER_BYTES_MAX) return undefined
   const bytes = Buffer.from(header, 'base64')
   // Node skips what is not base64 and takes the URL-safe alphabet; only the standard form comes out the same again.
   if (bytes.length === 0 || bytes.toString('base64') !== header) return undefined
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+    return JSON.parse(UTF_8.decode(bytes))
   } catch {
     return undefined
   }

@@ -1,9 +1,9 @@
 /** The quote of an operation (x402 v2 `PaymentRequired`), and why a payment is asked for again. */
-import { encodePaymentRequiredHeader } from '@x402/core/http'
-import type { PaymentRequired } from '@x402/core/types'
+import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Quote } from '../operation/outcome.ts'
 import type { OperationName } from '../operation/schema.ts'
-import { requirementsOf, X402_VERSION, type Terms } from './terms.ts'
+import { extensionsOf } from './extensions.ts'
+import { oncePerOperation, requirementsOf, X402_VERSION, type Terms } from './terms.ts'
 
 /**
  * The reasons a quote's `error` can give: x402 v2 section 9 where it has a word for it. A facilitator's own text never
@@ -40,12 +40,36 @@ interface QuoteRequest {
   reason: Reason
 }
 
-export function quoteFor({ terms, operation, url, reason }: QuoteRequest): Quote {
-  const required: PaymentRequired = {
+/**
+ * Proxies stop at 4 or 8 KiB of a response's head, and only the URL of a search can be long. Beyond the first length a
+ * quote leaves out what is for crawlers; beyond the second, which takes two hundred letters from outside the Latin
+ * alphabet, it spells them in UTF-8 instead of percent signs, which every URL parser reads as the same.
+ */
+const URL_CHARACTERS_FOR_CRAWLERS = 1024
+const URL_CHARACTERS_MAX = 2200
+
+/** What a quote says after its resource: made once, since it is most of it and every unpaid request gets it. */
+const restOf = oncePerOperation((terms, operation) => {
+  const accepts = [requirementsOf(terms, operation)]
+  const { bazaar, ...others } = extensionsOf(terms, operation)
+  const write = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
+  return { whole: write({ bazaar, ...others }), short: write(others) }
+})
+
+function resourceOf({ operation, url }: QuoteRequest): ResourceInfo {
+  const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
+  return { url: short, description: DESCRIPTIONS[operation], mimeType: 'application/json' }
+}
+
+/** The text of an x402 v2 `PaymentRequired`, and the same in standard base64. */
+export function quoteFor(request: QuoteRequest): Quote {
+  const { terms, operation, url, reason } = request
+  const { whole, short } = restOf(terms, operation)
+  const head: Omit<PaymentRequired, 'accepts'> = {
     x402Version: X402_VERSION,
     error: reason,
-    resource: { url, description: DESCRIPTIONS[operation], mimeType: 'application/json' },
-    accepts: [requirementsOf(terms, operation)],
+    resource: resourceOf(request),
   }
-  return { header: encodePaymentRequiredHeader(required), json: { ...required } }
+  const json = `${JSON.stringify(head).slice(0, -1)},${url.length > URL_CHARACTERS_FOR_CRAWLERS ? short : whole}`
+  return { header: Buffer.from(json).toString('base64'), json }
 }

@@ -66,3 +66,15 @@ export function requirementsOf(terms: Terms, operation: OperationName): PaymentR
     extra: { ...terms.domain },
   }
 }
+
+/** What follows from terms and operation alone is made once and kept as long as the terms are. */
+export function oncePerOperation<T>(make: (terms: Terms, operation: OperationName) => T) {
+  const made = new WeakMap<Terms, Map<OperationName, T>>()
+  return (terms: Terms, operation: OperationName): T => {
+    const known = made.get(terms)?.get(operation)
+    if (known !== undefined) return known
+    const value = make(terms, operation)
+    made.set(terms, new Map([...(made.get(terms) ?? []), [operation, value]]))
+    return value
+  }
+}

@@ -36,7 +36,9 @@ export async function lookup({ seconds = SECONDS_DEFAULT, rows }: Record<string,
   const service = await listen(serverOf(shop))
   const bytes = Buffer.alloc(1_000, 'x')
   const bare = await listen(createServer((_request, response) => response.end(bytes)))
-  const stock = await listen(createServer(express().get(LOOKUP_PATH, (_request, response) => void response.send(bytes))))
+  const stock = await listen(
+    createServer(express().get(LOOKUP_PATH, (_request, response) => void response.send(bytes))),
+  )
   try {
     const payments = await Promise.all(Array.from({ length: PAYMENTS }, async () => header(await signedPayment())))
     const [kept = ''] = payments.splice(0, 1)
@@ -106,7 +108,9 @@ function shuffled(numbers: string[]): string[] {
 }
 
 async function get(url: string, payment?: string): Promise<void> {
-  const response = await fetch(url + LOOKUP_PATH, { headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
+  const response = await fetch(url + LOOKUP_PATH, {
+    headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment },
+  })
   await response.arrayBuffer()
   const expected = payment === undefined ? [200, 402] : [200]
   if (!expected.includes(response.status)) throw new Error(`HTTP ${response.status}`)

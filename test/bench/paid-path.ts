@@ -141,9 +141,7 @@ function report(rows: readonly Row[]): boolean {
     String(Math.round(perSecond)),
     String(Math.round(cpuMicroseconds)),
   ])
-  process.stdout.write(
-    `${markdown(['request', 'at once', 'p50 ms', 'p99 ms', 'a second', 'CPU us each'], lines)}\n\n`,
-  )
+  process.stdout.write(`${markdown(['request', 'at once', 'p50 ms', 'p99 ms', 'a second', 'CPU us each'], lines)}\n\n`)
   const targets = targetsOf(rows)
   process.stdout.write(`${targetTable(targets)}\n`)
   return allMet(targets)
@@ -165,6 +163,10 @@ function targetsOf(rows: readonly Row[]): Target[] {
     }),
     below('stored answer, 1 at once, p50 below 0.25 ms', at(NAMES.replay, 1)?.p50, 0.25),
     below('quote, 1 at once, p50 below 0.15 ms', at(NAMES.quote, 1)?.p50, 0.15),
-    targetOf('quotes at 16 at once: 0.4 of a bare server', { value: share, text: share.toFixed(2), isMet: share >= 0.4 }),
+    targetOf('quotes at 16 at once: 0.4 of a bare server', {
+      value: share,
+      text: share.toFixed(2),
+      isMet: share >= 0.4,
+    }),
   ]
 }

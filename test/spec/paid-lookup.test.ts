@@ -102,7 +102,9 @@ describe('a paid lookup', () => {
     expect(unpaid.json.error?.code).to.equal('payment_required')
     const quote = decodePaymentRequiredHeader(unpaid.required ?? '')
     expect(unpaid.json['payment_required']).to.deep.equal(quote)
-    expect(quote).to.deep.equal({
+    const { extensions, ...terms } = quote
+    expect(Object.keys(extensions ?? {})).to.deep.equal(['bazaar', 'payment-identifier'])
+    expect(terms).to.deep.equal({
       x402Version: 2,
       error: 'PAYMENT-SIGNATURE header is required',
       resource: {

@@ -18,7 +18,7 @@ const withoutNativeCode = require('secp256k1/elliptic') as Recover
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 /** Damaged ones are judged three times each and viem takes 2 ms, so the many runs stay within a few seconds. */
-const RUNS = 1_500
+const RUNS = 1_000
 const RUNS_WITHOUT_NATIVE_CODE = 150
 
 interface Signed {

@@ -1,0 +1,118 @@
+/** The buyer's library as its document shows it, against the real service: one payment, whatever gets lost on the way. */
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { buyOnce } from '../../../agent/client/buy-once.ts'
+import { buyCompany } from '../../examples/buy-company.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+
+const ROOT = new URL('.', import.meta.resolve('#root/package.json'))
+const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
+
+describe('the buyer’s library', () => {
+  let service: TestService
+  let folder: string
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'purchases-'))
+  })
+  afterEach(() => rm(folder, { recursive: true }))
+
+  const shop = () => ({ url: service.url, payTo: service.payTo })
+  const paidOnce = async (work: () => Promise<void>) => {
+    const before = (await service.paid()).transfers
+    await work()
+    expect((await service.paid()).transfers - before).to.equal(1)
+  }
+
+  it('is documented by an example that is compiled and run here', () => {
+    const example = read('test/examples/buy-company.ts').split('\n').slice(1).join('\n')
+    expect(read('docs/payments.md')).to.contain(`\`\`\`ts\n${example.replace('../../agent', './agent')}\`\`\``)
+  })
+
+  it('buys once, however often it is called', () =>
+    paidOnce(async () => {
+      const first = await buyCompany(shop(), '73848', service.buyerKey, folder)
+      expect(JSON.parse(first)).to.have.nested.property('company.company_number', '73848')
+      expect(await buyCompany(shop(), '73848', service.buyerKey, folder)).to.equal(first)
+      expect(await readdir(folder)).to.deep.equal(['company-73848.json'])
+    }))
+
+  it('buys once when it is called twenty times at the same moment', () =>
+    paidOnce(async () => {
+      const calls = Array.from({ length: 20 }, () => buyCompany(shop(), '73848', service.buyerKey, folder))
+      expect(new Set(await Promise.all(calls)).size).to.equal(1)
+      expect(await readdir(folder)).to.deep.equal(['company-73848.json'])
+    }))
+
+  /** The order of the example, over a wire that a test may cut. */
+  const order = (change: { payTo?: string; fetch?: typeof fetch; url?: string } = {}) => ({
+    request: { url: change.url ?? `${service.url}/api/v1/company/73848` },
+    expected: {
+      network: 'eip155:84532',
+      asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+      payTo: change.payTo ?? service.payTo,
+      amount: '1000',
+    },
+    file: join(folder, 'purchase.json'),
+    privateKey: service.buyerKey,
+    wire: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
+  })
+
+  const isPaying = (init?: RequestInit) => new Headers(init?.headers).has('PAYMENT-SIGNATURE')
+
+  it('has the payment on disk before it is sent, and readable by its owner only', async () => {
+    let kept: string | undefined
+    const watching: typeof fetch = async (url, init) => {
+      if (isPaying(init)) kept ??= await readFile(order().file, 'utf8')
+      return fetch(url, init)
+    }
+    expect((await buyOnce(order({ fetch: watching }))).status).to.equal(200)
+    expect(JSON.parse(kept ?? '{}'))
+      .to.include({ answer: null })
+      .and.to.have.property('payment')
+    expect((await stat(order().file)).mode & 0o777).to.equal(0o600)
+  })
+
+  it('pays once when every first answer is lost after it was earned, and the process with it', () =>
+    paidOnce(async () => {
+      const payments = new Set<string | null>()
+      const losing: typeof fetch = async (url, init) => {
+        const response = await fetch(url, init)
+        await response.clone().text()
+        if (!isPaying(init)) return response
+        payments.add(new Headers(init?.headers).get('PAYMENT-SIGNATURE'))
+        throw new TypeError('fetch failed')
+      }
+      const lost = await buyOnce(order({ fetch: losing })).catch((cause: unknown) => cause)
+      expect(lost).to.be.instanceOf(TypeError)
+      expect(payments.size).to.equal(1)
+      expect((await buyOnce(order())).status).to.equal(200)
+    }))
+
+  it('signs nothing for terms that are not the expected ones', async () => {
+    const other = order({ payTo: `0x${'d3'.repeat(20)}` })
+    const refusal = await buyOnce(other).catch((cause: unknown) => cause)
+    expect(refusal).to.be.instanceOf(Error).with.property('message', 'The quote has another receiver')
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('does not use a purchase for another request', async () => {
+    await buyOnce(order())
+    const refusal = await buyOnce(order({ url: `${service.url}/api/v1/company/00000000` })).catch(
+      (cause: unknown) => cause,
+    )
+    expect(refusal).to.be.instanceOf(Error).with.property('message').that.contains('another request')
+  })
+
+  it('answers a refusal that comes before any quote, and signs nothing', async () => {
+    expect((await buyOnce(order({ url: `${service.url}/api/v1/company/abc` }))).status).to.equal(400)
+    expect(await readdir(folder)).to.deep.equal([])
+  })
+})

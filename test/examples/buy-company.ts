@@ -1,0 +1,24 @@
+// The example of docs/payments.md, word for word but for the path of the import.
+import { buyOnce } from '../../agent/client/buy-once.ts'
+
+interface Shop {
+  url: string
+  payTo: string
+}
+
+/** Buys one company record. Called again with the same folder it costs nothing and gives the same bytes. */
+export async function buyCompany(shop: Shop, number: string, privateKey: `0x${string}`, folder: string) {
+  const { status, body } = await buyOnce({
+    request: { url: `${shop.url}/api/v1/company/${number}` },
+    expected: {
+      network: 'eip155:84532',
+      asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+      payTo: shop.payTo,
+      amount: '1000',
+    },
+    file: `${folder}/company-${number}.json`,
+    privateKey,
+  })
+  if (status !== 200) throw new Error(body)
+  return body
+}
