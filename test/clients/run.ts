@@ -1,0 +1,49 @@
+/**
+ * `npm run clients`: clients of other makers, each in a process of its own, buy over REST from a fresh sandbox. They are
+ * installed in this folder, apart from the service's own packages.
+ */
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { ready, startChild } from '../support/child.ts'
+
+const CLIENTS = ['axios', 'faremeter', 'mppx']
+const CLIENT_MS_MAX = 60_000
+
+const run = promisify(execFile)
+
+async function buy(client: string, url: string, key: string): Promise<string | undefined> {
+  const path = fileURLToPath(new URL(import.meta.resolve(`#root/test/clients/${client}.js`)))
+  const { PATH = '', HOME = '' } = process.env
+  const env = { PATH, HOME, BUYER_KEY: key, RESOURCE: `${url}/api/v1/company/00000000` }
+  const { stdout } = await run(process.execPath, [path], { env, timeout: CLIENT_MS_MAX })
+  const [status, receipt = ''] = stdout.trim().split(' ')
+  if (status !== '200') return undefined
+  const { success, transaction } = decodePaymentResponseHeader(receipt)
+  return success ? transaction : undefined
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'clients-'))
+const service = startChild('agent/main.js', ['serve'], { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'silent' })
+try {
+  const url = await ready(service)
+  const key = (await readFile(join(directory, 'sandbox', 'buyer.key'), 'utf8')).trim()
+  const transactions = new Set<string>()
+  for (const client of CLIENTS) {
+    const transaction = await buy(client, url, key).catch((cause: unknown) => {
+      console.error(cause)
+      return undefined
+    })
+    if (transaction !== undefined) transactions.add(transaction)
+    console.log(`${client.padEnd(10)} ${transaction ?? 'HAS NOT BOUGHT'}`)
+  }
+  process.exitCode = transactions.size === CLIENTS.length ? 0 : 1
+} finally {
+  service.process.kill('SIGTERM')
+  await service.ended
+  await rm(directory, { recursive: true })
+}
