@@ -7,6 +7,9 @@ const JOINED_FACTOR = 0.97
 /** The shortest part that a word is taken apart into; single letters stand in too many names. */
 const PART_LETTERS_MIN = 2
 
+/** A word counts so often in a query at most; more of the same only takes time. "Ha Ha Ha" is a name. */
+const SAME_WORDS_MAX = 4
+
 /** One or two neighbouring words of the query that together may stand for one word of a name. */
 export interface QueryTerm {
   /** Places in the query, first and last. */
@@ -34,16 +37,25 @@ export interface Query {
 }
 
 export function readQuery(index: NameIndex, words: readonly string[]): Query {
-  const similar = words.map((word) => index.dictionary.similar(word))
+  const known = new Map<string, SimilarWord[]>()
+  for (const word of words) if (!known.has(word)) known.set(word, index.dictionary.similar(word))
+  const similar = words.map((word) => known.get(word)!)
   const weights = similar.map((each) => weightOf(index, each))
-  const terms = similar.map((each, place) => ({ first: place, last: place, weight: weights[place]!, similar: each }))
+  const terms = similar
+    .map((each, place) => ({ first: place, last: place, weight: weights[place]!, similar: each }))
+    .filter(({ first }) => timesBefore(words, first) < SAME_WORDS_MAX)
   return {
     words,
     weights,
     totalWeight: weights.reduce((sum, weight) => sum + weight, 0),
     terms: [...terms, ...joinedTerms(index, words, weights)],
-    splits: words.flatMap((word, place) => splitsOf(index, word, place, weights[place]!)),
+    splits: terms.flatMap(({ first, weight }) => splitsOf(index, words[first]!, first, weight)),
   }
+}
+
+/** How often the word at a place has come up before. */
+function timesBefore(words: readonly string[], place: number): number {
+  return words.slice(0, place).filter((word) => word === words[place]).length
 }
 
 /** A word that no name holds weighs what the likeliest word weighs that it may be a misspelling of. */
@@ -58,6 +70,7 @@ function joinedTerms(index: NameIndex, words: readonly string[], weights: readon
   const terms: QueryTerm[] = []
   for (let first = 0; first + 1 < words.length; first += 1) {
     const joined = words[first]! + words[first + 1]!
+    if (timesBefore(words, first) >= SAME_WORDS_MAX) continue
     const isKnown = [words[first]!, words[first + 1]!].every((word) => index.dictionary.find(word) !== undefined)
     const similar = isKnown ? index.dictionary.exactly(joined) : index.dictionary.similar(joined)
     if (similar.length === 0) continue
