@@ -378,8 +378,7 @@ def say(line: str) -> None:
 
 
 def show_json(value: dict[str, Any]) -> None:
-    # The one control character that ensure_ascii leaves as it is.
-    print(json.dumps(value, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f"), flush=True)
+    print(json.dumps(value, indent=2, ensure_ascii=True), flush=True)
 
 
 def error_of(answer: Answer) -> tuple[str, str] | None:

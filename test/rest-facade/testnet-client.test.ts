@@ -11,11 +11,14 @@ import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/
 import type { PaymentRequired } from '@x402/core/types'
 import { expect } from 'chai'
 import { readPurchase } from '../../agent/client/purchase-file.ts'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { DEPLOYMENTS, termsOf } from '../../agent/payments/terms.ts'
+import { createApp } from '../../rest-facade/app.ts'
 import { testnetClient } from '../../rest-facade/testnet-client.ts'
 import { rootFile } from '../support/compile-contracts.ts'
 import { python, skipWithoutPython, type Ended } from '../support/python.ts'
-import { send, type RawReply } from '../support/raw-http.ts'
+import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { TestSeller } from '../support/seller.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const PATH = '/testnet-client.py'
@@ -27,6 +30,29 @@ const OTHER = '0x00000000000000000000000000000000000000d3'
 type Forged = { status: number; headers?: Record<string, string | string[]>; body?: string } | { bytes: number }
 /** Made of the service's own answer, which has been given by then. */
 type Forge = (answer: RawReply) => Forged
+
+describe('the test client on mainnet', () => {
+  it('is 404 not_found', async () => {
+    const opened = await TestSeller.open()
+    const { seller } = opened
+    const baseUrl = 'http://127.0.0.1:4021'
+    const executor = new CompanyAgentExecutor({ seller, baseUrl, help: 'help' })
+    const { catalog } = seller
+    const now = () => new Date()
+    const terms = termsOf('mainnet', OTHER)
+    const facts = { version: '0.1.0', terms, onSale: executor.onSale, rateLimitPerMinute: 120, catalog, now }
+    const file = await testnetClient('mainnet', baseUrl)
+    const house = { executor, baseUrl, facts, jwks: {}, guide: '', report: () => undefined }
+    const server = createServer(createApp({ ...house, testnetClient: file }))
+    const port = await listen(server)
+    try {
+      expectRefusal(await send({ url: `http://127.0.0.1:${port}`, path: PATH }), 'not_found')
+    } finally {
+      server.close()
+      await opened.close()
+    }
+  })
+})
 
 describe('the test client as it is served', () => {
   let service: TestService
@@ -67,8 +93,7 @@ describe('the test client as it is served', () => {
         reply(response, answer, forged ?? untouched(answer))
       })()
     })
-    await new Promise<void>((resolve) => void door.listen(0, '127.0.0.1', resolve))
-    url = `http://127.0.0.1:${(door.address() as AddressInfo).port}`
+    url = `http://127.0.0.1:${await listen(door)}`
     service = await startTestService({ environment: { PORT: String(port), BASE_URL: url } })
   })
   after(async () => {
@@ -144,11 +169,6 @@ describe('the test client as it is served', () => {
       expect(ended).to.deep.equal({ code: 0, stdout: '', stderr: '' })
     })
 
-    it('is not there on mainnet', async () => {
-      expect(await testnetClient('mainnet', url)).to.equal(undefined)
-      expect(await testnetClient('testnet', url)).to.equal(await readFile(file, 'utf8'))
-    })
-
     it('explains itself, its exit codes too', async () => {
       const help = await run('--help')
       expect(help.code).to.equal(0)
@@ -222,6 +242,7 @@ describe('the test client as it is served', () => {
       expect(open.stderr).to.match(
         /sign no other payment; repeat this one with --retry payment-0x[0-9a-f]{64}\.json\n$/,
       )
+      expect(open.stderr.match(/again in 0 s/g)).to.have.lengthOf(6)
       expect(payments).to.have.lengthOf(7)
       expect((await retry()).code).to.equal(0)
     })
@@ -396,11 +417,15 @@ describe('the test client as it is served', () => {
   })
 })
 
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return (server.address() as AddressInfo).port
+}
+
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {
   const server = createServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   await new Promise((resolve) => server.close(resolve))
   return port
 }
