@@ -51,7 +51,7 @@ interface Import {
 function sourceFiles(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) return sourceFiles(path)
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : sourceFiles(path)
     return path.endsWith('.ts') ? [path] : []
   })
 }

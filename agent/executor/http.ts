@@ -45,7 +45,7 @@ export function readBody(
 export function sendReply(response: ServerResponse, { status, headers, body }: Reply): void {
   // The client may have left; its answer is stored, and it can ask again.
   if (response.headersSent || response.destroyed) return
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
-  // As text, which Node sends together with the head; bytes would be written apart from it.
-  response.end(response.req.method === 'HEAD' ? undefined : body, 'utf8')
+  const bytes = Buffer.from(body, 'utf8')
+  response.writeHead(status, { ...headers, 'Content-Length': bytes.length })
+  response.end(response.req.method === 'HEAD' ? undefined : bytes)
 }

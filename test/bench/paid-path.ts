@@ -22,9 +22,13 @@ import { listen, LOOKUP_PATH, openShop, serverOf, type Listening } from './shop.
 import { allMet, markdown, targetOf, targetTable, type Target } from './targets.ts'
 
 const SECONDS_DEFAULT = '3'
+/** A shorter run shows that the benchmark works, and says too little to fail by. */
+const SECONDS_JUDGED_MIN = 2
 const CONCURRENCIES = [1, 16, 64] as const
 /** What one core has never reached; more are not signed. */
 const SALES_PER_SECOND_MAX = 7_000
+const WARM_UP_REQUESTS = 3_000
+const WARM_UP_MS_MAX = 30_000
 /** As many bytes as a lookup's answer. */
 const BARE_BYTES = 1_100
 
@@ -52,14 +56,24 @@ export async function paidPath({ seconds = SECONDS_DEFAULT }: Record<string, str
   }
   const buyers = fork(fileURLToPath(new URL('paid/load.js', import.meta.url)))
   try {
+    await warmUp({ servers, buyers })
     const rows: Row[] = []
     for (const concurrency of CONCURRENCIES) rows.push(...(await measureAll({ servers, buyers, concurrency, seconds })))
-    return report(rows)
+    const targets = report(rows)
+    return Number(seconds) < SECONDS_JUDGED_MIN || allMet(targets)
   } finally {
     buyers.kill()
     for (const server of Object.values(servers)) server.close()
     await shop.close()
   }
+}
+
+/** What V8 compiles after the first thousands of requests is not to be a part of what one takes. */
+async function warmUp({ servers: { ours, stock }, buyers }: Pick<Round, 'servers' | 'buyers'>): Promise<void> {
+  const requests = { path: LOOKUP_PATH, concurrency: 16, durationMs: WARM_UP_MS_MAX, requestsMax: WARM_UP_REQUESTS }
+  await ask(buyers, { sign: WARM_UP_REQUESTS + 1 })
+  await ask(buyers, { ...requests, port: ours.port, paying: 'each_new', status: 200 })
+  await ask(buyers, { ...requests, port: stock.port, paying: 'any', status: 200 })
 }
 
 interface Round {
@@ -129,7 +143,7 @@ function bareServer(): Server {
   return createServer((_request, response) => response.end(bytes))
 }
 
-function report(rows: readonly Row[]): boolean {
+function report(rows: readonly Row[]): Target[] {
   process.stdout.write(
     `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}\n\n`,
   )
@@ -144,7 +158,7 @@ function report(rows: readonly Row[]): boolean {
   process.stdout.write(`${markdown(['request', 'at once', 'p50 ms', 'p99 ms', 'a second', 'CPU us each'], lines)}\n\n`)
   const targets = targetsOf(rows)
   process.stdout.write(`${targetTable(targets)}\n`)
-  return allMet(targets)
+  return targets
 }
 
 function targetsOf(rows: readonly Row[]): Target[] {

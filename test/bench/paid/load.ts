@@ -20,6 +20,8 @@ export interface Load {
   paying: Paying
   concurrency: number
   durationMs: number
+  /** Ends earlier when so many were sent. */
+  requestsMax?: number
   /** The only status that counts. */
   status: number
 }
@@ -129,13 +131,21 @@ function lengthOf(text: string): number {
   return end === -1 ? 0 : end + 4 + Number(length)
 }
 
-async function run({ port, path, paying, concurrency, durationMs, status }: Load): Promise<Measured> {
+async function run({
+  port,
+  path,
+  paying,
+  concurrency,
+  durationMs,
+  requestsMax = Infinity,
+  status,
+}: Load): Promise<Measured> {
   const times: number[] = []
   const began = performance.now()
   let sent = 0
   async function buyer(): Promise<void> {
     const connection = await Connection.open(port)
-    while (performance.now() - began < durationMs) {
+    while (performance.now() - began < durationMs && sent < requestsMax) {
       const payment = nextPayment(paying, sent)
       if (payment === undefined) break
       sent += 1
