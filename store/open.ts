@@ -1,6 +1,6 @@
 /** Opens an LMDB environment of ours, and refuses one that something else, or a newer version, has written. */
 import { randomUUID } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, OLDEST_LAYOUT, type EnvironmentKind } from './layout.ts'
@@ -37,9 +37,19 @@ const FIRST_BYTES = 16 * DURABLE.pageSize
 /** In the first page, after its header: LMDB's magic number and the version of its format (mdb.c, `MDB_meta`). */
 const LMDB_MAGIC_AT = 24
 const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
+/** In the first two pages, of which the one with the higher transaction counts: size of a page, last page, transaction. */
+const PAGE_SIZE_AT = 48
+const LAST_PAGE_AT = 144
+const TRANSACTION_AT = 152
+const META_BYTES = 160
+/**
+ * A sound file ends early where its last pages are free and were never written: those of one of our small transactions.
+ * More missing pages than that have held something.
+ */
+const PAGES_SHORT_MAX = 64n
 
 export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions): RootDatabase<unknown, string> {
-  const environment = openFolder(folder, readOnly)
+  const environment = openFolder(folder, { readOnly, isWhole: kind === 'responses' })
   try {
     checkLayout(environment, { folder, kind, readOnly })
     return environment
@@ -49,13 +59,17 @@ export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions)
   }
 }
 
-function openFolder(folder: string, readOnly: boolean): RootDatabase<unknown, string> {
+function openFolder(
+  folder: string,
+  { readOnly, isWhole }: { readOnly: boolean; isWhole: boolean },
+): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
       mkdirSync(folder, { recursive: true })
       checkSpace(folder)
     }
     checkFile(join(folder, DATA_FILE), readOnly)
+    if (isWhole) checkLength(join(folder, DATA_FILE))
     return open<unknown, string>({ ...DURABLE, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
   } catch (cause) {
     throw new StoreError(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
@@ -88,6 +102,34 @@ function checkFile(path: string, readOnly: boolean): void {
     if (!isNew && !head.subarray(LMDB_MAGIC_AT).equals(LMDB_MAGIC)) throw new Error('the file is not one of LMDB')
   } finally {
     closeSync(file)
+  }
+}
+
+/** A page beyond the end of its file, cut off by a copy or a repair, would end the process with a fault when it is read. */
+function checkLength(path: string): void {
+  if (!existsSync(path)) return
+  const file = openSync(path, 'r')
+  try {
+    const pages = [0, DURABLE.pageSize].flatMap((at) => lengthIn(file, at) ?? [])
+    const newest = pages.reduce((one, other) => (other.transaction > one.transaction ? other : one), pages[0] ?? NONE)
+    const needed = (newest.lastPage + 1n - PAGES_SHORT_MAX) * newest.pageSize
+    // After the pages were read: another process may write, and its file is longer before it says so.
+    if (BigInt(fstatSync(file).size) < needed) throw new Error('the file is cut short: restore it from a copy')
+  } finally {
+    closeSync(file)
+  }
+}
+
+const NONE = { pageSize: 0n, lastPage: 0n, transaction: 0n }
+
+function lengthIn(file: number, at: number): typeof NONE | undefined {
+  const meta = Buffer.alloc(META_BYTES)
+  const isThere = readSync(file, meta, { position: at }) === META_BYTES
+  if (!isThere || !meta.subarray(LMDB_MAGIC_AT, LMDB_MAGIC_AT + LMDB_MAGIC.length).equals(LMDB_MAGIC)) return undefined
+  return {
+    pageSize: BigInt(meta.readUInt32LE(PAGE_SIZE_AT)),
+    lastPage: meta.readBigUInt64LE(LAST_PAGE_AT),
+    transaction: meta.readBigUInt64LE(TRANSACTION_AT),
   }
 }
 

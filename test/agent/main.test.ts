@@ -9,6 +9,8 @@ import { SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
+import { aRecord } from '../support/records.ts'
+import { openResponseLog } from '../../store/responses.ts'
 
 const MAIN = 'agent/main.js'
 
@@ -244,6 +246,23 @@ describe('the process', () => {
       expect(stderr).to.match(/^import refused, wrong_header: .*\n$/)
       expect(await facts(url)).to.deep.equal(before)
     })
+  })
+
+  it('shows what is not finished, without a signature, beside a running service', async () => {
+    const log = openResponseLog(directory)
+    const record = aRecord({ state: 'unknown' })
+    await log.claim(record)
+    await log.claim(aRecord({ state: 'confirmed', identity: 'ended' }))
+    const listed = await output(run('payments', ['unfinished']))
+    expect(listed).to.deep.include({ code: 0, stderr: '' })
+    expect(listed.text).to.equal(`unknown  ${record.updated_at} attempt 0 ${record.identity}\n`)
+    const shown = await output(run('payments', ['show', record.identity]))
+    expect(shown.code).to.equal(0)
+    expect(JSON.parse(shown.text)).to.deep.include({ state: 'unknown', from_block: '0' })
+    expect(shown.text).to.not.contain('22'.repeat(65)).and.not.contain('company')
+    expect((await output(run('payments', ['show', 'none']))).code).to.equal(1)
+    expect((await output(run('payments'))).code).to.equal(2)
+    await log.close()
   })
 
   it('makes and lists keys', async () => {

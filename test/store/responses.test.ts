@@ -1,10 +1,11 @@
 /** The response log on a real LMDB: claims, fences, states, and what is read back. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { RECORDS_DATABASE, responsesFolder } from '../../store/layout.ts'
+import { StoreError } from '../../store/open.ts'
 import { openResponseLog, STATES, TRANSITIONS, type ResponseLog, type State } from '../../store/responses.ts'
 import { aRecord } from '../support/records.ts'
 
@@ -153,6 +154,39 @@ describe('the response log', () => {
     expect(await log.unfinished()).to.deep.equal(['i0', 'i2'])
     expect(await log.prune({ before: new Date(), max: 10 })).to.equal(1)
     expect(await log.read('i1')).to.equal(undefined)
+  })
+
+  describe('cut short', () => {
+    const path = () => join(responsesFolder(directory), 'data.mdb')
+
+    beforeEach(async () => {
+      const claims = Array.from({ length: 100 }, (_, index) =>
+        log.claim(aRecord({ identity: `i${index}`, body: 'x'.repeat(40_000) })),
+      )
+      await Promise.all(claims)
+      await log.close()
+    })
+    afterEach(() => (log = openResponseLog(join(directory, 'another'))))
+
+    for (const share of [0.7, 0.3, 0.01]) {
+      it(`to ${share * 100} % is refused in one line, left as it is, and the process lives`, async () => {
+        await truncate(path(), Math.floor((await stat(path())).size * share))
+        const before = await readFile(path())
+        for (const readOnly of [false, true]) {
+          expect(() => openResponseLog(directory, { readOnly })).to.throw(StoreError, /^[^\n]*cut short[^\n]*$/)
+        }
+        expect((await readFile(path())).equals(before)).to.equal(true)
+      })
+    }
+
+    it('not at all is opened, also by a reader', async () => {
+      for (const readOnly of [true, false]) {
+        const whole = openResponseLog(directory, { readOnly })
+        expect(await whole.unfinished()).to.have.lengthOf(100)
+        expect((await whole.read('i99'))?.body).to.have.lengthOf(40_000)
+        await whole.close()
+      }
+    })
   })
 
   it('refuses to write a record that is not complete', async () => {

@@ -1,0 +1,106 @@
+/** Nodes that lie, ramble or answer somebody else: each reply that is not the answer to the call is an error. */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json as readBody } from 'node:stream/consumers'
+import { expect } from 'chai'
+import { openChain } from '../../../agent/payments/chain.ts'
+import { openRpc } from '../../../agent/payments/json-rpc.ts'
+import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+
+interface Call {
+  id: number
+  method: string
+}
+
+const REPLIES: [name: string, reply: (call: Call, response: ServerResponse) => unknown, error: string][] = [
+  ['another id', ({ id }) => ({ jsonrpc: '2.0', id: id + 1, result: '0x1' }), 'OTHER_ID'],
+  ['its id as text', ({ id }) => ({ jsonrpc: '2.0', id: String(id), result: '0x1' }), 'NOT_JSON_RPC'],
+  ['no id', () => ({ jsonrpc: '2.0', result: '0x1' }), 'NOT_JSON_RPC'],
+  ['a batch', ({ id }) => [{ jsonrpc: '2.0', id, result: '0x1' }], 'NOT_JSON_RPC'],
+  ['JSON-RPC 1.0', ({ id }) => ({ id, result: '0x1' }), 'NOT_JSON_RPC'],
+  ['neither result nor error', ({ id }) => ({ jsonrpc: '2.0', id }), 'NOT_JSON_RPC'],
+  ['both', ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1', error: { code: 1, message: 'x' } }), 'NOT_JSON_RPC'],
+  ['an error', ({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'no' } }), '-32000'],
+  ['its result twice', ({ id }) => `{"jsonrpc":"2.0","id":${id},"result":"0x1","result":"0x2"}`, 'REPEATED_NAME'],
+  ['a page', () => '<html>', 'NOT_JSON'],
+  ['nothing', () => '', 'NOT_JSON'],
+  ['more than 1 MiB', ({ id }) => ({ jsonrpc: '2.0', id, result: 'x'.repeat(1_048_576) }), 'TOO_LARGE'],
+]
+
+describe('a node', () => {
+  let answer: (call: Call, response: ServerResponse) => unknown = () => ''
+  const asked: string[] = []
+  const server = createServer(async (request, response) => {
+    const call = (await readBody(request)) as Call
+    asked.push(call.method)
+    const reply = answer(call, response)
+    if (reply !== undefined) response.end(typeof reply === 'string' ? reply : JSON.stringify(reply))
+  })
+  let url: string
+
+  before(async () => {
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  beforeEach(() => void asked.splice(0))
+  after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+
+  const codeOf = (cause: unknown) =>
+    cause instanceof Error && 'code' in cause ? String(cause.code) : cause instanceof Error ? cause.name : 'answered'
+  const ask = () => openRpc({ url, timeoutMs: 5_000 })('eth_blockNumber').then(() => 'answered', codeOf)
+
+  for (const [name, reply, error] of REPLIES) {
+    it(`that answers ${name} has not answered`, async () => {
+      answer = reply
+      expect(await ask()).to.equal(error)
+      expect(asked).to.have.lengthOf(1)
+    })
+  }
+
+  it('that redirects is not followed', async () => {
+    answer = (_call, response) => void response.writeHead(307, { Location: url }).end()
+    expect(await ask()).to.equal('TypeError')
+    expect(asked).to.have.lengthOf(1)
+  })
+
+  it('that answers is believed, null too', async () => {
+    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: null })
+    expect(await ask()).to.equal('answered')
+  })
+
+  it('of another chain is asked for nothing but its id, once', async () => {
+    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1' })
+    const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })
+    expect(await chain.head().catch(codeOf)).to.equal('WRONG_CHAIN')
+    expect(asked).to.deep.equal(['eth_chainId'])
+    answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : '0x10' })
+    expect(await chain.head()).to.equal(16n)
+    expect(await chain.head()).to.equal(16n)
+    expect(asked).to.deep.equal(['eth_chainId', 'eth_chainId', 'eth_blockNumber', 'eth_blockNumber'])
+  })
+
+  for (const result of ['0x', '0x1', `0x${'0'.repeat(63)}2`, {}, null, true]) {
+    it(`that says ${JSON.stringify(result)} of a nonce has not said that it is free`, async () => {
+      answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : result })
+      const { asset, chainId } = DEPLOYMENTS.testnet
+      const authorization = {
+        from: asset,
+        to: asset,
+        value: '1',
+        validAfter: '0',
+        validBefore: '1',
+        nonce: `0x${'1'.repeat(64)}`,
+      }
+      const asking = openChain({ url, chainId }).isNonceFree({ asset, authorization })
+      expect(
+        await asking.then(
+          () => 'answered',
+          () => 'refused',
+        ),
+      ).to.equal('refused')
+    })
+  }
+})
