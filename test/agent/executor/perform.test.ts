@@ -332,6 +332,30 @@ describe('a sale', () => {
       expect(calls('settle')).to.equal(1)
     })
 
+    it('is not settled when that it begins cannot be written, and is by the retry', async () => {
+      const { log } = shop.seller.desk
+      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance: broken } }
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(calls('settle')).to.equal(0)
+      expect(await stateOf()).to.equal('prepared')
+      shop.seller.desk = { ...shop.seller.desk, log }
+      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+    })
+
+    for (const state of ['unknown', 'refused'] as const) {
+      it(`is unknown when that it is ${state} cannot be written`, async () => {
+        const { log } = shop.seller.desk
+        const advance: typeof log.advance = (from, change) =>
+          change.state === state ? broken() : log.advance(from, change)
+        shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+        const errorReason = state === 'refused' ? 'insufficient_funds' : 'settlement_pending'
+        const { network } = testTerms
+        shop.script.settle = async () => ({ success: false, errorReason, transaction: '', network })
+        expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+        expect(await stateOf()).to.equal('settling')
+      })
+    }
+
     it('is unknown too when its record cannot be read; without a payment nothing is looked for', async () => {
       const { log } = shop.seller.desk
       await shop.lookup(payment)
