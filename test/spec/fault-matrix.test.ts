@@ -15,6 +15,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 const TIMEOUT_MS = 2_000
 /** The A2A door takes eight calls at a time. */
 const AT_A_TIME = 8
+/** Of the reconciler's work, before the tests say which payment is missing. */
+const LOOKS_MAX = 500
 const COMPANY = '/api/v1/company/00000000'
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const DOORS = ['REST GET', 'REST POST', 'A2A'] as const
@@ -76,7 +78,8 @@ describe('a remote facilitator', function () {
     await service.restart()
     await askAll()
     // What was given away on a lie is found by the audit, unless a retry was just being answered.
-    while (!isSettled()) await new Promise((resolve) => void setTimeout(resolve, 20))
+    for (let look = 0; look < LOOKS_MAX && !isSettled(); look += 1)
+      await new Promise((resolve) => void setTimeout(resolve, 20))
     await service.stop()
     facilitator.stop()
   })
