@@ -6,7 +6,7 @@ import { jwksBody } from '../keys/jwks.ts'
 import { openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
-import { guidePage } from '../rest-facade/guide.ts'
+import { pagesOf } from '../rest-facade/documents/pages.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
 import { testnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
@@ -161,9 +161,11 @@ async function buildApp(
   const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl), report })
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
-  const guide = await guidePage(facts, paymentExtensionUri(baseUrl))
+  const { rateLimitPerMinute, a2aEnabled } = config
+  const extensionUri = paymentExtensionUri(baseUrl)
+  const pages = await pagesOf({ baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, extensionUri })
   const python = await testnetClient(config.mode, baseUrl)
-  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), guide, testnetClient: python, ...a2a, report })
+  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), pages, testnetClient: python, ...a2a, report })
 }
 
 interface Entrance {

@@ -3,6 +3,8 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { API_PREFIX } from '../agent/operation/resource.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+import { staticDocument } from './document.ts'
+import type { Page } from './documents/pages.ts'
 import { freeDocument } from './free.ts'
 import { attribution, metadata, type Facts } from './meta.ts'
 import { paidRoutes, refuse } from './paid.ts'
@@ -10,14 +12,25 @@ import { paidRoutes, refuse } from './paid.ts'
 /** The truth about the dataset may not be kept. */
 const META_CACHE_SECONDS = 0
 
+const GUIDE_PATH = '/docs'
+const GUIDE_MARKDOWN_PATH = '/docs/api.md'
+
+/** Where the documents are, for whoever begins at any of them, or nowhere (RFC 8288). */
+const LINKS = [
+  '</openapi.json>; rel="service-desc"; type="application/json"',
+  '</docs>; rel="service-doc"; type="text/html"',
+  '</docs/api.md>; rel="alternate service-doc"; type="text/markdown"',
+  '</llms.txt>; rel="llms-txt"; type="text/plain"',
+].join(', ')
+
 interface House {
   executor: CompanyAgentExecutor
   baseUrl: string
   facts: Facts
   /** The body of `/.well-known/jwks.json`. */
   jwks: object
-  /** The HTML of `/docs`. */
-  guide: string
+  /** The written documents by their paths. */
+  pages: ReadonlyMap<string, Page>
   /** The text of `/testnet-client.py`; absent on mainnet. */
   testnetClient?: string | undefined
   /** The agent's own door and its signed card; absent when A2A is disabled. */
@@ -25,7 +38,7 @@ interface House {
   report: (event: string, cause: unknown) => void
 }
 
-export function createApp({ executor, baseUrl, facts, jwks, guide, testnetClient, a2a, report }: House): Express {
+export function createApp({ executor, baseUrl, facts, jwks, pages, testnetClient, a2a, report }: House): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
@@ -36,27 +49,24 @@ export function createApp({ executor, baseUrl, facts, jwks, guide, testnetClient
   app.use(commonHeaders)
   if (a2a) app.use(a2a.route)
   app.use(paidRoutes({ executor, baseUrl }))
-  const json = { type: 'json' } as const
   app.all(`${API_PREFIX}/meta`, (request, response, next) => {
     const dataset = facts.catalog.current()
     if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
-    const answer = freeDocument({ ...json, maxAgeSeconds: META_CACHE_SECONDS }, () => metadata(facts, dataset))
-    return answer(request, response, next)
+    return freeDocument(() => metadata(facts, dataset), META_CACHE_SECONDS)(request, response, next)
   })
-  const attributed = freeDocument(json, () => attribution(facts))
-  const keys = freeDocument(json, () => jwks)
-  const card = freeDocument(json, () => a2a?.card)
-  const page = freeDocument({ type: 'html' }, () => guide)
-  app.all('/attribution', attributed)
-  app.all('/.well-known/jwks.json', keys)
-  app.all('/.well-known/agent-card.json', card)
-  app.all('/docs', page)
   app.all(
-    '/testnet-client.py',
-    freeDocument({ type: 'text/x-python' }, () => testnetClient),
+    '/attribution',
+    freeDocument(() => attribution(facts)),
   )
+  for (const [path, page] of documents({ jwks, pages, testnetClient, a2a })) {
+    const markdown = path === GUIDE_PATH ? pages.get(GUIDE_MARKDOWN_PATH) : undefined
+    app.all(path, staticDocument(page, { links: LINKS, markdown }))
+  }
 
-  app.use((_request, response) => refuse(response, { code: 'not_found' }))
+  app.use((_request, response) => {
+    response.setHeader('Link', LINKS)
+    refuse(response, { code: 'not_found' })
+  })
   app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
     report('request_failed', error)
     refuse(response, { code: 'internal_error' })
@@ -71,6 +81,20 @@ const COMMON_HEADERS = Object.entries({
   'Content-Security-Policy': "default-src 'none'",
   'Referrer-Policy': 'no-referrer',
 })
+
+type Written = Pick<House, 'jwks' | 'pages'> & { a2a: House['a2a'] | undefined; testnetClient: string | undefined }
+
+/** Every document that stays as it is, by its path. */
+function documents({ jwks, pages, testnetClient, a2a }: Written): Map<string, Page> {
+  const json = (value: object): Page => ({ type: 'application/json', text: JSON.stringify(value) })
+  const python = (text: string): Page => ({ type: 'text/x-python', text })
+  return new Map([
+    ...pages,
+    ['/.well-known/jwks.json', json(jwks)],
+    ...(a2a ? [['/.well-known/agent-card.json', json(a2a.card)] as const] : []),
+    ...(testnetClient === undefined ? [] : [['/testnet-client.py', python(testnetClient)] as const]),
+  ])
+}
 
 /** CORS lets a browser client pay (decisions 3); the rest keeps a browser from reading more into an answer than JSON. */
 function commonHeaders(request: Request, response: Response, next: NextFunction): void {

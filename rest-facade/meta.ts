@@ -1,6 +1,6 @@
 /** `GET /api/v1/meta` (spec 2.9) and `GET /attribution` (spec 2.10): what is sold, from which data, at what price. */
 import type { OperationName } from '../agent/operation/schema.ts'
-import { ROUTES } from '../agent/operation/resource.ts'
+import { endpoint, ROUTES } from '../agent/operation/resource.ts'
 import type { Terms } from '../agent/payments/terms.ts'
 import { datasetStatus, type Catalog, type Dataset } from '../store/catalog.ts'
 import { CRO_COMPANIES } from '../store/source.ts'
@@ -47,10 +47,4 @@ export function metadata({ version, terms, onSale, rateLimitPerMinute, now }: Fa
 export function attribution({ catalog }: Facts) {
   const { publisher, dataset_url, license, license_url, notice } = catalog.retrieval()?.source ?? CRO_COMPANIES
   return { publisher, dataset_url, license, license_url, notice }
-}
-
-/** A paid route as `METHOD path` (spec 2.9). */
-export function endpoint(operation: OperationName): string {
-  const { method, path } = ROUTES[operation]
-  return `${method} ${path}${operation === 'lookup' ? '/{company_number}' : ''}`
 }

@@ -1,5 +1,6 @@
 /** The agent card (A2A 1.0 section 4.4): what this agent is, speaks and sells. Signed in `keys`, once, at start. */
 import { AgentCard } from '@a2a-js/sdk'
+import { exampleParts } from '../operation/examples.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
 import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../payments/terms.ts'
@@ -16,7 +17,6 @@ interface Skill {
   name: string
   description: string
   tags: string[]
-  examples: string[]
 }
 
 const SKILLS: Record<OperationName, Skill> = {
@@ -24,19 +24,16 @@ const SKILLS: Record<OperationName, Skill> = {
     name: 'Company lookup',
     description: 'One Irish company record by exactly its company number, with source, licence and snapshot id.',
     tags: ['ireland', 'company', 'registry', 'lookup'],
-    examples: ['{"operation":"lookup","input":{"company_number":"00000000"}}'],
   },
   search: {
     name: 'Company name search',
     description: 'Up to ten Irish companies ranked by how well their names fit, with the evidence for each.',
     tags: ['ireland', 'company', 'registry', 'search'],
-    examples: ['{"operation":"search","input":{"q":"example trading","limit":5}}'],
   },
   resolve: {
     name: 'Company resolution',
     description: 'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous".',
     tags: ['ireland', 'company', 'registry', 'entity-resolution'],
-    examples: ['{"operation":"resolve","input":{"name":"Example Trading Ltd","eircode":"D02 X285"}}'],
   },
 }
 
@@ -83,6 +80,7 @@ export function agentCard({ baseUrl, version, terms, onSale, extensionRequired }
     skills: onSale.map((operation) => ({
       id: operation,
       ...SKILLS[operation],
+      examples: exampleParts(operation),
       inputModes: ['application/json'],
       outputModes: ['application/json'],
     })),

@@ -11,6 +11,19 @@ export const ROUTES = {
   resolve: { method: 'POST', path: `${API_PREFIX}/resolve` },
 } as const satisfies Record<OperationName, { method: string; path: string }>
 
+/** What is bought, in a quote's words. */
+export const RESOURCE_DESCRIPTIONS: Record<OperationName, string> = {
+  lookup: 'One Irish company record by its number.',
+  search: 'A ranked search of Irish companies by name.',
+  resolve: 'The resolution of a name to one Irish company, or an honest "ambiguous".',
+}
+
+/** A paid route as `METHOD path` (spec 2.9). */
+export function endpoint(operation: OperationName): string {
+  const { method, path } = ROUTES[operation]
+  return `${method} ${path}${operation === 'lookup' ? '/{company_number}' : ''}`
+}
+
 /** The canonical URL of an operation under `baseUrl`: query fields in a fixed order, percent-encoded UTF-8. */
 export function resourceUrl(baseUrl: string, operation: Operation): string {
   const base = `${baseUrl}${ROUTES[operation.operation].path}`

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
 
-const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
+export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
 /** Spec 2.3, a lookup's 200. */
 export const companyResponseSchema = z.strictObject({
@@ -27,7 +27,7 @@ export const SCORE_MAX = 1000
 const CANDIDATES_MAX = 10
 
 /** Spec 2.5. Null where one of the two sides has nothing to compare. */
-const matchSignalsSchema = z.strictObject({
+export const matchSignalsSchema = z.strictObject({
   name_similarity: z.number().min(0).max(1),
   strict_name_exact: z.boolean(),
   relaxed_name_exact: z.boolean(),
@@ -37,7 +37,7 @@ const matchSignalsSchema = z.strictObject({
 })
 
 /** Spec 2.4. */
-const candidateSchema = z.strictObject({
+export const candidateSchema = z.strictObject({
   company: companySchema,
   score: z.int().min(0).max(SCORE_MAX),
   match_type: z.enum(MATCH_TYPES),

@@ -33,11 +33,16 @@ function text(min: number, max: number) {
     .refine((value) => LETTER_OR_DIGIT.test(value), { error: 'must contain a letter or a digit' })
 }
 
-const longText = text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX)
+/** A text of the longer kind, and what it is for. */
+function longText(purpose: string) {
+  const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC, trimming and joining of white space`
+  return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({ description: `${purpose}: ${length}.` })
+}
 
 const companyNumber = z
   .string({ error: 'must be text of 1 to 20 ASCII digits' })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
+  .meta({ description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros count.' })
 
 const eircode = z
   .string({ error: 'must be text' })
@@ -46,33 +51,42 @@ const eircode = z
     abort: true,
   })
   .transform((value) => value.replaceAll(' ', '').toUpperCase())
+  .meta({
+    description: `Irish postcode as evidence: seven ASCII letters or digits, optional spaces, at most ${EIRCODE_CHARACTERS_MAX} characters.`,
+  })
 
 const limit = z
   .int({ error: `must be a whole number from 1 to ${LIMIT_MAX}` })
   .min(1, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
   .max(LIMIT_MAX, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
+  .meta({ description: `The most candidates to return, 1 to ${LIMIT_MAX}; ${LIMIT_DEFAULT} unless said otherwise.` })
 
 const lookupInputSchema = z.strictObject({ company_number: companyNumber })
 
 const searchInputSchema = z.strictObject({
-  q: longText,
+  q: longText('Company name, whole or in part'),
   limit: limit.default(LIMIT_DEFAULT),
-  status: text(1, STATUS_CODE_POINTS_MAX).optional(),
+  status: text(1, STATUS_CODE_POINTS_MAX)
+    .meta({
+      description: `Only companies of this status, in any case, 1 to ${STATUS_CODE_POINTS_MAX} characters; without it dissolved ones are found too.`,
+    })
+    .optional(),
   eircode: eircode.optional(),
 })
 
 const resolveInputSchema = z
   .strictObject({
-    name: longText.optional(),
+    name: longText('Company name').optional(),
     company_number: companyNumber.optional(),
     eircode: eircode.optional(),
-    address: longText.optional(),
+    address: longText('A fragment of the registered address, as evidence').optional(),
   })
   .refine((input) => input.name !== undefined || input.company_number !== undefined, {
     error: 'name or company_number is required',
   })
 
-const INPUT_SCHEMAS = { lookup: lookupInputSchema, search: searchInputSchema, resolve: resolveInputSchema }
+/** The input of each operation. What a schema says of itself is what the documents say of it. */
+export const INPUT_SCHEMAS = { lookup: lookupInputSchema, search: searchInputSchema, resolve: resolveInputSchema }
 
 export type LookupInput = z.output<typeof lookupInputSchema>
 export type SearchInput = z.output<typeof searchInputSchema>

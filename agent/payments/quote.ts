@@ -1,6 +1,7 @@
 /** The quote of an operation (x402 v2 `PaymentRequired`), and why a payment is asked for again. */
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Quote } from '../operation/outcome.ts'
+import { RESOURCE_DESCRIPTIONS } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
 import { extensionsOf } from './extensions.ts'
 import { oncePerOperation, requirementsOf, X402_VERSION, type Terms } from './terms.ts'
@@ -25,12 +26,6 @@ export type Reason =
   | 'verification_refused'
   | 'settlement_refused'
   | 'authorization_expired'
-
-const DESCRIPTIONS: Record<OperationName, string> = {
-  lookup: 'One Irish company record by its number.',
-  search: 'A ranked search of Irish companies by name.',
-  resolve: 'The resolution of a name to one Irish company, or an honest "ambiguous".',
-}
 
 interface QuoteRequest {
   terms: Terms
@@ -58,7 +53,7 @@ const restOf = oncePerOperation((terms, operation) => {
 
 function resourceOf({ operation, url }: QuoteRequest): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
-  return { url: short, description: DESCRIPTIONS[operation], mimeType: 'application/json' }
+  return { url: short, description: RESOURCE_DESCRIPTIONS[operation], mimeType: 'application/json' }
 }
 
 /** The text of an x402 v2 `PaymentRequired`, and the same in standard base64. */

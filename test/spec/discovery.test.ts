@@ -310,7 +310,7 @@ describe('the free documents', () => {
       const { onSale } = executor
       const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
       server = createServer(
-        createApp({ executor, baseUrl, facts, jwks: { keys: [] }, guide: '', report: () => undefined }),
+        createApp({ executor, baseUrl, facts, jwks: { keys: [] }, pages: new Map(), report: () => undefined }),
       )
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -1,0 +1,19 @@
+/** What the documents are told of the deployment they describe; all of it is known at start. */
+import type { OperationName } from '../../agent/operation/schema.ts'
+import type { Terms } from '../../agent/payments/terms.ts'
+
+export interface Deployment {
+  baseUrl: string
+  version: string
+  terms: Terms
+  onSale: readonly OperationName[]
+  rateLimitPerMinute: number
+  a2aEnabled: boolean
+  /** The payment extension's URI, a place in the HTML guide. */
+  extensionUri: string
+}
+
+/** Micro-USDC as people and listers write a price: `0.001`. */
+export function inDollars(microUsdc: number): string {
+  return (microUsdc / 1_000_000).toFixed(6).replace(/0+$/, '').replace(/\.$/, '')
+}
