@@ -19,7 +19,16 @@ const MAY_IMPORT: Record<string, string[]> = {
   'agent/executor': ['agent/operation', 'agent/skills', 'agent/payments', 'store'],
   'agent/a2a': ['agent/operation', 'agent/executor', 'agent/payments', 'keys'],
   'agent/client': ['agent/operation'],
-  'rest-facade': ['agent/operation', 'agent/executor', 'agent/payments', 'agent/registry', 'store', 'keys'],
+  'rest-facade/documents': ['agent/operation', 'agent/matching', 'agent/payments', 'store'],
+  'rest-facade': [
+    'rest-facade/documents',
+    'agent/operation',
+    'agent/executor',
+    'agent/payments',
+    'agent/registry',
+    'store',
+    'keys',
+  ],
   'agent/sandbox': ['agent/operation', 'agent/payments', 'agent/registry', 'agent/client', 'store', 'store/import'],
 }
 
@@ -37,7 +46,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
 ]
 
 /** Only these may take from a folder what the table grants them a part of. */
-const ONLY_TERMS = new Set(['agent/a2a', 'rest-facade'])
+const ONLY_TERMS = new Set(['agent/a2a', 'rest-facade', 'rest-facade/documents'])
 
 interface Import {
   file: string

@@ -104,16 +104,14 @@ function parametersOf(
 /** The fields of an operation's input, as parameters. */
 function inputParameters(input: JsonSchema, place: 'path' | 'query'): Parameter[] {
   const example = exampleInput(place === 'path' ? 'lookup' : 'search')
-  return Object.entries(input['properties'] as Record<string, JsonSchema>).map(
-    ([name, { description, ...schema }]) => ({
-      name,
-      in: place,
-      ...((input['required'] as string[]).includes(name) && { required: true }),
-      description: String(description),
-      schema,
-      ...(Object.hasOwn(example, name) && { example: example[name] }),
-    }),
-  )
+  const required = input['required'] as string[]
+  const fields = Object.entries(input['properties'] as Record<string, JsonSchema>)
+  return fields.map(([name, { description, ...schema }]) => {
+    const parameter: Parameter = { name, in: place, description: String(description), schema }
+    if (required.includes(name)) parameter.required = true
+    if (Object.hasOwn(example, name)) parameter.example = example[name]
+    return parameter
+  })
 }
 
 const PAYMENT_PARAMETER: Parameter = {
@@ -158,7 +156,7 @@ function successOf(route: Route, deployment: Deployment) {
 function rpcContent() {
   const error = { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'There is no such method.' } }
   return {
-    schema: { anyOf: [schemaRef('RpcMessage'), schemaRef('RpcError')] },
+    schema: { anyOf: [schemaRef('RpcMessage'), schemaRef('RpcError'), schemaRef('RpcTaskList')] },
     examples: valuesOf({ lookup: RPC_LOOKUP_ANSWER, protocol_error: error }),
   }
 }
@@ -264,6 +262,8 @@ function refusalExamples(deployment: Deployment, routes: readonly Route[]) {
 /** Without what nothing refers to: a lookup's input is a path, a search's a query. */
 function usedSchemas(schemas: Record<SchemaName, JsonSchema>, routes: readonly Route[]) {
   const hasA2a = routes.some(({ a2aOnly }) => a2aOnly)
-  const unused = new Set<string>(hasA2a ? [] : ['LookupInput', 'SearchInput', 'RpcRequest', 'RpcMessage', 'RpcError'])
+  const unused = new Set<string>(
+    hasA2a ? [] : ['LookupInput', 'SearchInput', 'RpcRequest', 'RpcMessage', 'RpcTaskList', 'RpcError'],
+  )
   return Object.fromEntries(Object.entries(schemas).filter(([name]) => !unused.has(name)))
 }

@@ -12,7 +12,7 @@ import {
 } from './examples.ts'
 import type { SchemaName } from './schemas.ts'
 
-export type Tag = 'Paid' | 'Metadata' | 'Documents' | 'Agent' | 'Registry'
+type Tag = 'Paid' | 'Metadata' | 'Documents' | 'Agent' | 'Registry'
 
 export interface Parameter {
   name: string
@@ -129,12 +129,10 @@ const PAID_ROUTES: readonly Route[] = [
   },
 ]
 
-export const A2A_PATH = '/a2a'
-
 const A2A_ROUTE: Route = {
   operationId: 'sendMessage',
   method: 'post',
-  path: A2A_PATH,
+  path: '/a2a',
   tag: 'Agent',
   summary: 'The three operations over A2A 1.0',
   description:

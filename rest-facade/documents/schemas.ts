@@ -193,6 +193,18 @@ const rpcMessageSchema = z.strictObject({
   }),
 })
 
+/** There are no tasks, and asking for a list of them is no error. */
+const rpcTaskListSchema = z.strictObject({
+  jsonrpc: z.literal('2.0'),
+  id: rpcId,
+  result: z.strictObject({
+    tasks: z.array(anObjectSchema).max(0),
+    nextPageToken: z.literal(''),
+    pageSize: z.int(),
+    totalSize: z.literal(0),
+  }),
+})
+
 const rpcErrorSchema = z.strictObject({
   jsonrpc: z.literal('2.0'),
   id: rpcId.nullable(),
@@ -220,6 +232,7 @@ const SENT = {
   AgentCard: cardSchema,
   RegistryDocument: anObjectSchema,
   RpcMessage: rpcMessageSchema,
+  RpcTaskList: rpcTaskListSchema,
   RpcError: rpcErrorSchema,
 }
 
@@ -249,11 +262,13 @@ function described<Name extends string>(schemas: Record<Name, z.ZodType>, io: 'i
   for (const [name, schema] of Object.entries<z.ZodType>(schemas)) registry.add(schema, { id: name })
   const uri = (id: string) => `#/components/schemas/${id}`
   const made = z.toJSONSchema(registry, { io, uri, target: 'draft-2020-12', override: tidy })
-  const bare = Object.entries(made.schemas).map(([name, { $schema, $id, ...schema }]): [string, JsonSchema] => [
-    name,
-    schema,
-  ])
+  const bare = Object.entries(made.schemas).map(([name, schema]): [string, JsonSchema] => [name, withoutNames(schema)])
   return Object.fromEntries(bare) as Record<Name, JsonSchema>
+}
+
+/** The place in the description names a schema; its own names for itself would name another. */
+function withoutNames(schema: object): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== '$schema' && keyword !== '$id'))
 }
 
 /** A format says what zod's long pattern of it says. */

@@ -40,7 +40,7 @@ export function serverOf({ seller }: TestSeller): Server {
     catalog: seller.catalog,
     now: () => new Date(),
   }
-  const app = createApp({ executor, baseUrl, facts, jwks: { keys: [] }, guide: '', report: () => undefined })
+  const app = createApp({ executor, baseUrl, facts, jwks: { keys: [] }, pages: new Map(), report: () => undefined })
   const messages = expressMessages()
   messages.adoptBy(app)
   return createServer(messages.options, app)

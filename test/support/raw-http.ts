@@ -2,6 +2,7 @@
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { expect } from 'chai'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { checkAnswer } from './described.ts'
 
 export interface RawRequest {
   /** The service's base URL; only its host and port are used. */
@@ -38,13 +39,32 @@ export function send({ url, method = 'GET', path, headers = {}, body, chunked }:
         response.on('error', reject)
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString()
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) })
+          const reply = { status: response.statusCode ?? 0, headers: response.headers, text, json: parsed(text) }
+          try {
+            checkAnswer({
+              origin: new URL(url).origin,
+              target: path,
+              method,
+              header: headerOf(response.headers),
+              ...reply,
+            })
+            resolve(reply)
+          } catch (fault) {
+            reject(fault)
+          }
         })
       },
     )
     sent.on('error', reject)
     sent.end(body)
   })
+}
+
+function headerOf(headers: IncomingHttpHeaders) {
+  return (name: string) => {
+    const value = headers[name.toLowerCase()]
+    return value === undefined ? null : String(value)
+  }
 }
 
 /** POSTs what is given and no more, does not end the request, and waits for the status all the same. */

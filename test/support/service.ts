@@ -9,6 +9,7 @@ import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Doors } from '../../agent/service.ts'
 import type { Timer } from '../../store/import/schedule.ts'
 import { testChainUrl } from './chain.ts'
+import { describeService } from './described.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { tokenOn } from './token.ts'
 import { header, signedPayment, type PaymentOptions } from './payments.ts'
@@ -53,6 +54,7 @@ export async function startTestService({
       timer,
       report: (event, cause) => void reports.push([event, cause]),
     })
+    await describeService(service.baseUrl)
     return { sandbox, service }
   }
 

@@ -1,0 +1,140 @@
+/** Spec 4.4 on the wire: the written documents: types, ETags of every form, compression, negotiation, links, no payment. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { request } from 'node:http'
+import { expect } from 'chai'
+import { expectRefusal, send } from '../support/raw-http.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const TYPES: Record<string, string> = {
+  '/docs': 'text/html; charset=utf-8',
+  '/docs/api.md': 'text/markdown; charset=utf-8',
+  '/docs/a2a.md': 'text/markdown; charset=utf-8',
+  '/llms.txt': 'text/plain; charset=utf-8',
+  '/robots.txt': 'text/plain; charset=utf-8',
+  '/openapi.json': 'application/json; charset=utf-8',
+}
+
+const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { gzip: gunzipSync, br: brotliDecompressSync }
+
+/** A GET whose body is taken as bytes. */
+function bytesOf(
+  url: string,
+  encodings: string,
+): Promise<{ encoding: string; etag: string; vary: string; bytes: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const sent = request(url, { agent: false, headers: { 'Accept-Encoding': encodings } }, (response) => {
+      const chunks: Buffer[] = []
+      const { etag = '', vary = '', 'content-encoding': encoding = 'identity' } = response.headers
+      response.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      response.on('end', () => resolve({ encoding, etag, vary, bytes: Buffer.concat(chunks) }))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+describe('the written documents', () => {
+  let service: TestService
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+
+  const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
+
+  for (const [path, type] of Object.entries(TYPES)) {
+    describe(path, () => {
+      it('is free, has its type, and may be kept for a short time', async () => {
+        const { status, headers, text } = await get(path)
+        expect(status).to.equal(200)
+        expect(headers['content-type']).to.equal(type)
+        expect(headers['cache-control']).to.equal('public, max-age=60')
+        expect(text.length).to.be.greaterThan(200)
+        expect(text).not.to.contain('{{')
+      })
+
+      it('answers 304 to its ETag, HEAD without a body, and 405 to anything else', async () => {
+        const first = await get(path)
+        const etag = String(first.headers['etag'])
+        expect(etag).to.match(/^"[^"]+"$/)
+        expect(await get(path, { 'If-None-Match': etag })).to.deep.include({ status: 304, text: '' })
+        expect((await get(path, { 'If-None-Match': '"other"' })).status).to.equal(200)
+        const head = await send({ url: service.url, path, method: 'HEAD' })
+        expect(head).to.deep.include({ status: 200, text: '' })
+        expect(head.headers).to.include({ etag, 'content-length': String(Buffer.byteLength(first.text)) })
+        for (const method of ['POST', 'PUT', 'DELETE']) {
+          const refused = await send({ url: service.url, path, method })
+          expectRefusal(refused, 'method_not_allowed')
+          expect(refused.headers['allow']).to.equal('GET, HEAD')
+        }
+      })
+
+      it('says where the other documents are', async () => {
+        const { headers } = await get(path)
+        expect(headers['link']).to.contain('</openapi.json>; rel="service-desc"')
+        expect(headers['link']).to.contain('</docs>; rel="service-doc"')
+        expect(headers['link']).to.contain('</llms.txt>')
+      })
+    })
+  }
+
+  for (const path of Object.keys(TYPES).filter((each) => each !== '/robots.txt')) {
+    it(`${path} is the same text compressed, under an ETag of its own`, async () => {
+      const plain = await bytesOf(service.url + path, 'identity')
+      expect(plain.encoding).to.equal('identity')
+      const etags = new Set([plain.etag])
+      for (const [encoding, decode] of Object.entries(DECODERS)) {
+        const packed = await bytesOf(service.url + path, encoding)
+        expect(packed.encoding).to.equal(encoding)
+        expect(packed.vary).to.match(/Accept-Encoding/)
+        expect(packed.bytes.length).to.be.lessThan(plain.bytes.length * 0.6)
+        expect(decode(packed.bytes).equals(plain.bytes)).to.equal(true)
+        const again = await get(path, { 'Accept-Encoding': encoding, 'If-None-Match': packed.etag })
+        expect(again).to.deep.include({ status: 304, text: '' })
+        etags.add(packed.etag)
+      }
+      expect(etags.size).to.equal(3)
+    })
+  }
+
+  it('a short one is not compressed, and a refused encoding is not used', async () => {
+    expect((await bytesOf(`${service.url}/robots.txt`, 'br, gzip')).encoding).to.equal('identity')
+    expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip;q=0')).encoding).to.equal('identity')
+    expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip')).encoding).to.equal('gzip')
+  })
+
+  it('/docs is markdown for whoever would rather read that, and HTML for everyone else', async () => {
+    const markdown = await get('/docs/api.md')
+    for (const accept of ['text/markdown', 'text/markdown, text/html;q=0.9', 'text/markdown;q=1, */*;q=0.1']) {
+      const reply = await get('/docs', { Accept: accept })
+      expect(reply.headers['content-type'], accept).to.equal('text/markdown; charset=utf-8')
+      expect(reply.headers['vary']).to.match(/\bAccept\b,/)
+      expect(reply.headers['content-security-policy']).to.equal("default-src 'none'")
+      expect(reply.text).to.equal(markdown.text)
+    }
+    for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'])
+      expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
+  })
+
+  it('are named by the answer to an address that has nothing', async () => {
+    const reply = await get('/')
+    expectRefusal(reply, 'not_found')
+    expect(reply.headers['link']).to.contain('</llms.txt>')
+  })
+
+  it('quote what the service quotes', async () => {
+    const { text } = await get('/docs/api.md')
+    const { json } = await get('/api/v1/company/00000000')
+    const [, block = ''] = /```json\n([^]*?)```/.exec(text) ?? []
+    expect(JSON.parse(block)).to.deep.equal(json['payment_required'])
+  })
+
+  it('show the answer that the synthetic company is sold with', async () => {
+    const path = '/api/v1/company/00000000'
+    const payment = await service.pay(String((await get(path)).headers['payment-required']))
+    const { json } = await get(path, { 'PAYMENT-SIGNATURE': payment })
+    const { text } = await get('/docs/api.md')
+    const [, block = ''] = [...text.matchAll(/```json\n([^]*?)```/g)][1] ?? []
+    expect(JSON.parse(block)).to.deep.equal(json)
+  })
+})
