@@ -1,0 +1,185 @@
+/** Headless Chromium, driven over its DevTools pipe: a page of some size, what it asked for, what it complained of. */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
+
+/** Where the browser is; undefined when this machine has none. */
+export function findBrowser(): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter)
+  return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path))
+}
+
+export interface View {
+  width: number
+  height: number
+  isMobile: boolean
+  scheme: 'light' | 'dark'
+}
+
+interface Message {
+  id?: number
+  sessionId?: string
+  method?: string
+  params?: Record<string, unknown>
+  result?: Record<string, unknown>
+  error?: { message: string }
+}
+
+type Listener = (method: string, params: Record<string, unknown>) => void
+
+export type Browser = Awaited<ReturnType<typeof openBrowser>>
+export type BrowserPage = Awaited<ReturnType<Browser['open']>>
+
+export async function openBrowser(program: string) {
+  const profile = await mkdtemp(join(tmpdir(), 'browser-'))
+  const flags = [
+    '--headless=new',
+    '--remote-debugging-pipe',
+    `--user-data-dir=${profile}`,
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-dev-shm-usage',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--hide-scrollbars',
+  ]
+  const child = spawn(program, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
+  const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
+  const wire = new Wire(child.stdio[3] as Writable, child.stdio[4] as Readable)
+
+  return {
+    /** A new page, not yet anywhere. */
+    async open({ width, height, isMobile, scheme }: View) {
+      const { targetId } = await wire.send('Target.createTarget', { url: 'about:blank' })
+      const { sessionId } = await wire.send('Target.attachToTarget', { targetId, flatten: true })
+      const page = new Page(wire, String(sessionId))
+      await page.begin()
+      await page.send('Emulation.setDeviceMetricsOverride', { width, height, mobile: isMobile, deviceScaleFactor: 1 })
+      const features = [{ name: 'prefers-color-scheme', value: scheme }]
+      await page.send('Emulation.setEmulatedMedia', { features })
+      return page
+    },
+    async close() {
+      await wire.send('Browser.close').catch(() => undefined)
+      child.kill('SIGKILL')
+      await ended
+      await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+}
+
+class Page {
+  /** Every URL that was asked for. */
+  readonly requests: string[] = []
+  /** Errors of scripts, of the console, and of what could not be loaded. */
+  readonly complaints: string[] = []
+  readonly #wire: Wire
+  readonly #session: string
+  #loaded = () => undefined as void
+
+  constructor(wire: Wire, session: string) {
+    this.#wire = wire
+    this.#session = session
+  }
+
+  async begin(): Promise<void> {
+    this.#wire.listen(this.#session, (method, params) => this.#hear(method, params))
+    for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await this.send(`${domain}.enable`)
+  }
+
+  send(method: string, params: object = {}) {
+    return this.#wire.send(method, params, this.#session)
+  }
+
+  /** Goes there, and waits until everything is loaded. */
+  async goTo(url: string): Promise<void> {
+    const loaded = new Promise<void>((resolve) => (this.#loaded = resolve))
+    await this.send('Page.navigate', { url })
+    await loaded
+  }
+
+  /** What an expression comes to in the page; promises are waited for. */
+  async run(expression: string): Promise<unknown> {
+    const { result, exceptionDetails } = (await this.send('Runtime.evaluate', {
+      expression,
+      awaitPromise: true,
+      returnByValue: true,
+    })) as { result: { value?: unknown }; exceptionDetails?: { exception?: { description?: string } } }
+    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? 'The page threw')
+    return result.value
+  }
+
+  /** The whole page as PNG, however long. */
+  async screenshot(): Promise<Buffer> {
+    const { data } = await this.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true })
+    return Buffer.from(String(data), 'base64')
+  }
+
+  #hear(method: string, params: Record<string, unknown>): void {
+    if (method === 'Page.loadEventFired') this.#loaded()
+    if (method === 'Network.requestWillBeSent') this.requests.push((params['request'] as { url: string }).url)
+    if (method === 'Runtime.exceptionThrown') this.complaints.push(JSON.stringify(params['exceptionDetails']))
+    if (method === 'Runtime.consoleAPICalled' && params['type'] === 'error')
+      this.complaints.push(JSON.stringify(params['args']))
+    if (method === 'Log.entryAdded') this.#note(params['entry'] as { level: string; text: string })
+  }
+
+  #note({ level, text }: { level: string; text: string }): void {
+    if (level === 'error') this.complaints.push(text)
+  }
+}
+
+/** DevTools over two pipes: JSON texts, a NUL behind each. */
+class Wire {
+  readonly #to: Writable
+  readonly #waiting = new Map<number, (message: Message) => void>()
+  readonly #listeners = new Map<string, Listener>()
+  #sent = 0
+  #rest = ''
+
+  constructor(to: Writable, from: Readable) {
+    this.#to = to
+    to.on('error', () => this.#end())
+    from.setEncoding('utf8').on('data', (text: string) => this.#read(text))
+    from.on('close', () => this.#end())
+  }
+
+  listen(session: string, listener: Listener): void {
+    this.#listeners.set(session, listener)
+  }
+
+  send(method: string, params: object = {}, sessionId?: string): Promise<Record<string, unknown>> {
+    const id = (this.#sent += 1)
+    this.#to.write(`${JSON.stringify({ id, method, params, ...(sessionId !== undefined && { sessionId }) })}\0`)
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, ({ result = {}, error }) => {
+        if (error) reject(new Error(`${method}: ${error.message}`))
+        else resolve(result)
+      })
+    })
+  }
+
+  #read(text: string): void {
+    const messages = (this.#rest + text).split('\0')
+    this.#rest = messages.pop() ?? ''
+    for (const message of messages) this.#take(JSON.parse(message) as Message)
+  }
+
+  #take(message: Message): void {
+    const { id, sessionId = '', method, params = {} } = message
+    if (method !== undefined) return this.#listeners.get(sessionId)?.(method, params)
+    this.#waiting.get(id ?? 0)?.(message)
+    this.#waiting.delete(id ?? 0)
+  }
+
+  #end(): void {
+    for (const answer of this.#waiting.values()) answer({ error: { message: 'the browser has ended' } })
+    this.#waiting.clear()
+  }
+}
