@@ -22,19 +22,30 @@ interface Skill {
 const SKILLS: Record<OperationName, Skill> = {
   lookup: {
     name: 'Company lookup',
-    description: 'One Irish company record by exactly its company number, with source, licence and snapshot id.',
-    tags: ['ireland', 'company', 'registry', 'lookup'],
+    description:
+      'One Irish company record by exactly its company number, with source, licence and snapshot id. ' +
+      'Not charged when there is no such record.',
+    tags: ['ireland', 'company', 'registry', 'lookup', 'kyb', 'x402'],
   },
   search: {
     name: 'Company name search',
-    description: 'Up to ten Irish companies ranked by how well their names fit, with the evidence for each.',
-    tags: ['ireland', 'company', 'registry', 'search'],
+    description:
+      'Up to ten Irish companies ranked by how well their names fit, with the evidence for each. ' +
+      'An empty list is an answer and is charged.',
+    tags: ['ireland', 'company', 'registry', 'search', 'kyb', 'x402'],
   },
   resolve: {
     name: 'Company resolution',
-    description: 'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous".',
-    tags: ['ireland', 'company', 'registry', 'entity-resolution'],
+    description:
+      'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous", ' +
+      '"conflicting" or "no_match", which are answers and are charged.',
+    tags: ['ireland', 'company', 'registry', 'entity-resolution', 'kyb', 'x402'],
   },
+}
+
+/** As text, like every parameter: other signers write numbers otherwise, and the signature would not hold there. */
+function pricesOf({ prices }: Terms, onSale: readonly OperationName[]): Record<string, string> {
+  return Object.fromEntries(onSale.map((name) => [`${name}MicroUsdc`, String(prices[name])]))
 }
 
 interface CardRequest {
@@ -70,6 +81,9 @@ export function agentCard({ baseUrl, version, terms, onSale, extensionRequired }
             requestHeader: PAYMENT_HEADERS.request,
             quoteHeader: PAYMENT_HEADERS.required,
             receiptHeader: PAYMENT_HEADERS.response,
+            receiver: terms.payTo,
+            guide: `${baseUrl}/docs/a2a.md`,
+            ...pricesOf(terms, onSale),
             quotedResource: resourceUrl(baseUrl, { operation: 'lookup', input: { company_number: '00000000' } }),
           },
         },

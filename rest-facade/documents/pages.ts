@@ -135,7 +135,7 @@ function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
 }
 
 const SYNTHETIC_NOTE =
-  'On this testnet `00000000` is always there: a synthetic company, for trying the whole purchase with test money.'
+  'On this testnet company 00000000 is always there: a synthetic company, for trying the whole purchase with test money.'
 
 const TESTNET_LINKS = [
   '- [Test client]({base_url}/testnet-client.py): Python, standard library only, buys the synthetic company',

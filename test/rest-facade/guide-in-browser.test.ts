@@ -79,6 +79,13 @@ describe('the HTML guide in a browser', function () {
         expect(edges).to.deep.equal([view.width, view.width])
       })
 
+      it('has tables that need no pushing to the side', async () => {
+        const hidden = await page.run(
+          "[...document.querySelectorAll('.wide')].map((each) => each.scrollWidth - each.clientWidth)",
+        )
+        expect(hidden).to.deep.equal([0, 0, 0])
+      })
+
       it('complains of nothing but the 402 that was asked for, and asks nobody else', () => {
         // Chromium itself notes every answer that is not 2xx.
         expect(page.complaints.filter((text) => !/status of 402 \(/.test(text))).to.deep.equal([])

@@ -23,6 +23,7 @@ describe('the HTML guide', () => {
     expect(page).to.not.match(/<(img|iframe|object|embed|form[^>]* action)/)
     expect(page).to.not.match(/\b(src|srcset)=|url\(|@import/)
     expect(page).to.not.contain('{{')
+    expect(page.replace(/<script[^]*<\/script>/, '')).to.not.contain('`')
   })
 
   it('may run its own style and script, and nothing else', () => {

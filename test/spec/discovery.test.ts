@@ -205,6 +205,38 @@ describe('the free documents', () => {
       expect(Object.values(capabilities).filter(Boolean)).to.deep.equal([])
     })
 
+    it('says who provides it, where it is documented, and what each skill takes and gives', async () => {
+      const { provider, documentationUrl, skills, version } = await card()
+      expect(provider).to.deep.equal({ organization: 'irish-company-agent', url: service.url })
+      expect(documentationUrl).to.equal(`${service.url}/docs`)
+      expect(version).to.equal('0.1.0')
+      for (const skill of skills as Json[]) {
+        expect(skill).to.have.all.keys('id', 'name', 'description', 'tags', 'examples', 'inputModes', 'outputModes')
+        expect(skill['inputModes']).to.deep.equal(['application/json'])
+        expect(skill['outputModes']).to.deep.equal(['application/json'])
+        expect((skill['tags'] as string[]).length).to.be.greaterThan(3)
+        for (const example of skill['examples'] as string[])
+          expect(JSON.parse(example)).to.have.all.keys('operation', 'input')
+      }
+    })
+
+    it('has ASCII only and no numbers, so that every signer writes it alike, and prices as they are charged', async () => {
+      const { text } = await get(CARD)
+      expect(text).to.match(/^[ -~]*$/)
+      const numbers = (value: unknown): unknown[] =>
+        typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbers) : [value]
+      expect(numbers(JSON.parse(text)).filter((value) => typeof value === 'number')).to.deep.equal([])
+      const { extensions } = (await card())['capabilities'] as { extensions: [{ params: Json }] }
+      expect(extensions[0].params).to.include({
+        network: 'eip155:84532',
+        receiver: service.payTo,
+        lookupMicroUsdc: '1000',
+        searchMicroUsdc: '1000',
+        resolveMicroUsdc: '2000',
+        guide: `${service.url}/docs/a2a.md`,
+      })
+    })
+
     it('is verified by the SDK through the served key set', async () => {
       await bySdk(AgentCard.fromJSON(await card()))
     })

@@ -3,6 +3,7 @@
  * itself: status, type, headers, body, and the code of a refusal. An answer it doesn't allow fails the test that got it.
  */
 import { z } from 'zod'
+import { noteCode } from './seen-codes.ts'
 
 interface Described {
   description?: string
@@ -52,6 +53,7 @@ export async function describeService(origin: string): Promise<void> {
 
 /** Throws when the description doesn't allow the answer. */
 export function checkAnswer(answer: Answer): void {
+  if (answer.status >= 400) noteCode(codeOf(answer.text))
   const description = descriptions.get(answer.origin)
   const wrong = description && faultOf(description, answer)
   if (wrong === undefined) return
