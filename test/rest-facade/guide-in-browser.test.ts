@@ -63,9 +63,9 @@ describe('the HTML guide in a browser', function () {
           name: each.labels?.[0]?.textContent.trim() || each.textContent.trim(),
         }))`)) as { height: number; name: string }[]
         expect(controls.length).to.be.at.least(3)
-        for (const { height, name } of controls) {
-          expect(height, name).to.be.at.least(44)
-          expect(name).to.not.equal('')
+        for (const control of controls) {
+          expect(control.height, control.name).to.be.at.least(44)
+          expect(control.name).to.not.equal('')
         }
       })
 

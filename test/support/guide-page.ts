@@ -9,7 +9,7 @@ export const VIEWS: Record<string, View> = {
   'a desktop by night': { width: 1280, height: 900, isMobile: false, scheme: 'dark' },
 }
 
-export interface Shown {
+interface Shown {
   status: string
   rows: Record<string, string>
   raw: unknown
