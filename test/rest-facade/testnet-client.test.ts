@@ -42,7 +42,7 @@ describe('the test client on mainnet', () => {
     const terms = termsOf('mainnet', OTHER)
     const facts = { version: '0.1.0', terms, onSale: executor.onSale, rateLimitPerMinute: 120, catalog, now }
     const file = await testnetClient('mainnet', baseUrl)
-    const house = { executor, baseUrl, facts, jwks: {}, guide: '', report: () => undefined }
+    const house = { executor, baseUrl, facts, jwks: {}, pages: new Map(), report: () => undefined }
     const server = createServer(createApp({ ...house, testnetClient: file }))
     const port = await listen(server)
     try {
