@@ -46,7 +46,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
 ]
 
 /** Only these may take from a folder what the table grants them a part of. */
-const ONLY_TERMS = new Set(['agent/a2a', 'rest-facade', 'rest-facade/documents'])
+const ONLY_TERMS = new Set(['agent/a2a', 'rest-facade'])
 
 interface Import {
   file: string

@@ -1,10 +1,10 @@
 /** Whole answers as the documents show them: the synthetic company as it is sold, made-up candidates, every refusal. */
 import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
 import { REFUSALS, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { endpoint, RESOURCE_DESCRIPTIONS, resourceUrl, ROUTES } from '../../agent/operation/resource.ts'
+import { endpoint, resourceUrl, ROUTES } from '../../agent/operation/resource.ts'
 import type { Candidate, CompanyResponse, ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
 import { parseOperation, type Operation, type OperationName } from '../../agent/operation/schema.ts'
-import { requirementsOf, X402_VERSION } from '../../agent/payments/terms.ts'
+import { quoteFor, type Reason } from '../../agent/payments/quote.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../../agent/matching/version.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { Deployment } from './deployment.ts'
@@ -75,21 +75,13 @@ export function exampleOperation(name: OperationName): Operation {
 }
 
 /** The quote for the first example of an operation. */
-export function exampleQuote({ baseUrl, terms }: Deployment, name: OperationName, error: string) {
-  return {
-    x402Version: X402_VERSION,
-    error,
-    resource: {
-      url: resourceUrl(baseUrl, exampleOperation(name)),
-      description: RESOURCE_DESCRIPTIONS[name],
-      mimeType: 'application/json',
-    },
-    accepts: [requirementsOf(terms, name)],
-  }
+export function exampleQuote({ baseUrl, terms }: Deployment, operation: OperationName, reason: Reason) {
+  const url = resourceUrl(baseUrl, exampleOperation(operation))
+  return JSON.parse(quoteFor({ terms, operation, url, reason }).json) as Record<string, unknown>
 }
 
 /** What a quote says that follows a payment, by the refusal it comes with. */
-const REASONS: Partial<Record<RefusalCode, string>> = {
+const REASONS: Partial<Record<RefusalCode, Reason>> = {
   payment_required: 'PAYMENT-SIGNATURE header is required',
   payment_invalid: 'invalid_payload',
   payment_rejected: 'insufficient_funds',

@@ -119,7 +119,7 @@ function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
     ['resolve_body', JSON.stringify(EXAMPLE_INPUTS.resolve[0])],
     ['resolve_name', EXAMPLE_INPUTS.resolve[0].name],
     ['resolve_eircode', EXAMPLE_INPUTS.resolve[0].eircode],
-    ['quote', pretty(exampleQuote(deployment, 'lookup', 'PAYMENT-SIGNATURE header is required'))],
+    ['quote', pretty(shortQuote(deployment))],
     ['rpc_lookup', pretty(exampleRpcRequest('lookup'))],
     ['rpc_answer', pretty(RPC_LOOKUP_ANSWER)],
     ['example_parts', onSale.flatMap(exampleParts).join('\n')],
@@ -132,6 +132,12 @@ function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
   values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(values)))
   values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(values)))
   return values
+}
+
+/** What is signed and compared; the extensions are for programs. */
+function shortQuote(deployment: Deployment) {
+  const { extensions, ...quote } = exampleQuote(deployment, 'lookup', 'PAYMENT-SIGNATURE header is required')
+  return extensions === undefined ? quote : { ...quote, extensions: {} }
 }
 
 const SYNTHETIC_NOTE =

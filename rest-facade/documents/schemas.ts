@@ -85,6 +85,7 @@ const quoteSchema = z
     error: z.string(),
     resource: resourceSchema,
     accepts: z.array(requirementsSchema).length(1),
+    extensions: z.record(z.string(), z.unknown()).optional(),
   })
   .meta({ description: 'The quote: x402 v2 PaymentRequired, the same as in the header PAYMENT-REQUIRED.' })
 
