@@ -161,9 +161,10 @@ async function buildApp(
   const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl), report })
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
-  const { rateLimitPerMinute, a2aEnabled } = config
+  const { rateLimitPerMinute, a2aEnabled, retentionDays } = config
   const extensionUri = paymentExtensionUri(baseUrl)
-  const pages = await pagesOf({ baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, extensionUri })
+  const limits = { rateLimitPerMinute, a2aEnabled, retentionDays }
+  const pages = await pagesOf({ baseUrl, version, terms, onSale, ...limits, extensionUri })
   const python = await testnetClient(config.mode, baseUrl)
   return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), pages, testnetClient: python, ...a2a, report })
 }

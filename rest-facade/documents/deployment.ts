@@ -9,6 +9,8 @@ export interface Deployment {
   onSale: readonly OperationName[]
   rateLimitPerMinute: number
   a2aEnabled: boolean
+  /** How long a stored answer is kept. */
+  retentionDays: number
   /** The payment extension's URI, a place in the HTML guide. */
   extensionUri: string
 }

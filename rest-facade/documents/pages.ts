@@ -90,7 +90,7 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 }
 
 function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
-  const { baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, extensionUri } = deployment
+  const { baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, retentionDays, extensionUri } = deployment
   const isTestnet = terms.mode === 'testnet'
   const prices = OPERATION_NAMES.flatMap((name): [string, string][] => [
     [`usd_${name}`, inDollars(terms.prices[name])],
@@ -110,6 +110,7 @@ function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
     ['domain_version', terms.domain.version],
     ['quote_seconds', String(QUOTE_LIFETIME_SECONDS)],
     ['rate_limit', String(rateLimitPerMinute)],
+    ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
     ['operations', onSale.map((name) => `- ${endpoint(name)}: ${inDollars(terms.prices[name])} USD`).join('\n')],
     ['lookup_path', LOOKUP_EXAMPLE_PATH],

@@ -54,7 +54,8 @@ export async function startTestService({
       timer,
       report: (event, cause) => void reports.push([event, cause]),
     })
-    await describeService(service.baseUrl)
+    // Behind a base URL of a test's own stands something of the test's own, which may forge answers.
+    if (environment['BASE_URL'] === undefined) await describeService(service.baseUrl)
     return { sandbox, service }
   }
 

@@ -18,6 +18,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 120,
     a2aEnabled: true,
+    retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
   })
   writeFileSync(join(folder, `${mode}.json`), pages.get('/openapi.json')?.text ?? '')

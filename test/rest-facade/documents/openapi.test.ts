@@ -17,6 +17,7 @@ function describedAs(mode: 'testnet' | 'mainnet', a2aEnabled = true): Descriptio
       onSale: OPERATION_NAMES,
       rateLimitPerMinute: 120,
       a2aEnabled,
+      retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     },
     'Guidance.',

@@ -25,6 +25,7 @@ function pagesFor(mode: Mode, a2aEnabled = true) {
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 77,
     a2aEnabled,
+    retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
   })
 }
@@ -79,6 +80,11 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         expect(textOf(pages, '/docs/a2a.md')).to.match(new RegExp(`\\| ${name} \\| .* \\| ${price} \\|`))
         expect(textOf(pages, '/llms.txt')).to.contain(`: ${price} USD`).and.contain(`${name} (${price} USD)`)
       }
+    })
+
+    it('say the limits of the deployment', () => {
+      expect(textOf(pages, '/docs/api.md')).to.contain('77 company requests a minute').and.contain('kept 45 days')
+      expect(textOf(pages, '/llms.txt')).to.contain('share 77 requests a minute')
     })
 
     it('name every route of the deployment', () => {
