@@ -10,6 +10,7 @@ const RATE_LIMIT_PER_MINUTE = 120
 const PORT_DEFAULT = 4021
 /** Below this, a buyer could not rely on fetching again what he has paid for (decisions 5). */
 const RETENTION_DAYS_MIN = 30
+const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
 /** A wrong value. The message is one line that names the variable and the rule; the value itself is not repeated. */
 export class ConfigError extends Error {
@@ -81,6 +82,17 @@ const schema = z.object({
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: z.string().min(1, 'must not be empty').optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
+  // 0 is a number like any other. Those beyond are not exact in JSON.
+  ERC8004_AGENT_ID: z
+    .string()
+    .regex(/^(0|[1-9][0-9]{0,15})$/, { error: AGENT_ID_RULE, abort: true })
+    .refine((value) => Number.isSafeInteger(Number(value)), AGENT_ID_RULE)
+    .transform(BigInt)
+    .optional(),
+  ERC8004_OWNER: z
+    .string()
+    .refine(isReceiver, 'must be an address, lower case or with its checksum, and not zero')
+    .optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { error: 'must be a pino level' })
     .default('info'),
@@ -96,6 +108,9 @@ export function readConfig(environment: Record<string, string | undefined>) {
   }
   const values = parsed.data
   const configured = facilitatorOf(values)
+  if (values.ERC8004_OWNER !== undefined && values.ERC8004_AGENT_ID === undefined) {
+    throw new ConfigError('ERC8004_OWNER must come with ERC8004_AGENT_ID')
+  }
   const dataDirectory = resolve(values.DATA_DIR)
   return {
     mode: values.MODE,
@@ -112,6 +127,11 @@ export function readConfig(environment: Record<string, string | undefined>) {
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: values.KEYS_DIR === undefined ? resolve(dataDirectory, 'keys') : resolve(values.KEYS_DIR),
     retentionDays: values.RESPONSE_RETENTION_DAYS,
+    /** Undefined when none is configured; the sandbox then registers one. */
+    erc8004:
+      values.ERC8004_AGENT_ID === undefined
+        ? undefined
+        : { agentId: values.ERC8004_AGENT_ID, owner: values.ERC8004_OWNER },
     logLevel: values.LOG_LEVEL,
   }
 }

@@ -40,16 +40,17 @@ export async function openDoors({ config, now, report, log }: Surroundings): Pro
   }
   const { rpcUrl, payTo } = configured
   const deployment = DEPLOYMENTS[mode]
+  const registry = { rpcUrl }
   const chain = openChain({ url: rpcUrl, chainId: deployment.chainId })
   await checkChain(chain, { mode, report })
   if (configured.kind === 'remote') {
     const { url, authorization } = configured
     const facilitator = openRemoteFacilitator({ url, authorization: () => authorization })
-    return { doors: { facilitator, chain, payTo }, lines: [], stop: async () => undefined }
+    return { doors: { facilitator, chain, payTo, registry }, lines: [], stop: async () => undefined }
   }
   const relayerKey = await readRelayerKey(configured.relayerKeyFile)
   const facilitator = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
-  return { doors: { facilitator, chain, payTo }, lines: [], stop: async () => undefined }
+  return { doors: { facilitator, chain, payTo, registry }, lines: [], stop: async () => undefined }
 }
 
 /** A wrong chain stops the start. A node that is away does not: quotes don't need it, and it may come back. */

@@ -23,7 +23,8 @@ const USAGE = `usage: npm start
        npm run generate -- --rows N --seed S --out FILE.zip|FILE.csv
        npm run client -- lookup NUMBER | search NAME | resolve NAME | --retry FILE | verify-card
        npm run keys -- generate | rotate | list
-       npm run payments -- unfinished | show IDENTITY`
+       npm run payments -- unfinished | show IDENTITY
+       npm run registry -- show | register`
 
 const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<number>> = {
   serve,
@@ -32,6 +33,7 @@ const COMMANDS: Record<string, (config: Config, args: string[]) => Promise<numbe
   generate,
   client,
   payments,
+  registry,
   keys: (config, args) => keysCommand({ args, directory: config.keysDirectory, now: Date.now, print }),
 }
 
@@ -138,7 +140,7 @@ async function client(config: Config, args: string[]): Promise<number> {
     now,
     fetch,
     sleep: (milliseconds) => sleep(milliseconds),
-    defaultUrl: config.baseUrl ?? `http://${config.host}:${config.port}`,
+    defaultUrl: urlOf(config),
     defaultKeyFile: join(config.dataDirectory, 'sandbox', 'buyer.key'),
     purchasesDirectory: join(config.dataDirectory, 'purchases'),
   })
@@ -147,6 +149,21 @@ async function client(config: Config, args: string[]): Promise<number> {
 async function payments({ dataDirectory }: Config, args: string[]): Promise<number> {
   const { paymentsCommand } = await import('./payments/command.ts')
   return paymentsCommand({ args, dataDirectory, print })
+}
+
+async function registry(config: Config, args: string[]): Promise<number> {
+  const { registryCommand } = await import('./registry/command.ts')
+  const { REGISTRATION_PATH } = await import('../rest-facade/registration.ts')
+  const { DEPLOYMENTS } = await import('./payments/terms.ts')
+  const baseUrl = urlOf(config)
+  const { network } = DEPLOYMENTS.testnet
+  const isPublic = config.baseUrl !== undefined
+  return registryCommand({ args, print, fetch, network, baseUrl, isPublic, agentUri: `${baseUrl}${REGISTRATION_PATH}` })
+}
+
+/** Where a service with this configuration is reached. */
+function urlOf({ baseUrl, host, port }: Config): string {
+  return baseUrl ?? `http://${host}:${port}`
 }
 
 async function version(): Promise<string> {

@@ -9,6 +9,7 @@ import { createApp } from '../rest-facade/app.ts'
 import { pagesOf } from '../rest-facade/documents/pages.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
 import { testnetClient } from '../rest-facade/testnet-client.ts'
+import { REGISTRATION_PATH } from '../rest-facade/registration.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/build.ts'
 import type { Timer } from '../store/import/schedule.ts'
@@ -30,6 +31,7 @@ import type { Chain } from './payments/chain.ts'
 import { openReconciler } from './payments/reconciler.ts'
 import { openRetention } from './payments/retention.ts'
 import { termsOf } from './payments/terms.ts'
+import { openRegistry, UNREGISTERED, type OwnIdentity, type Registry } from './registry/registry.ts'
 import { namesOf } from './skills/names.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
 
@@ -44,6 +46,14 @@ export interface Doors {
   facilitator: FacilitatorClient
   chain: Chain
   payTo: string
+  registry?: RegistryDoor
+}
+
+/** The chain that ERC-8004's registries are read from. */
+interface RegistryDoor {
+  rpcUrl: string
+  /** Registers the agent where no identity is configured: the sandbox does, which can. */
+  register?: (agentUri: string) => Promise<OwnIdentity>
 }
 
 export interface Surroundings {
@@ -97,7 +107,9 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     onRetrieved()
     const reconciler = openReconciler({ desk: seller.desk, timer, random, alone: aloneIn(seller.turns) })
     opened.push(() => reconciler.stop())
-    entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor }))
+    const registry = await openIdentity(surroundings, baseUrl)
+    opened.push(() => registry.stop())
+    entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor, registry }))
     return { baseUrl, stop }
   } catch (cause) {
     await stop()
@@ -113,6 +125,20 @@ function warm(catalog: Catalog, report: Surroundings['report']): void {
   } catch (cause) {
     report('name_index_unreadable', cause)
   }
+}
+
+/** Which agent we are on the chain, and what it says of us. */
+async function openIdentity(
+  { config, doors, now, random, timer, report }: Surroundings,
+  baseUrl: string,
+): Promise<Registry> {
+  const { registry: door } = doors
+  const agentUri = `${baseUrl}${REGISTRATION_PATH}`
+  if (!door || config.mode !== 'testnet') return UNREGISTERED
+  const identity = config.erc8004 ?? (await door.register?.(agentUri))
+  if (!identity) return UNREGISTERED
+  const { chainId } = termsOf(config.mode, doors.payTo)
+  return openRegistry({ ...identity, url: door.rpcUrl, chainId, agentUri, fetch, now, random, timer, report })
 }
 
 function openSeller(
@@ -145,9 +171,16 @@ function openAgent(seller: Seller, baseUrl: string): CompanyAgentExecutor {
   })
 }
 
+interface Inside {
+  baseUrl: string
+  catalog: Catalog
+  executor: CompanyAgentExecutor
+  registry: Registry
+}
+
 async function buildApp(
   { config, version, doors, now, report }: Surroundings,
-  { baseUrl, catalog, executor }: { baseUrl: string; catalog: Catalog; executor: CompanyAgentExecutor },
+  { baseUrl, catalog, executor, registry }: Inside,
 ): Promise<ReturnType<typeof createApp>> {
   const terms = termsOf(config.mode, doors.payTo)
   const { onSale } = executor
@@ -166,7 +199,8 @@ async function buildApp(
   const limits = { rateLimitPerMinute, a2aEnabled, retentionDays }
   const pages = await pagesOf({ baseUrl, version, terms, onSale, ...limits, extensionUri })
   const python = await testnetClient(config.mode, baseUrl)
-  return createApp({ executor, baseUrl, facts, jwks: jwksBody(keyring), pages, testnetClient: python, ...a2a, report })
+  const documents = { jwks: jwksBody(keyring), pages, testnetClient: python }
+  return createApp({ executor, baseUrl, facts, ...documents, ...a2a, registry, report })
 }
 
 interface Entrance {

@@ -3,11 +3,13 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { API_PREFIX } from '../agent/operation/resource.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import { staticDocument } from './document.ts'
 import type { Page } from './documents/pages.ts'
 import { freeDocument } from './free.ts'
 import { attribution, metadata, type Facts } from './meta.ts'
 import { paidRoutes, refuse } from './paid.ts'
+import { registryRoutes } from './registry.ts'
 
 /** The truth about the dataset may not be kept. */
 const META_CACHE_SECONDS = 0
@@ -35,10 +37,22 @@ interface House {
   testnetClient?: string | undefined
   /** The agent's own door and its signed card; absent when A2A is disabled. */
   a2a?: { route: Router; card: object }
+  /** Our place in ERC-8004's registries, which testnet has routes about; nobody's unless given. */
+  registry?: Registry
   report: (event: string, cause: unknown) => void
 }
 
-export function createApp({ executor, baseUrl, facts, jwks, pages, testnetClient, a2a, report }: House): Express {
+export function createApp({
+  executor,
+  baseUrl,
+  facts,
+  jwks,
+  pages,
+  testnetClient,
+  a2a,
+  registry = UNREGISTERED,
+  report,
+}: House): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
@@ -49,6 +63,9 @@ export function createApp({ executor, baseUrl, facts, jwks, pages, testnetClient
   app.use(commonHeaders)
   if (a2a) app.use(a2a.route)
   app.use(paidRoutes({ executor, baseUrl }))
+  const { mode, network, payTo } = facts.terms
+  const registered = { registry, baseUrl, network, payTo, a2aEnabled: a2a !== undefined, now: facts.now }
+  if (mode === 'testnet') app.use(registryRoutes(registered))
   app.all(`${API_PREFIX}/meta`, (request, response, next) => {
     const dataset = facts.catalog.current()
     if (!dataset) return refuse(response, { code: 'dataset_unavailable' })

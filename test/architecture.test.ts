@@ -16,6 +16,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'agent/matching': ['agent/operation', 'store', 'store/index'],
   'agent/skills': ['agent/operation', 'agent/matching', 'store', 'store/index'],
   'agent/payments': ['agent/operation', 'store'],
+  'agent/registry': [],
   'agent/executor': ['agent/operation', 'agent/skills', 'agent/payments', 'store'],
   'agent/a2a': ['agent/operation', 'agent/executor', 'agent/payments', 'keys'],
   'agent/client': ['agent/operation'],

@@ -14,7 +14,7 @@ interface Account {
 export interface Accounts {
   buyer: Account
   relayer: Account
-  /** Only an address: nothing is ever spent from it. */
+  /** Only an address: no token is ever spent from it, and what the chain does in its name it does on its word. */
   receiver: Address
 }
 

@@ -1,6 +1,4 @@
 /** What the sandbox's chain needs before the first payment: the test token, a multicall, gas for the relayer, and money. */
-import { readFile } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   decodeFunctionResult,
   encodeFunctionData,
@@ -11,6 +9,7 @@ import {
   type Hex,
 } from 'viem'
 import { DEPLOYMENTS } from '../payments/terms.ts'
+import { giveGas, install, sendAs } from './install.ts'
 import { rpc } from './rpc.ts'
 
 /** The true USDC of Base Sepolia: clients pay only in a token they know. */
@@ -27,13 +26,9 @@ const DOMAIN_SEPARATOR = '0x71f17a3b2ff373b803d70a5a07c046c1a2bc8e89c09ef722fcb0
 const BUYER_BALANCE = parseUnits('1000', 6)
 const BUYER_BALANCE_MIN = parseUnits('100', 6)
 const GAS_MIN = parseEther('100')
-const GAS = parseEther('10000')
 
 /** The latest block and the two before the final one: with so many more, final blocks too know the contracts. */
 const BLOCKS_UNTIL_FINAL = 3
-
-const RECEIPT_MS_MAX = 10_000
-const RECEIPT_POLL_MS = 20
 
 const ABI = parseAbi([
   'function DOMAIN_SEPARATOR() view returns (bytes32)',
@@ -64,29 +59,9 @@ export async function prepareChain(request: { url: string; buyer: string; relaye
   await rpc(url, 'anvil_mine', `0x${BLOCKS_UNTIL_FINAL.toString(16)}`)
 }
 
-async function install(url: string, address: string, contract: 'Multicall' | 'TestUSDC'): Promise<void> {
-  const file = new URL(import.meta.resolve(`#root/agent/sandbox/contracts/${contract}.json`))
-  const { runtime } = JSON.parse(await readFile(file, 'utf8')) as { runtime: string }
-  if ((await rpc(url, 'eth_getCode', address, 'latest')) === runtime) return
-  await rpc(url, 'anvil_setCode', address, runtime)
-}
-
-async function giveGas(url: string, address: string): Promise<void> {
-  await rpc(url, 'anvil_setBalance', address, `0x${GAS.toString(16)}`)
-}
-
 async function mint(url: string, to: string): Promise<void> {
-  await giveGas(url, FAUCET)
-  await rpc(url, 'anvil_impersonateAccount', FAUCET)
   const data = encodeFunctionData({ abi: ABI, functionName: 'mint', args: [to as Address, BUYER_BALANCE] })
-  const hash = await rpc(url, 'eth_sendTransaction', { from: FAUCET, to: TOKEN, data })
-  for (let waited = 0; waited < RECEIPT_MS_MAX; waited += RECEIPT_POLL_MS) {
-    const receipt = (await rpc(url, 'eth_getTransactionReceipt', hash)) as { status: Hex } | null
-    if (receipt?.status === '0x1') return
-    if (receipt) break
-    await sleep(RECEIPT_POLL_MS)
-  }
-  throw new Error('the test token could not be minted')
+  await sendAs({ url, from: FAUCET, to: TOKEN }, data)
 }
 
 async function read(url: string, functionName: 'DOMAIN_SEPARATOR' | 'balanceOf', ...args: string[]): Promise<unknown> {

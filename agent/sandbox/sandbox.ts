@@ -8,6 +8,7 @@ import { DEPLOYMENTS } from '../payments/terms.ts'
 import { openAccounts } from './accounts.ts'
 import { startChain, type LocalChain } from './chain.ts'
 import { prepareChain } from './deploy.ts'
+import { registerAgent } from './register.ts'
 
 /** The embedded chain mines at once, so its receipts are there as soon as they are asked for. */
 const POLLING_MS = 50
@@ -38,11 +39,14 @@ export async function openSandbox({ config, log }: SandboxRequest) {
       now: () => new Date(),
       report: () => undefined,
     })
+    const payTo = config.payTo ?? accounts.receiver
+    const register = (agentUri: string) => registerAgent({ url: chain.url, owner: payTo, agentUri })
     return {
       doors: {
         facilitator,
         chain: openChain({ url: chain.url, chainId: deployment.chainId }),
-        payTo: config.payTo ?? accounts.receiver,
+        payTo,
+        registry: { rpcUrl: chain.url, register },
       },
       rpcUrl: chain.url,
       buyerKey: accounts.buyer.privateKey,

@@ -39,6 +39,14 @@ const WRONG: [variable: string, value: string, rule: RegExp][] = [
   ['RATE_LIMIT_PER_MINUTE', '0', /above zero/],
   ['RATE_LIMIT_PER_MINUTE', '1.5', /whole number/],
   ['A2A_ENABLED', 'yes', /true or false/],
+  ['ERC8004_AGENT_ID', '', /whole number/],
+  ['ERC8004_AGENT_ID', '01', /whole number/],
+  ['ERC8004_AGENT_ID', '-1', /whole number/],
+  ['ERC8004_AGENT_ID', '0x1', /whole number/],
+  ['ERC8004_AGENT_ID', '9007199254740992', /whole number/],
+  ['ERC8004_OWNER', '0x0000000000000000000000000000000000000000', /not zero/],
+  ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', /checksum/],
+  ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', /must come with ERC8004_AGENT_ID/],
   ['LOG_LEVEL', 'loud', /level/],
 ]
 
@@ -132,6 +140,14 @@ describe('the configuration', () => {
         expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
       })
     }
+  })
+
+  it('takes a registry identity, whose number may be 0, with its owner or without', () => {
+    const owner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    expect(readConfig({}).erc8004).to.equal(undefined)
+    expect(readConfig({ ERC8004_AGENT_ID: '0' }).erc8004).to.deep.equal({ agentId: 0n, owner: undefined })
+    const last = readConfig({ ERC8004_AGENT_ID: '9007199254740991', ERC8004_OWNER: owner })
+    expect(last.erc8004).to.deep.equal({ agentId: 9_007_199_254_740_991n, owner })
   })
 
   it('refuses the sandbox on mainnet', () => {

@@ -10,6 +10,8 @@ import { format } from 'prettier'
 export const CONTRACTS = [
   'agent/sandbox/contracts/TestUSDC.sol',
   'agent/sandbox/contracts/Multicall.sol',
+  'agent/sandbox/contracts/IdentityRegistry.sol',
+  'agent/sandbox/contracts/ReputationRegistry.sol',
   'test/support/contracts/OwnerWallet.sol',
 ]
 

@@ -1,0 +1,70 @@
+/** A JSON-RPC server between us and a real chain that passes everything on, until a test has it fail. */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+interface RpcCall {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+export interface RpcAnswer {
+  jsonrpc: string
+  id: number | null
+  result?: unknown
+  error?: unknown
+}
+
+export interface Exchange {
+  calls: RpcCall[]
+  /** What the chain says. */
+  answer: () => Promise<RpcAnswer[]>
+  response: ServerResponse
+}
+
+/** Answers in the proxy's place. */
+export type Fault = (exchange: Exchange) => Promise<void> | void
+
+export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>
+
+export async function startFaultProxy(chainUrl: string) {
+  let fault: Fault | undefined
+  const batches: string[][] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => void chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      const calls = JSON.parse(body) as RpcCall[]
+      batches.push(calls.map(({ method }) => method))
+      const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
+      void (async () => (fault ?? passOn)({ calls, answer, response }))()
+    })
+  })
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** The methods of every batch that came. */
+    batches,
+    fail(next: Fault | undefined) {
+      fault = next
+    },
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => void server.close(resolve))
+    },
+  }
+}
+
+async function ask(url: string, body: string): Promise<unknown> {
+  const reply = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  return reply.json()
+}
+
+export async function passOn({ answer, response }: Exchange): Promise<void> {
+  sendJson(response, await answer())
+}
+
+export function sendJson(response: ServerResponse, value: unknown): void {
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
+}
