@@ -82,59 +82,60 @@ export function drawPool(index: NameIndex, query: Query, limits: PoolLimits): Po
   return pool
 }
 
-/** Credits names term by term, what tells most first, and returns how many names got any. */
+/** What a term gives to the names that hold a word. */
+interface Gift {
+  word: number
+  amount: number
+}
+
+/**
+ * Credits names term by term, what tells most first, and returns how many names got any. A name whose first credit comes
+ * so late that it can't be similar enough, with all that may still come, is not begun: most names that hold nothing but
+ * common words of the query.
+ */
 function giveCredit(
   index: NameIndex,
   query: Query,
   { ledger, similarityMin }: { ledger: Ledger; similarityMin: number },
 ): number {
+  const { credits, stamps } = ledger
+  const { nameWeights } = index
+  // A step below, for bounds are rounded up to one.
+  const shareMin = Math.max(similarityMin - 1 / BOUND_STEPS, Number.MIN_VALUE)
   let touched = 0
-  const giveTo = (names: Uint32Array, amount: number, isTooLate: boolean) => {
-    const { credits, stamps, stamp } = ledger
+  const giveTo = (names: Uint32Array, amount: number, later: number) => {
+    const { stamp } = ledger
+    const weightMax = (amount + later) / shareMin - query.totalWeight
     for (let at = 0; at < names.length; at += 1) {
       const name = names[at]!
       const held = credits[name]!
       if (held === 0) {
-        if (isTooLate) continue
+        if (nameWeights[name]! > weightMax) continue
         ledger.touched[touched++] = name
       } else if (stamps[name] === stamp) continue
       stamps[name] = stamp
       credits[name] = held + amount
     }
   }
+  const gifts = query.terms.toSorted((one, other) => other.weight - one.weight).map((term) => giftsOf(index, term))
+  let later = gifts.reduce((sum, [most]) => sum + (most?.amount ?? 0), 0)
   for (const split of query.splits) {
     ledger.stamp += 1
-    giveTo(neighbours(index, split.parts), creditOfSplit(index, split), false)
+    giveTo(neighbours(index, split.parts), creditOfSplit(index, split), Number.POSITIVE_INFINITY)
   }
-  const terms = query.terms.toSorted((one, other) => other.weight - one.weight)
-  const rest = restOf(index, terms)
-  for (const [place, { weight, similar }] of terms.entries()) {
-    // A name that holds none of the words so far, and of the rest the best there are, still is not similar enough.
-    const { own, others } = rest[place]!
-    const isTooLate = (own + others) / (query.totalWeight + others) < similarityMin
-    const credits = similar.map(({ word, similarity }) => ({
-      word,
-      amount: similarity * (weight + index.weights[word]!),
-    }))
+  for (const ofTerm of gifts) {
+    later -= ofTerm[0]?.amount ?? 0
     ledger.stamp += 1
-    for (const { word, amount } of credits.toSorted((one, other) => other.amount - one.amount))
-      giveTo(index.holders(word), amount, isTooLate)
+    for (const { word, amount } of ofTerm) giveTo(index.holders(word), amount, later)
   }
   return touched
 }
 
-/** For every term what it and the ones after it weigh, in the query and at most in a name. */
-function restOf(index: NameIndex, terms: readonly QueryTerm[]): { own: number; others: number }[] {
-  let own = 0
-  let others = 0
-  return terms
-    .toReversed()
-    .map(({ weight, similar }) => {
-      own += weight
-      others += similar.reduce((most, { word }) => Math.max(most, index.weights[word]!), 0)
-      return { own, others }
-    })
-    .toReversed()
+/** The largest first. */
+function giftsOf(index: NameIndex, { weight, similar }: QueryTerm): Gift[] {
+  return similar
+    .map(({ word, similarity }) => ({ word, amount: similarity * (weight + index.weights[word]!) }))
+    .toSorted((one, other) => other.amount - one.amount)
 }
 
 function creditOfSplit(index: NameIndex, { weight, parts, similarity }: QuerySplit): number {
