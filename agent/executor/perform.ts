@@ -44,7 +44,8 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   if (verified.kind === 'refused') {
     if (verified.refusal.code === 'payment_rejected') place.failed()
     else place.leave()
-    return verified
+    // Another process may have sold for it meanwhile: then its nonce is used because it was paid.
+    return (await recall(seller, purchase)) ?? verified
   }
 
   const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer

@@ -1,6 +1,8 @@
 /** The sale under faults: what facilitators and chains can answer, where the process can die, and what a retry then gets. */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { perform } from '../../../agent/executor/perform.ts'
+import { Turns } from '../../../agent/executor/turns.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Evidence } from '../../../agent/payments/chain.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
@@ -280,6 +282,20 @@ describe('a sale', () => {
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_rejected authorization_used')
       expect(calls('verify')).to.equal(0)
       expect(await stateOf()).to.equal(undefined)
+    })
+
+    it('because another process has sold for it meanwhile, is no refusal: the answer is the one on record', async () => {
+      let looks = 0
+      shop.script.isNonceFree = async () => {
+        looks += 1
+        if (looks > 1) return true
+        const other = { ...shop.seller, turns: new Turns() }
+        const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
+        await perform(other, { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' })
+        return false
+      }
+      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+      expect(calls('settle')).to.equal(1)
     })
 
     it('because the chain is away, is not even asked about', async () => {
