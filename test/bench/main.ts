@@ -8,6 +8,7 @@ import { lookup } from './lookup.ts'
 import { paidPath } from './paid-path.ts'
 import { quality } from './quality.ts'
 import { search } from './search.ts'
+import { simulate } from './simulate.ts'
 import { start } from './start.ts'
 
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
@@ -19,6 +20,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   'paid-path': paidPath,
   quality,
   search,
+  simulate,
   start,
 }
 
@@ -35,6 +37,9 @@ const { positionals, values } = parseArgs({
     samples: { type: 'string' },
     seconds: { type: 'string' },
     seed: { type: 'string' },
+    seeds: { type: 'string' },
+    servers: { type: 'string' },
+    trace: { type: 'boolean' },
   },
 })
 const [name = ''] = positionals
@@ -45,7 +50,7 @@ if (!bench) {
   )
   process.exitCode = 2
 } else {
-  const { peers, ...texts } = values
-  const isGood = await bench({ ...texts, ...(peers && { peers: 'yes' }) })
+  const { peers, trace, ...texts } = values
+  const isGood = await bench({ ...texts, ...(peers && { peers: 'yes' }), ...(trace && { trace: 'yes' }) })
   process.exitCode = isGood ? 0 : 1
 }

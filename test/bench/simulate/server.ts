@@ -1,0 +1,118 @@
+/** One server process of the simulation: the product's own executor and reconciler between simulated doors. */
+import { RateLimit } from '../../../agent/executor/admit.ts'
+import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
+import { Turns } from '../../../agent/executor/turns.ts'
+import { describeCause } from '../../../agent/log.ts'
+import type { Operation } from '../../../agent/operation/schema.ts'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import { resourceUrl } from '../../../agent/operation/resource.ts'
+import type { Timer } from '../../../agent/payments/facilitator.ts'
+import { openReconciler } from '../../../agent/payments/reconciler.ts'
+import type { SimulatedChain } from './chain.ts'
+import type { SimulatedFacilitator } from './facilitator.ts'
+import type { SimulatedLog } from './log.ts'
+import { TERMS } from './payment.ts'
+import type { SimulatedShelf } from './shelf.ts'
+import type { Owner, World } from './world.ts'
+
+const BASE_URL = 'http://127.0.0.1:4021'
+
+export interface Surroundings {
+  world: World
+  chain: SimulatedChain
+  facilitator: SimulatedFacilitator
+  log: SimulatedLog
+  shelf: SimulatedShelf
+  /** What the servers write to their logs. */
+  onReport: (line: string) => void
+}
+
+type Answer = (outcome: Outcome | undefined) => void
+
+export class SimulatedServer {
+  readonly name: string
+  readonly #around: Surroundings
+  readonly #perMinute: number
+  #owner: Owner
+  #executor: CompanyAgentExecutor | undefined
+  readonly #waiting = new Set<Answer>()
+  /** How far its clock is off, in milliseconds. */
+  #skew = 0
+
+  constructor(name: string, around: Surroundings) {
+    this.name = name
+    this.#around = around
+    this.#perMinute = around.world.pick([120, 120, 3])
+    this.#owner = { name, alive: false }
+    this.start()
+  }
+
+  get isUp(): boolean {
+    return this.#owner.alive
+  }
+
+  start(): void {
+    if (this.isUp) return
+    const { world, chain, facilitator, log, shelf, onReport } = this.#around
+    world.trace(this.name, () => 'starts')
+    const owner: Owner = { name: this.name, alive: true }
+    this.#owner = owner
+    const now = () => new Date(world.now + this.#skew)
+    const timer: Timer = (callback, milliseconds) => world.after(milliseconds, callback, owner)
+    const turns = new Turns()
+    const seller = {
+      terms: TERMS,
+      catalog: shelf.catalog(),
+      desk: {
+        log: log.door(owner),
+        facilitator: facilitator.door(owner),
+        chain: chain.reader(owner),
+        now,
+        timer,
+        report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
+      },
+      rateLimit: new RateLimit({ perMinute: this.#perMinute, now }),
+      turns,
+    }
+    this.#executor = new CompanyAgentExecutor({ seller, baseUrl: BASE_URL, help: '' })
+    openReconciler({
+      desk: seller.desk,
+      timer,
+      random: world.random,
+      // As agent/service does.
+      alone: async (identity, work) => {
+        if (!turns.isTaken(identity)) await turns.run(identity, work, () => undefined)
+      },
+    })
+  }
+
+  /** As by SIGKILL: nothing of it goes on, and what it had under way on disk is there or not. */
+  crash(): void {
+    if (!this.isUp) return
+    const { world, log } = this.#around
+    world.trace(this.name, () => 'CRASHES')
+    this.#owner.alive = false
+    log.crash(this.#owner)
+    for (const answer of this.#waiting) world.after(0, () => answer(undefined))
+    this.#waiting.clear()
+  }
+
+  setClock(skew: number): void {
+    this.#around.world.trace(this.name, () => `its clock is off by ${skew / 1000} s`)
+    this.#skew = skew
+  }
+
+  /** Answers once the request is done, or with undefined once the server has died over it. */
+  ask(operation: Operation, paymentHeaders: string[], answer: Answer): void {
+    const owner = this.#owner
+    if (!owner.alive || !this.#executor) return answer(undefined)
+    const order = { operation, paymentHeaders, resourceUrl: resourceUrl(BASE_URL, operation) }
+    this.#waiting.add(answer)
+    void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })
+  }
+
+  async #answerWith(answer: Answer, { owner, outcome }: { owner: Owner; outcome: Promise<Outcome> }): Promise<void> {
+    const done = await outcome
+    if (owner.alive && this.#waiting.delete(answer)) answer(done)
+  }
+}
