@@ -5,6 +5,8 @@ import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { lookup } from './lookup.ts'
+import { mutants } from './mutants.ts'
+import { order } from './order.ts'
 import { paidPath } from './paid-path.ts'
 import { quality } from './quality.ts'
 import { search } from './search.ts'
@@ -17,6 +19,8 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   'import-under-load': importUnderLoad,
   kill,
   lookup,
+  mutants,
+  order,
   'paid-path': paidPath,
   quality,
   search,

@@ -1,0 +1,66 @@
+/**
+ * `npm run bench -- mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
+ * programme that must catch it. Says by which promise, and after how many seeds; fails when one is not caught.
+ */
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { orderIn } from './order.ts'
+import { MUTANTS, type Mutant } from './mutants/list.ts'
+
+const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
+const SEEDS_DEFAULT = '20000'
+/** What the simulation and the service are made of. */
+const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
+
+type Simulation = typeof import('./simulate/run.ts')
+
+export async function mutants({ seeds = SEEDS_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'mutants-'))
+  try {
+    let caught = 0
+    for (const [index, mutant] of MUTANTS.entries()) {
+      const by = await tryOne(mutant, { copy: join(directory, String(index)), seedsMax: Number(seeds) })
+      if (by.isCaught) caught += 1
+      process.stdout.write(`${by.isCaught ? 'caught' : 'NOT CAUGHT'}  ${mutant.name.padEnd(64)} ${by.what}\n`)
+    }
+    process.stdout.write(`${caught} of ${MUTANTS.length} mutants caught\n`)
+    return caught === MUTANTS.length
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+interface Verdict {
+  isCaught: boolean
+  what: string
+}
+
+async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
+  await mkdir(copy)
+  await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
+  const path = join(copy, 'dist', mutant.file)
+  const text = await readFile(path, 'utf8')
+  if (text.split(mutant.find).length !== 2) return { isCaught: false, what: `does not apply to ${mutant.file} any more` }
+  await writeFile(path, text.replace(mutant.find, () => mutant.replace))
+  return mutant.by === 'order' ? tryOrder(copy) : trySimulation(copy, seedsMax)
+}
+
+async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
+  const url = pathToFileURL(join(copy, 'dist/test/bench/simulate/run.js')).href
+  const { run } = (await import(url)) as Simulation
+  for (let seed = 1; seed <= seedsMax; seed += 1) {
+    const { broken } = await run({ seed, seen: new Map() })
+    if (broken) return { isCaught: true, what: `${broken.invariant}, after ${seed} seeds` }
+  }
+  return { isCaught: false, what: `by ${seedsMax} seeds` }
+}
+
+async function tryOrder(copy: string): Promise<Verdict> {
+  const order = await orderIn(copy)
+  if (order === undefined) return { isCaught: true, what: 'skipped: strace is not here' }
+  return { isCaught: order.length > 0, what: order[0] ?? 'by the order of system calls' }
+}
