@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
- * programme that must catch it. Says by which promise, and after how many seeds; fails when one is not caught.
+ * programme that must catch it: the simulation, or `order` for what only a real disk shows. Says by which promise, and after
+ * how many seeds; fails when one is not caught.
  */
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -40,7 +41,7 @@ interface Verdict {
 async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
   await mkdir(copy)
   await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
-  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  for (const folder of ['node_modules', 'docs']) await symlink(join(ROOT, folder), join(copy, folder))
   for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
   const path = join(copy, 'dist', mutant.file)
   const text = await readFile(path, 'utf8')
@@ -60,7 +61,7 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
 }
 
 async function tryOrder(copy: string): Promise<Verdict> {
-  const order = await orderIn(copy)
-  if (order === undefined) return { isCaught: true, what: 'skipped: strace is not here' }
-  return { isCaught: order.length > 0, what: order[0] ?? 'by the order of system calls' }
+  const faults = await orderIn(copy)
+  if (faults === undefined) return { isCaught: true, what: 'NOT TRIED: strace is not installed' }
+  return { isCaught: faults.length > 0, what: faults[0] ?? 'by the order of system calls' }
 }

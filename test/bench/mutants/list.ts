@@ -161,7 +161,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the log has the messages of errors',
     file: 'agent/log.js',
     find: '`${each.name} ${code}` : each.name',
-    replace: '`${each.name} ${each.message}` : each.name',
+    replace: '`${each.name} ${code}` : `${each.name} ${each.message}`',
   },
   {
     name: 'what was bought may be cached',
