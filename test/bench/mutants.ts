@@ -45,8 +45,12 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
   const path = join(copy, 'dist', mutant.file)
   const text = await readFile(path, 'utf8')
-  if (text.split(mutant.find).length !== 2) return { isCaught: false, what: `does not apply to ${mutant.file} any more` }
-  await writeFile(path, text.replace(mutant.find, () => mutant.replace))
+  if (text.split(mutant.find).length !== 2)
+    return { isCaught: false, what: `does not apply to ${mutant.file} any more` }
+  await writeFile(
+    path,
+    text.replace(mutant.find, () => mutant.replace),
+  )
   return mutant.by === 'order' ? tryOrder(copy) : trySimulation(copy, seedsMax)
 }
 

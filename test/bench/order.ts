@@ -83,9 +83,14 @@ async function sellUnder(trace: string, { root, directory, outside }: Place): Pr
   const said = { text: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (said.text += text))
   try {
-    const url = await Promise.race([readyUrl(said), closed.then(() => Promise.reject(new Error('The service has ended')))])
+    const url = await Promise.race([
+      readyUrl(said),
+      closed.then(() => Promise.reject(new Error('The service has ended'))),
+    ])
     const payment = await signedPayment({ terms: termsOf('testnet', PAY_TO) })
-    const response = await fetch(`${url}/api/v1/company/00000000`, { headers: { 'PAYMENT-SIGNATURE': header(payment) } })
+    const response = await fetch(`${url}/api/v1/company/00000000`, {
+      headers: { 'PAYMENT-SIGNATURE': header(payment) },
+    })
     if (response.status !== 200) throw new Error(`The sale ended with ${response.status}: ${await response.text()}`)
     await response.arrayBuffer()
   } finally {

@@ -114,7 +114,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a settlement that the chain has lost is kept',
     file: reconcile,
     find: "case 'forget': {",
-    replace: "case 'forget': {\n            if (record.attempt > 0) return move(desk, record, { ...record, state: 'confirmed' });",
+    replace:
+      "case 'forget': {\n            if (record.attempt > 0) return move(desk, record, { ...record, state: 'confirmed' });",
   },
   {
     name: 'what was prepared is dropped at a restart',
@@ -146,7 +147,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'an unknown outcome is a 402',
     file: recover,
     find: "case 'unknown':\n            return outcomeUnknown();",
-    replace: "case 'unknown':\n            return askForPayment(seller, purchase, 'payment_failed', 'settlement_refused');",
+    replace:
+      "case 'unknown':\n            return askForPayment(seller, purchase, 'payment_failed', 'settlement_refused');",
   },
   {
     name: 'a retry is answered from the newest snapshot',

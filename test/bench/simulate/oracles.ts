@@ -167,7 +167,9 @@ export class Oracles {
       case 'expired': {
         const { validBefore } = (record.payment as { payload: { authorization: { validBefore: string } } }).payload
           .authorization
-        if (spend || chain.final.time < Number(validBefore)) this.fail('I4 expired before it is final', short(key))
+        // A nonce may still be cancelled afterwards, which moves nothing.
+        if (this.isPaid(key) || chain.final.time < Number(validBefore))
+          this.fail('I4 expired before it is final', short(key))
         break
       }
       case 'prepared':

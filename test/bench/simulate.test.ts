@@ -1,0 +1,43 @@
+/** The simulation itself: a seed replays a run to the last step, and a few runs of it keep every promise. */
+import { expect } from 'chai'
+import { run } from './simulate/run.ts'
+
+const SEEDS = 200
+
+describe('the simulation', () => {
+  it('replays a run from its seed', async () => {
+    const [one, other] = [
+      await run({ seed: 77, seen: new Map(), isTraced: true }),
+      await run({ seed: 77, seen: new Map(), isTraced: true }),
+    ]
+    expect(one.lines.length).to.be.greaterThan(20)
+    expect(other).to.deep.equal(one)
+  })
+
+  for (const serverCount of [1, 2]) {
+    it(`keeps every promise with ${serverCount} servers on one log`, async () => {
+      const seen = new Map<string, number>()
+      for (let seed = 1; seed <= SEEDS; seed += 1) {
+        const { broken } = await run({ seed, seen, serverCount })
+        expect(broken?.message, `seed ${seed}`).to.equal(undefined)
+      }
+      for (const fault of [
+        'crash: of a process',
+        'reorganisation of depth 2',
+        'a third party is faster',
+        'store: the disk is full',
+      ])
+        expect(seen.get(`fault ${fault}`), fault).to.be.greaterThan(0)
+      for (const change of ['settling -> settled', 'unknown -> settled', 'unknown -> settling', 'settled -> confirmed'])
+        expect(seen.get(`state ${change}`), change).to.be.greaterThan(0)
+    })
+  }
+
+  it('meets a process that is gone before its answer', async () => {
+    const lines: string[] = []
+    for (let seed = 1; seed <= 20; seed += 1) {
+      lines.push(...(await run({ seed, seen: new Map(), isTraced: true })).lines)
+    }
+    expect(lines.some((line) => line.includes('CRASHES'))).to.equal(true)
+  })
+})
