@@ -1,0 +1,74 @@
+/** The whole service on a free port, whose facilitator and chain are faked and agree to everything, and count. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { readConfig } from '../../agent/config.ts'
+import { describeCause } from '../../agent/log.ts'
+import { startService } from '../../agent/service.ts'
+import { openResponseLog } from '../../store/responses.ts'
+import { describeService } from './described.ts'
+import { PROCESSES, REGISTER } from './fixtures.ts'
+import { header, signedPayment, testTerms } from './payments.ts'
+import { settledReply } from './seller.ts'
+
+export type FakedService = Awaited<ReturnType<typeof startFakedService>>
+
+export async function startFakedService({ dataset = REGISTER }: { dataset?: string } = {}) {
+  const directory = await mkdtemp(join(tmpdir(), 'faked-'))
+  let settled = 0
+  let recorded = 0
+  /** What the log would show. */
+  const lines: string[] = []
+  const service = await startService({
+    config: readConfig({ DATA_DIR: directory, PORT: '0', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '100000' }),
+    version: '0.1.0',
+    doors: {
+      facilitator: {
+        verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
+        settle: async (payload) => {
+          settled += 1
+          return settledReply(payload)
+        },
+        getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+      },
+      chain: {
+        head: async () => 100n,
+        isNonceFree: async () => true,
+        evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
+      },
+      payTo: testTerms.payTo,
+    },
+    openLog: (dataDirectory) => {
+      const log = openResponseLog(dataDirectory)
+      return {
+        ...log,
+        claim: (record) => {
+          recorded += 1
+          return log.claim(record)
+        },
+      }
+    },
+    processes: PROCESSES,
+    now: () => new Date(),
+    random: () => 0.5,
+    timer: () => () => undefined,
+    report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
+  })
+  await describeService(service.baseUrl)
+  return {
+    directory,
+    url: service.baseUrl,
+    lines,
+    counts: () => ({ settled, recorded }),
+    async pay(quoteHeader: string | null): Promise<string> {
+      const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
+      if (!requirements) throw new Error('The quote accepts no payment')
+      return header(await signedPayment({ requirements }))
+    },
+    async stop() {
+      await service.stop()
+      await rm(directory, { recursive: true })
+    },
+  }
+}
