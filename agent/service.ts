@@ -1,13 +1,10 @@
 /** Puts the parts together, starts them in order and stops them in the other. */
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { FacilitatorClient } from '@x402/core/server'
 import { jwksBody } from '../keys/jwks.ts'
 import { openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { pagesOf } from '../rest-facade/documents/pages.ts'
-import { expressMessages } from '../rest-facade/messages.ts'
 import { testnetClient } from '../rest-facade/testnet-client.ts'
 import { REGISTRATION_PATH } from '../rest-facade/registration.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
@@ -20,13 +17,11 @@ import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import type { Config } from './config.ts'
 import { keepDataset } from './dataset.ts'
+import { openEntrance, type ServerLimits } from './entrance.ts'
 import { RateLimit } from './executor/admit.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
-import { sendReply } from './executor/http.ts'
-import { replyTo } from './executor/reply.ts'
 import type { Seller } from './executor/seller.ts'
 import { Turns } from './executor/turns.ts'
-import { refused } from './operation/outcome.ts'
 import type { Chain } from './payments/chain.ts'
 import { openReconciler } from './payments/reconciler.ts'
 import { openRetention } from './payments/retention.ts'
@@ -34,12 +29,6 @@ import { termsOf } from './payments/terms.ts'
 import { openRegistry, UNREGISTERED, type OwnIdentity, type Registry } from './registry/registry.ts'
 import { namesOf } from './skills/names.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
-
-/** How long a stop waits for requests in flight: a facilitator's 30 s, twice, and some (decisions 10). */
-const STOP_TIMEOUT_MS = 70_000
-/** A client that takes longer for its headers, or for the whole of a small request, is holding a socket. */
-const HEADERS_TIMEOUT_MS = 10_000
-const REQUEST_TIMEOUT_MS = 15_000
 
 /** Everything the service meets outside, so that a test can put another in its place. */
 export interface Doors {
@@ -62,6 +51,8 @@ export interface Surroundings {
   doors: Doors
   /** Another response log than LMDB's. */
   openLog?: (dataDirectory: string) => ResponseLog
+  /** Others than the server's own. */
+  limits?: Partial<ServerLimits>
   processes: Processes
   now: () => Date
   /** From 0 to below 1; nothing secret comes of it. */
@@ -79,7 +70,7 @@ export interface Service {
 export async function startService(surroundings: Surroundings): Promise<Service> {
   const { config } = surroundings
   // The port first: it is the likeliest thing to be taken, and the base URL may depend on it.
-  const entrance = await openEntrance(config)
+  const entrance = await openEntrance(config, surroundings.limits)
   const { baseUrl } = entrance
   const opened: (() => Promise<void> | void)[] = []
   async function stop(): Promise<void> {
@@ -201,51 +192,4 @@ async function buildApp(
   const python = await testnetClient(config.mode, baseUrl)
   const documents = { jwks: jwksBody(keyring), pages, testnetClient: python }
   return createApp({ executor, baseUrl, facts, ...documents, ...a2a, registry, report })
-}
-
-interface Entrance {
-  baseUrl: string
-  /** Lets requests in; before, they are asked to come again. */
-  open(app: ReturnType<typeof createApp>): void
-  close(): Promise<void>
-}
-
-async function openEntrance({ host, port, baseUrl }: Config): Promise<Entrance> {
-  let listener: RequestListener = (_request, response) =>
-    sendReply(response, replyTo(refused({ code: 'overloaded', retryAfterSeconds: 1 })))
-  const messages = expressMessages()
-  const server = createServer(messages.options, (request, response) => listener(request, response))
-  server.headersTimeout = HEADERS_TIMEOUT_MS
-  server.requestTimeout = REQUEST_TIMEOUT_MS
-  await listen(server, host, port)
-  const bound = (server.address() as AddressInfo).port
-  return {
-    baseUrl: baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
-    open(app) {
-      messages.adoptBy(app)
-      listener = app
-    },
-    close: () => close(server),
-  }
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-}
-
-function close(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
-    server.close(() => {
-      clearTimeout(timer)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { readConfig } from '../../agent/config.ts'
 import { describeCause } from '../../agent/log.ts'
+import type { ServerLimits } from '../../agent/entrance.ts'
 import { startService } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { describeService } from './described.ts'
@@ -14,14 +15,19 @@ import { settledReply } from './seller.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
-export async function startFakedService({ dataset = REGISTER }: { dataset?: string } = {}) {
+interface FakedOptions {
+  dataset?: string
+  limits?: Partial<ServerLimits>
+}
+
+export async function startFakedService({ dataset = REGISTER, limits = {} }: FakedOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'faked-'))
   let settled = 0
   let recorded = 0
   /** What the log would show. */
   const lines: string[] = []
   const service = await startService({
-    config: readConfig({ DATA_DIR: directory, PORT: '0', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '100000' }),
+    config: readConfig({ DATA_DIR: directory, PORT: '0', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }),
     version: '0.1.0',
     doors: {
       facilitator: {
@@ -49,6 +55,7 @@ export async function startFakedService({ dataset = REGISTER }: { dataset?: stri
         },
       }
     },
+    limits,
     processes: PROCESSES,
     now: () => new Date(),
     random: () => 0.5,
