@@ -1,5 +1,6 @@
 /** The command `bench`: runs one benchmark or programme by name. A figure in a document comes from one of these. */
 import { parseArgs } from 'node:util'
+import { fuzz } from './fuzz.ts'
 import { importBench } from './import.ts'
 import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
@@ -14,6 +15,7 @@ import { simulate } from './simulate.ts'
 import { start } from './start.ts'
 
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
+  fuzz,
   import: importBench,
   'import-kill': importKill,
   'import-under-load': importUnderLoad,
