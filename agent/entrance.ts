@@ -11,6 +11,8 @@ import type { Config } from './config.ts'
 
 /** How long a stop waits for requests in flight: a facilitator's 30 s, twice, and some (decisions 10). */
 const STOP_TIMEOUT_MS = 70_000
+/** How soon a stop notices that a request in flight was answered. */
+const SWEEP_MS = 100
 /** A client that was refused has this long to read why, and what it still sends is thrown away. */
 const LINGER_MS = 1_000
 
@@ -183,8 +185,11 @@ function listen(server: Server, host: string, port: number): Promise<void> {
 function close(server: Server): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
+    // A connection whose last request was answered after the stop began would be kept for as long as an idle one.
+    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS)
     server.close(() => {
       clearTimeout(timer)
+      clearInterval(sweep)
       resolve()
     })
     server.closeIdleConnections()
