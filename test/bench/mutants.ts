@@ -20,23 +20,28 @@ type Simulation = typeof import('./simulate/run.ts')
 export async function mutants({ seeds = SEEDS_DEFAULT }: Record<string, string>): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'mutants-'))
   try {
-    let caught = 0
+    const verdicts: Verdict[] = []
     for (const [index, mutant] of MUTANTS.entries()) {
-      const by = await tryOne(mutant, { copy: join(directory, String(index)), seedsMax: Number(seeds) })
-      if (by.isCaught) caught += 1
-      process.stdout.write(`${by.isCaught ? 'caught' : 'NOT CAUGHT'}  ${mutant.name.padEnd(64)} ${by.what}\n`)
+      const found = await tryOne(mutant, { copy: join(directory, String(index)), seedsMax: Number(seeds) })
+      verdicts.push(found)
+      process.stdout.write(`${found.verdict.padEnd(10)}  ${mutant.name.padEnd(64)} ${found.what}\n`)
     }
-    process.stdout.write(`${caught} of ${MUTANTS.length} mutants caught\n`)
-    return caught === MUTANTS.length
+    const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
+    process.stdout.write(
+      `${countOf('caught')} of ${MUTANTS.length} mutants caught, ${countOf('NOT TRIED')} not tried\n`,
+    )
+    return countOf('NOT CAUGHT') === 0
   } finally {
     await rm(directory, { recursive: true })
   }
 }
 
 interface Verdict {
-  isCaught: boolean
+  verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'
   what: string
 }
+
+const missed = (what: string): Verdict => ({ verdict: 'NOT CAUGHT', what })
 
 async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
   await mkdir(copy)
@@ -45,8 +50,7 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
   const path = join(copy, 'dist', mutant.file)
   const text = await readFile(path, 'utf8')
-  if (text.split(mutant.find).length !== 2)
-    return { isCaught: false, what: `does not apply to ${mutant.file} any more` }
+  if (text.split(mutant.find).length !== 2) return missed(`does not apply to ${mutant.file} any more`)
   await writeFile(
     path,
     text.replace(mutant.find, () => mutant.replace),
@@ -59,13 +63,13 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
   const { run } = (await import(url)) as Simulation
   for (let seed = 1; seed <= seedsMax; seed += 1) {
     const { broken } = await run({ seed, seen: new Map() })
-    if (broken) return { isCaught: true, what: `${broken.invariant}, after ${seed} seeds` }
+    if (broken) return { verdict: 'caught', what: `${broken.invariant}, after ${seed} seeds` }
   }
-  return { isCaught: false, what: `by ${seedsMax} seeds` }
+  return missed(`by ${seedsMax} seeds`)
 }
 
 async function tryOrder(copy: string): Promise<Verdict> {
   const faults = await orderIn(copy)
-  if (faults === undefined) return { isCaught: true, what: 'NOT TRIED: strace is not installed' }
-  return { isCaught: faults.length > 0, what: faults[0] ?? 'by the order of system calls' }
+  if (faults === undefined) return { verdict: 'NOT TRIED', what: 'strace is not installed or may not trace' }
+  return faults[0] === undefined ? missed('by the order of system calls') : { verdict: 'caught', what: faults[0] }
 }

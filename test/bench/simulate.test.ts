@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { run } from './simulate/run.ts'
 
-const SEEDS = 200
+const SEEDS = 100
 
 describe('the simulation', () => {
   it('replays a run from its seed', async () => {
