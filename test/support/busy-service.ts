@@ -12,10 +12,16 @@ import { settledReply } from './seller.ts'
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
-/** What the schedule waits for. Each wait is one of an hour at most, so that a day is over after some of them. */
+/** The schedule alone waits by the hour; a day is over after some of its waits. */
+const HOUR_MS = 60 * 60 * 1000
+
 let waiting: (() => void) | undefined
 let retrievals = 0
-const timer: Timer = (callback) => {
+const timer: Timer = (callback, milliseconds) => {
+  if (milliseconds !== HOUR_MS) {
+    const timeout = setTimeout(callback, milliseconds).unref()
+    return () => clearTimeout(timeout)
+  }
   if (!isDue) say(`retrieval ${(retrievals += 1)}`)
   waiting = callback
   return () => (waiting = undefined)

@@ -1,7 +1,7 @@
 /**
  * One import as a process of its own, for what is measured or killed. Run as `node dist/test/support/import-child.js
- * import|split|sqlite PATH DIRECTORY`: `split` only unzips and counts line ends, the least that any import does, and
- * `sqlite` puts the same records into another store. Says when it begins, what it is doing, and what it has taken.
+ * import|split|sqlite|sqlite-search PATH DIRECTORY`: `split` only unzips and counts line ends, the least that any import does, and
+ * `sqlite` and `sqlite-search` put the same records into another store. Says when it begins, what it is doing, and what it has taken.
  */
 import { randomUUID } from 'node:crypto'
 import { openCatalog } from '../../store/catalog.ts'
@@ -49,12 +49,17 @@ async function split(path: string): Promise<number> {
 }
 
 /** Loaded for itself alone: its library counts as memory of every process that has it. */
-async function sqlite(path: string, directory: string): Promise<number> {
+async function sqlite(path: string, directory: string, isSearchable = false): Promise<number> {
   const { importIntoSqlite } = await import('./sqlite.ts')
-  return importIntoSqlite(path, directory)
+  return importIntoSqlite({ path, directory, isSearchable })
 }
 
-const KINDS = { import: importAll, split, sqlite }
+const KINDS = {
+  import: importAll,
+  split,
+  sqlite,
+  'sqlite-search': (from: string, to: string) => sqlite(from, to, true),
+}
 
 const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
 say('began')

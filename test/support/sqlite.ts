@@ -36,8 +36,21 @@ const SCHEMA = `
   ) WITHOUT ROWID;
 `
 
-/** Read and normalised by our own code, in one transaction; the index on the name is made once all are there. */
-export async function importIntoSqlite(path: string, directory: string): Promise<number> {
+/** SQLite's own means of finding names that are not written right. */
+const SEARCHABLE = `
+  CREATE VIRTUAL TABLE name USING fts5 (name_key, content = '', tokenize = 'trigram');
+  INSERT INTO name (rowid, name_key) SELECT row_number() OVER (), name_key FROM company;
+`
+
+interface SqliteImport {
+  path: string
+  directory: string
+  /** Whether names can be searched for by their trigrams, as ours can by their words' spelling. */
+  isSearchable: boolean
+}
+
+/** Read and normalised by our own code, in one transaction; the indexes on the name are made once all are there. */
+export async function importIntoSqlite({ path, directory, isSearchable }: SqliteImport): Promise<number> {
   await mkdir(directory, { recursive: true })
   const database = new Database(join(directory, 'register.sqlite'))
   try {
@@ -48,6 +61,7 @@ export async function importIntoSqlite(path: string, directory: string): Promise
     database.exec('BEGIN')
     const rows = await insertAll(path, (values) => void insert.run(values))
     database.exec('CREATE INDEX company_name ON company (name_key)')
+    if (isSearchable) database.exec(SEARCHABLE)
     database.exec('COMMIT')
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return rows
