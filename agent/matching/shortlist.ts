@@ -1,9 +1,7 @@
 /** The best candidates so far, in the order they are returned in. */
 import type { Company } from '../../store/company.ts'
 import type { Candidate } from '../operation/result.ts'
-
-/** Spec 8: candidates in a response. */
-const CANDIDATES_MAX = 10
+import { CANDIDATES_MAX } from '../operation/schema.ts'
 
 /** Status texts of companies that no longer exist; "Strike Off Listed" is one that still does. */
 const ENDED = /^(?:dissolved|ceased|deleted|struck off)/i

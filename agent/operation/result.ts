@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
+import { CANDIDATES_MAX } from './schema.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
@@ -23,9 +24,6 @@ const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] 
 
 /** Spec 2.4. */
 export const SCORE_MAX = 1000
-/** Spec 8: candidates in a response. */
-const CANDIDATES_MAX = 10
-
 /** Spec 2.5. Null where one of the two sides has nothing to compare. */
 export const matchSignalsSchema = z.strictObject({
   name_similarity: z.number().min(0).max(1),

@@ -9,9 +9,9 @@ const TEXT_CODE_POINTS_MAX = 160
 const STATUS_CODE_POINTS_MAX = 80
 /** Spec 8: seven letters or digits and optional spaces. */
 const EIRCODE_CHARACTERS_MAX = 16
-/** Spec 8: candidates a search returns. */
+/** Spec 8: candidates in a response, and so the most that a search may ask for. */
+export const CANDIDATES_MAX = 10
 const LIMIT_DEFAULT = 5
-const LIMIT_MAX = 10
 
 /** Controls, format characters (bidi, zero width, soft hyphen) and lone surrogates: nothing a person types in a name. */
 const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}]/u
@@ -56,10 +56,12 @@ const eircode = z
   })
 
 const limit = z
-  .int({ error: `must be a whole number from 1 to ${LIMIT_MAX}` })
-  .min(1, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
-  .max(LIMIT_MAX, { error: `must be a whole number from 1 to ${LIMIT_MAX}` })
-  .meta({ description: `The most candidates to return, 1 to ${LIMIT_MAX}; ${LIMIT_DEFAULT} unless said otherwise.` })
+  .int({ error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
+  .min(1, { error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
+  .max(CANDIDATES_MAX, { error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
+  .meta({
+    description: `The most candidates to return, 1 to ${CANDIDATES_MAX}; ${LIMIT_DEFAULT} unless said otherwise.`,
+  })
 
 const lookupInputSchema = z.strictObject({ company_number: companyNumber })
 

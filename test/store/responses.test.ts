@@ -133,6 +133,20 @@ describe('the response log', () => {
       })
     }
 
+    it("takes along the buyer's own id, unless another payment has it by now", async () => {
+      const id = { payment_id: 'payer id' }
+      await log.claim({ ...ended(0, 'rejected', 1), ...id })
+      await log.claim({ ...ended(1, 'confirmed', 11), ...id })
+      expect(await log.prune({ before, max: 10 })).to.equal(1)
+      expect((await log.read('another', 'payer id'))?.identity).to.equal('i1')
+      expect(await log.prune({ before: new Date('2026-01-20T00:00:00.000Z'), max: 10 })).to.equal(1)
+      await log.close()
+      const environment = open({ path: responsesFolder(directory), overlappingSync: false, maxDbs: 8 })
+      expect(environment.openDB({ name: 'payment-ids', encoding: 'json' }).get('payer id')).to.equal(undefined)
+      await environment.close()
+      log = openResponseLog(directory)
+    })
+
     it('counts from its end, not from its beginning', async () => {
       const record = ended(0, 'unknown', 1)
       await log.claim(record)
