@@ -7,6 +7,7 @@ import { expressMessages } from '../rest-facade/messages.ts'
 import { sendReply } from './executor/http.ts'
 import { replyTo, type Reply } from './executor/reply.ts'
 import { refused } from './operation/outcome.ts'
+import { WIRE_REFUSALS } from './operation/refusal.ts'
 import type { Config } from './config.ts'
 
 /** How long a stop waits for requests in flight: a facilitator's 30 s, twice, and some (decisions 10). */
@@ -49,13 +50,6 @@ const LIMITS: ServerLimits = {
   /** None: an old connection costs what a new one does, and Node answers those beyond with a bare 503 [none]. */
   requestsPerSocket: 0,
 }
-
-/** What is refused before there is a request to route. */
-export const WIRE_REFUSALS: ReadonlyMap<string, { status: number; message: string }> = new Map([
-  ['malformed_request', { status: 400, message: 'The request is not valid HTTP/1.1.' }],
-  ['request_timeout', { status: 408, message: 'The request did not arrive in time.' }],
-  ['headers_too_large', { status: 431, message: 'The headers are too large or too many.' }],
-])
 
 export interface Entrance {
   baseUrl: string

@@ -113,6 +113,13 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS
 
+/** What is refused before there is a request to route: no operation has these, and no description of a route names them. */
+export const WIRE_REFUSALS: ReadonlyMap<string, { status: number; message: string }> = new Map([
+  ['malformed_request', { status: 400, message: 'The request is not valid HTTP/1.1.' }],
+  ['request_timeout', { status: 408, message: 'The request did not arrive in time.' }],
+  ['headers_too_large', { status: 431, message: 'The headers are too large or too many.' }],
+])
+
 /** A refusal as a value. `detail` is a fixed text of ours; `provenance` makes the body a DataError (spec 2.8). */
 export interface Refusal {
   code: RefusalCode

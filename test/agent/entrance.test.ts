@@ -1,7 +1,7 @@
 /** What the HTTP server does with clients that are slow, greedy or wrong, seen on the wire. Its limits are shortened. */
 import { connect, type Socket } from 'node:net'
 import { expect } from 'chai'
-import { WIRE_REFUSALS } from '../../agent/entrance.ts'
+import { WIRE_REFUSALS } from '../../agent/operation/refusal.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
 
 const MARK = 'Qz7foreign'

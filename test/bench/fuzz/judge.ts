@@ -1,6 +1,5 @@
 /** What must hold for every answer to a generated request; what doesn't is a fault, in a few words. */
-import { WIRE_REFUSALS } from '../../../agent/entrance.ts'
-import { REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { faultOf, type Description } from '../../support/described.ts'
 import { MARK, type FuzzRequest } from './requests.ts'
 import type { WireReply } from './wire.ts'
