@@ -20,9 +20,9 @@ import { seal, unseal } from './seal.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
 export const TRANSITIONS = {
-  /** The answer is stored; no settlement was begun. */
-  prepared: ['settling', 'settled', 'rejected', 'expired'],
-  /** One was begun; nobody knows how far it came. */
+  /** The answer is stored, and its settlement may begin; nobody knows how far it came. */
+  prepared: ['settled', 'refused', 'unknown', 'rejected', 'expired'],
+  /** A further one was begun; likewise. */
   settling: ['settled', 'refused', 'unknown'],
   unknown: ['settling', 'settled', 'rejected', 'expired'],
   /** Said by the facilitator, or seen in a block that is not final: audited until it is. */
@@ -48,7 +48,7 @@ const responseRecordSchema = z.strictObject({
   /** SHA-256 of the canonical operation that the payment bought. */
   operation_digest: z.string().regex(/^[0-9a-f]{64}$/),
   state: z.enum(STATES),
-  /** How many times a settlement was begun. */
+  /** How many settlements were begun at most: 1 for what is prepared; 0 in logs whose settlements were begun apart. */
   attempt: z.int().nonnegative(),
   /** The payment payload and the terms it was taken on, to settle again after a crash. Never logged. */
   payment: z.record(z.string(), z.unknown()),

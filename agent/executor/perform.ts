@@ -6,7 +6,7 @@
  * the answer is on disk, and a payment on record never passes the checks again.
  */
 import type { Outcome } from '../operation/outcome.ts'
-import { settleRecord } from '../payments/settle.ts'
+import { settleBegun } from '../payments/settle.ts'
 import { prepareAnswer } from '../skills/skills.ts'
 import { examine } from './examine.ts'
 import { checkReadiness } from './readiness.ts'
@@ -55,7 +55,7 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   return orUnknown(seller, async () => {
     if (!claimed) return follow(seller, purchase, { offered, record })
 
-    const settled = await settleRecord(seller.desk, record) // 11. settle, 12. on disk
+    const settled = await settleBegun(seller.desk, record) // 11. settle, 12. on disk
     return outcomeOf(seller, purchase, settled) // 13. the answer
   })
 }

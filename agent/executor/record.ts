@@ -22,7 +22,7 @@ export async function claim(
     payment_hash: offered.hash,
     operation_digest: purchase.digest,
     state: 'prepared',
-    attempt: 0,
+    attempt: 1,
     payment: offered.payment,
     requirements: { ...requirementsOf(seller.terms, purchase.operation.operation) },
     from_block: String(verified.fromBlock),

@@ -2,9 +2,8 @@
 import type { ResponseRecord } from '../../store/responses.ts'
 import { sha256Hex } from '../operation/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { reconcile } from '../payments/reconcile.ts'
+import { reconcileForBuyer } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay.ts'
-import { settleRecord } from '../payments/settle.ts'
 import { askForPayment, type Offered, type Purchase, type Seller } from './seller.ts'
 
 /** How soon asking again about an unknown outcome can help. */
@@ -43,10 +42,8 @@ export async function follow(
   switch (decision) {
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })
-    case 'settle':
-      return outcomeOf(seller, purchase, await settleRecord(seller.desk, record))
     case 'ask_chain':
-      return outcomeOf(seller, purchase, await reconcile(seller.desk, record))
+      return outcomeOf(seller, purchase, await reconcileForBuyer(seller.desk, record))
     case 'repeat':
     case 'refuse':
       return outcomeOf(seller, purchase, record)

@@ -1,5 +1,6 @@
 /** Step 8: asks the chain whether the nonce is free, and the facilitator whether the payment would settle. */
 import { refused, type Refused } from '../operation/outcome.ts'
+import { checkTimes } from '../payments/authorization.ts'
 import { verify } from '../payments/facilitator.ts'
 import type { Payment } from '../payments/headers.ts'
 import { requirementsOf } from '../payments/terms.ts'
@@ -30,13 +31,24 @@ export async function verifyPayment(
   const verification = await verify({ facilitator, timer, payment, requirements })
   switch (verification.kind) {
     case 'verified':
-      return { kind: 'verified', fromBlock: state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n }
+      return (
+        checkAgain(seller, purchase, payment) ?? {
+          kind: 'verified',
+          fromBlock: state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n,
+        }
+      )
     case 'refused':
       return askForPayment(seller, purchase, 'payment_rejected', verification.reason)
     case 'unclear':
       report('verification_unclear', verification.cause)
       return unavailable()
   }
+}
+
+/** Those who were asked may have taken their time, and a settlement needs some, too. */
+function checkAgain(seller: Seller, purchase: Purchase, { payload }: Payment): Refused | undefined {
+  const reason = checkTimes(payload.authorization, seller.desk.now())
+  return reason && askForPayment(seller, purchase, 'payment_invalid', reason)
 }
 
 async function readState({ desk: { chain }, terms }: Seller, { payload }: Payment) {

@@ -41,7 +41,7 @@ export function checkTerms({ payment, terms, operation, resourceUrl, now }: Term
 }
 
 /** The token takes an authorization strictly between `validAfter` and `validBefore` (EIP-3009). */
-function checkTimes({ validAfter, validBefore }: Authorization, now: Date): Reason | undefined {
+export function checkTimes({ validAfter, validBefore }: Authorization, now: Date): Reason | undefined {
   const seconds = BigInt(Math.floor(now.getTime() / 1000))
   if (BigInt(validAfter) >= seconds) return 'invalid_exact_evm_payload_authorization_valid_after'
   const earliest = seconds + BigInt(SECONDS_LEFT_MIN)

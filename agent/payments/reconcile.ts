@@ -6,7 +6,7 @@ import type { ResponseRecord, State } from '../../store/responses.ts'
 import { SECONDS_LEFT_MIN } from './authorization.ts'
 import type { Evidence } from './chain.ts'
 import type { Authorization } from './headers.ts'
-import { move, readEvidence, settledBy, settleRecord, termsOf, type PaymentDesk } from './settle.ts'
+import { move, readEvidence, settleAgain, settledBy, termsOf, type PaymentDesk } from './settle.ts'
 
 export const FINDINGS = [
   /** The nonce is spent by Transfer(payer, payTo, amount), whoever sent it. */
@@ -114,12 +114,21 @@ export function judge({ evidence, authorization, requirements, now }: Judged): F
 
 /** Asks the chain once about a record that is not finished, and acts on what it shows. */
 export async function reconcile(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  // Whoever was settling is gone, or was given up on; from here on nothing is assumed of that attempt.
-  const left = record.state === 'settling' ? await move(desk, record, { state: 'unknown' }) : record
+  const left = record.state === 'settling' ? await giveUp(desk, record) : record
   // Another was faster, and has begun anew.
   if (left.state === 'settling') return left
   const evidence = await ask(desk, left)
   return evidence ? act(desk, left, evidence) : left
+}
+
+/** The same for a buyer who has come back for his answer: what was only prepared is then settled, too. */
+export async function reconcileForBuyer(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
+  return reconcile(desk, record.state === 'prepared' ? await giveUp(desk, record) : record)
+}
+
+/** Whoever was settling is gone, or takes too long; from here on nothing is assumed of that attempt. */
+function giveUp(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
+  return move(desk, record, { state: 'unknown' })
 }
 
 async function act(desk: PaymentDesk, record: ResponseRecord, evidence: Evidence): Promise<ResponseRecord> {
@@ -131,7 +140,7 @@ async function act(desk: PaymentDesk, record: ResponseRecord, evidence: Evidence
     case 'wait':
       return record
     case 'settle':
-      return settleRecord(desk, record)
+      return settleAgain(desk, record)
     case 'forget': {
       if (!isAfter(evidence, record)) return record
       desk.report('settlement_not_on_chain', `state ${evidence.nonce}`)

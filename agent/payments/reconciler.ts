@@ -94,7 +94,8 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
   /** A settlement under way somewhere else is not ours to judge yet. */
   function isLeftAlone({ state, updated_at }: ResponseRecord): boolean {
     const begunAt = Date.parse(updated_at)
-    return state === 'settling' && begunAt >= startedAt && desk.now().getTime() - begunAt < SETTLING_MS_MAX
+    const isBegun = state === 'prepared' || state === 'settling'
+    return isBegun && begunAt >= startedAt && desk.now().getTime() - begunAt < SETTLING_MS_MAX
   }
 
   function isDue(identity: string): boolean {

@@ -9,9 +9,7 @@ export const RELATIONS = ['same', 'other'] as const
 export type Decision =
   /** New: go on with the checks. */
   | 'sell'
-  /** Stored before the crash, and not a byte sent: settle now. */
-  | 'settle'
-  /** Sent, and nobody knows: the chain decides. */
+  /** Perhaps sent, and nobody knows: the chain decides. */
   | 'ask_chain'
   /** Bought: the stored answer again. */
   | 'repeat'
@@ -34,8 +32,7 @@ export const REPLAY_TABLE: readonly Row[] = [
   { record: ['none'], payload: RELATIONS, operation: RELATIONS, decision: 'sell' },
   { record: STATES, payload: other, operation: RELATIONS, decision: 'conflict' },
   { record: STATES, payload: same, operation: other, decision: 'conflict' },
-  { record: ['prepared'], payload: same, operation: same, decision: 'settle' },
-  { record: ['settling', 'unknown'], payload: same, operation: same, decision: 'ask_chain' },
+  { record: ['prepared', 'settling', 'unknown'], payload: same, operation: same, decision: 'ask_chain' },
   { record: ['settled', 'confirmed'], payload: same, operation: same, decision: 'repeat' },
   { record: ['refused', 'rejected', 'expired'], payload: same, operation: same, decision: 'refuse' },
 ]

@@ -1,7 +1,8 @@
 /**
  * Settles the payment of a stored answer, leaving every step on disk before the next begins:
  *
- *   prepared | unknown -> settling (durable) -> the facilitator -> settled | refused | unknown (durable)
+ *   prepared -> the facilitator -> settled | refused | unknown (durable)
+ *   unknown -> settling (durable) -> the facilitator -> settled | unknown (durable)
  *
  * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
  */
@@ -33,19 +34,23 @@ export interface PaymentDesk {
 
 type Step = Omit<Change, 'updated_at'> & { state: State }
 
-/** Settles a record that is `prepared`, or `unknown` with a nonce that is free. Answers the record as it stands then. */
-export async function settleRecord(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
+/** Settles an `unknown` record whose nonce is free. Answers the record as it stands then. */
+export async function settleAgain(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
   const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 })
   // Another process was faster, and may have begun this very attempt: then it is that one's to settle.
-  if (!settling) return readAgain(desk, record)
-  const { payment, requirements } = termsOf(settling)
+  return settling ? settleBegun(desk, settling) : readAgain(desk, record)
+}
+
+/** Settles a record that this very request has just `prepared`, or brought to `settling`. Answers it as it stands then. */
+export async function settleBegun(desk: PaymentDesk, begun: ResponseRecord): Promise<ResponseRecord> {
+  const { payment, requirements } = termsOf(begun)
   const settlement = await askFacilitator({ facilitator: desk.facilitator, timer: desk.timer, payment, requirements })
-  if (settlement.kind === 'settled') return keepSuccess(desk, settling, settlement.transaction)
+  if (settlement.kind === 'settled') return keepSuccess(desk, begun, settlement.transaction)
   desk.report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
   // After an earlier attempt a transaction of ours may still be on its way, and then no refusal counts.
-  const isFirst = settling.attempt === 1
-  const isRefused = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, settling))
-  return move(desk, settling, { state: isRefused ? 'refused' : 'unknown' })
+  const isFirst = begun.attempt === 1
+  const isRefused = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, begun))
+  return move(desk, begun, { state: isRefused ? 'refused' : 'unknown' })
 }
 
 /** A success holds whatever another process has made of the record meanwhile, short of an end. */

@@ -28,7 +28,13 @@ describe('the simulation', () => {
         'store: the disk is full',
       ])
         expect(seen.get(`fault ${fault}`), fault).to.be.greaterThan(0)
-      for (const change of ['settling -> settled', 'unknown -> settled', 'unknown -> settling', 'settled -> confirmed'])
+      for (const change of [
+        'prepared -> settled',
+        'settling -> settled',
+        'unknown -> settled',
+        'unknown -> settling',
+        'settled -> confirmed',
+      ])
         expect(seen.get(`state ${change}`), change).to.be.greaterThan(0)
     })
   }

@@ -50,7 +50,7 @@ describe('the response log', () => {
     const record = aRecord({})
     await log.claim(record)
     const advances = await Promise.all(
-      Array.from({ length: 50 }, () => log.advance(record, { state: 'settling', attempt: 1, updated_at })),
+      Array.from({ length: 50 }, () => log.advance(record, { state: 'unknown', updated_at })),
     )
     expect(advances.filter((each) => each !== undefined)).to.have.lengthOf(1)
   })
@@ -58,12 +58,12 @@ describe('the response log', () => {
   it('does not advance from a place that a record has left, nor an unknown record', async () => {
     const record = aRecord({})
     await log.claim(record)
-    await log.advance(record, { state: 'settling', attempt: 1, updated_at })
-    expect(await log.advance(record, { state: 'settling', attempt: 1, updated_at })).to.equal(undefined)
-    expect(await log.advance({ ...record, state: 'settling', attempt: 2 }, { state: 'unknown', updated_at })).to.equal(
+    await log.advance(record, { state: 'unknown', updated_at })
+    expect(await log.advance(record, { state: 'unknown', updated_at })).to.equal(undefined)
+    expect(await log.advance({ ...record, state: 'unknown', attempt: 2 }, { state: 'settled', updated_at })).to.equal(
       undefined,
     )
-    expect(await log.advance({ ...record, identity: 'other' }, { state: 'settling', updated_at })).to.equal(undefined)
+    expect(await log.advance({ ...record, identity: 'other' }, { state: 'unknown', updated_at })).to.equal(undefined)
     expect(await log.read('other')).to.equal(undefined)
   })
 

@@ -3,8 +3,6 @@
 export const KILL_POINTS = [
   /** `prepared` is on disk, and nothing else has happened. */
   'prepared',
-  /** `settling` is on disk, and not a byte was sent. */
-  'settling',
   /** The transaction was sent; nobody has waited for its receipt. */
   'broadcast',
   /** The facilitator has answered, and its answer is not on disk. */

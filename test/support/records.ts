@@ -16,7 +16,7 @@ export function aRecord(change: Partial<ResponseRecord> & { nonce?: string; vali
     payment_hash: 'a'.repeat(64),
     operation_digest: 'b'.repeat(64),
     state: 'prepared',
-    attempt: 0,
+    attempt: 1,
     payment: { x402Version: 2, accepted: requirements, payload: { signature: `0x${'22'.repeat(65)}`, authorization } },
     requirements: { ...requirements },
     from_block: '0',

@@ -58,14 +58,14 @@ describe('a sale', () => {
     expect(await stateOf()).to.equal('settled')
   })
 
-  it('has the answer on disk, as settling, before the facilitator is asked to settle', async () => {
+  it('has the answer on disk, as prepared, before the facilitator is asked to settle', async () => {
     let seen: string | undefined
     shop.script.settle = async (payload) => {
       seen = await stateOf()
       return settledReply(payload)
     }
     await shop.lookup(payment)
-    expect(seen).to.equal('settling')
+    expect(seen).to.equal('prepared')
   })
 
   it('is not made twice: the retry is answered from the log and asks nobody', async () => {
@@ -306,28 +306,37 @@ describe('a sale', () => {
   })
 
   describe('after a crash', () => {
-    it('at prepared is settled by the retry, once', async () => {
-      const { log } = shop.seller.desk
-      const advance = () => new Promise<never>(() => undefined)
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+    const crash = async () => {
+      shop.script.settle = () => new Promise(() => undefined)
       void shop.lookup(payment)
-      while ((await stateOf()) !== 'prepared') await new Promise((resolve) => void setTimeout(resolve, 5))
+      while (calls('settle') === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
       expect(await stateOf()).to.equal('prepared')
       await shop.restart()
-      expect(calls('settle')).to.equal(0)
+      shop.script.settle = async (payload) => settledReply(payload)
+    }
+
+    it('is settled by the retry where the chain shows the nonce free', async () => {
+      await crash()
+      shop.script.evidence = async () => free()
+      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+      expect(calls('evidence')).to.equal(1)
+      expect(calls('settle')).to.equal(2)
+    })
+
+    it('is answered by the retry where the chain shows the payment, and not settled again', async () => {
+      await crash()
+      shop.script.evidence = async () => used()(payment)
       expect(wordOf(await shop.lookup(payment))).to.equal('answer')
       expect(calls('settle')).to.equal(1)
     })
 
-    it('at settling asks the chain first', async () => {
-      shop.script.settle = () => new Promise(() => undefined)
-      void shop.lookup(payment)
-      while ((await stateOf()) !== 'settling') await new Promise((resolve) => void setTimeout(resolve, 5))
-      await shop.restart()
-      shop.script.settle = async (payload) => settledReply(payload)
-      shop.script.evidence = async () => used()(payment)
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-      expect(calls('settle')).to.equal(1)
+    it('counts no refusal of the second settlement: the first may be on its way', async () => {
+      await crash()
+      shop.script.evidence = async () => free()
+      const { network } = testTerms
+      shop.script.settle = async () => ({ success: false, errorReason: 'insufficient_funds', transaction: '', network })
+      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
     })
   })
 
@@ -340,7 +349,7 @@ describe('a sale', () => {
         change.state === 'settled' ? broken() : log.advance(from, change)
       shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(await stateOf()).to.equal('settling')
+      expect(await stateOf()).to.equal('prepared')
       shop.script.evidence = async () => used()(payment)
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
       shop.seller.desk = { ...shop.seller.desk, log }
@@ -348,12 +357,16 @@ describe('a sale', () => {
       expect(calls('settle')).to.equal(1)
     })
 
-    it('is not settled when that it begins cannot be written, and is by the retry', async () => {
+    it('is not settled again when that it begins cannot be written, and is by the next retry', async () => {
       const { log } = shop.seller.desk
+      shop.script.settle = () => Promise.reject(new Error('time-out'))
+      await shop.lookup(payment)
+      shop.script.settle = async (payload) => settledReply(payload)
+      shop.script.evidence = async () => free()
       shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance: broken } }
       expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(calls('settle')).to.equal(0)
-      expect(await stateOf()).to.equal('prepared')
+      expect(calls('settle')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
       shop.seller.desk = { ...shop.seller.desk, log }
       expect(wordOf(await shop.lookup(payment))).to.equal('answer')
     })
@@ -368,7 +381,7 @@ describe('a sale', () => {
         const { network } = testTerms
         shop.script.settle = async () => ({ success: false, errorReason, transaction: '', network })
         expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-        expect(await stateOf()).to.equal('settling')
+        expect(await stateOf()).to.equal('prepared')
       })
     }
 
@@ -389,25 +402,33 @@ describe('a sale', () => {
     expect(calls('settle')).to.equal(0)
   })
 
-  for (const state of ['prepared', 'unknown'] as const) {
-    it(`leaves a settlement to the other process that has begun the same attempt from ${state}`, async () => {
-      const { log } = shop.seller.desk
-      if (state === 'unknown') {
-        shop.script.settle = () => Promise.reject(new Error('time-out'))
-        await shop.lookup(payment)
-      }
-      const settles = calls('settle')
-      // The other one's write comes first; this one's then finds the record moved on.
-      const advance: typeof log.advance = async (from, change) => {
-        if (change.state === 'settling') await log.advance(from, change)
-        return log.advance(from, change)
-      }
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(calls('settle')).to.equal(settles)
-      expect(await stateOf()).to.equal('settling')
-    })
-  }
+  it('leaves a settlement to the other process that has begun the same attempt', async () => {
+    const { log } = shop.seller.desk
+    shop.script.settle = () => Promise.reject(new Error('time-out'))
+    await shop.lookup(payment)
+    shop.script.evidence = async () => free()
+    // The other one's write comes first; this one's then finds the record moved on.
+    const advance: typeof log.advance = async (from, change) => {
+      if (change.state === 'settling') await log.advance(from, change)
+      return log.advance(from, change)
+    }
+    shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
+    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(calls('settle')).to.equal(1)
+    expect(await stateOf()).to.equal('settling')
+  })
+
+  it('is not made when the others took so long that its authorization is nearly over', async () => {
+    const validBefore = Number(payment.payload.authorization.validBefore)
+    shop.script.verify = async () => {
+      shop.now = () => new Date((validBefore - 14) * 1000)
+      return { isValid: true, payer: payment.payload.authorization.from }
+    }
+    const word = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
+    expect(wordOf(await shop.lookup(payment))).to.equal(word)
+    expect(calls('settle')).to.equal(0)
+    expect(await stateOf()).to.equal(undefined)
+  })
 
   it('follows another process that has claimed the payment in between', async () => {
     const { log } = shop.seller.desk

@@ -42,7 +42,7 @@ describe('the replay table', () => {
     const decisions = RECORDS.map((record) => [record, decide({ record, payload: 'same', operation: 'same' })])
     expect(Object.fromEntries(decisions)).to.deep.equal({
       none: 'sell',
-      prepared: 'settle',
+      prepared: 'ask_chain',
       settling: 'ask_chain',
       unknown: 'ask_chain',
       settled: 'repeat',

@@ -22,13 +22,13 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the answer leaves before settled is on disk',
     file: settle,
-    find: 'return keepSuccess(desk, settling, settlement.transaction);',
+    find: 'return keepSuccess(desk, begun, settlement.transaction);',
     replace:
-      'keepSuccess(desk, settling, settlement.transaction).catch(() => undefined);' +
-      'return { ...settling, ...settledBy(settling, settlement.transaction) };',
+      'keepSuccess(desk, begun, settlement.transaction).catch(() => undefined);' +
+      'return { ...begun, ...settledBy(begun, settlement.transaction) };',
   },
   {
-    name: 'settled before settling is on disk',
+    name: 'settled again before settling is on disk',
     file: settle,
     find: "const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 });",
     replace:
@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a refusal counts after an earlier attempt',
     file: settle,
-    find: 'settling.attempt === 1;',
+    find: 'begun.attempt === 1;',
     replace: 'true;',
   },
   {

@@ -145,6 +145,7 @@ export class Oracles {
     if (before && (before.body !== record.body || before.payment_hash !== record.payment_hash))
       this.fail('I1 a record changes hands', short(key))
     switch (state) {
+      case 'prepared':
       case 'settling':
         this.#begun.set(key, (this.#begun.get(key) ?? 0) + 1)
         if (!this.#begunAt.has(key)) this.#begunAt.set(key, this.#judged.world.now)
@@ -172,7 +173,6 @@ export class Oracles {
           this.fail('I4 expired before it is final', short(key))
         break
       }
-      case 'prepared':
       case 'unknown':
     }
   }
