@@ -103,9 +103,13 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
   if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
+  /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
   function find(identity: string): ResponseRecord | undefined {
     const bytes = records.getBinary(identity)
-    return bytes && responseRecordSchema.parse(JSON.parse(unseal(bytes)))
+    if (!bytes) return undefined
+    const record = JSON.parse(unseal(bytes)) as ResponseRecord
+    if (record.identity !== identity) throw new Error('A stored record is not in its place')
+    return record
   }
 
   /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
@@ -115,10 +119,9 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     return record?.state === 'rejected' || record?.state === 'expired' ? undefined : record
   }
 
-  /** Only inside a write transaction. The record is checked before it is written as it is when read. */
+  /** This and the next only inside a write transaction. */
   function put(record: ResponseRecord): void {
-    void records.put(record.identity, seal(JSON.stringify(responseRecordSchema.parse(record))))
-    list(record)
+    void records.put(record.identity, seal(JSON.stringify(record)))
   }
 
   function list(record: ResponseRecord): void {
@@ -159,7 +162,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
         environment.transaction(() => {
           const holder = find(record.identity) ?? findById(record.payment_id)
           if (holder) return { claimed: false, record: holder }
-          put(record)
+          put(responseRecordSchema.parse(record))
+          list(record)
           if (record.payment_id !== undefined) void paymentIds?.put(record.payment_id, record.identity)
           return { claimed: true, record }
         }),
@@ -175,6 +179,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
           }
           const next = { ...found, ...change }
           put(next)
+          if (isFinished(next)) list(next)
           return next
         }),
       ),

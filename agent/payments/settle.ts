@@ -7,8 +7,7 @@
  * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
  */
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentRequirements } from '@x402/core/types'
-import { encodePaymentResponseHeader } from '@x402/core/http'
+import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
 import {
   TRANSITIONS,
   type Change,
@@ -19,7 +18,7 @@ import {
 } from '../../store/responses.ts'
 import type { Chain } from './chain.ts'
 import { settle as askFacilitator, type Timer } from './facilitator.ts'
-import { paymentSchema, type Payment } from './headers.ts'
+import type { Payment } from './headers.ts'
 
 export interface PaymentDesk {
   log: ResponseLog
@@ -78,22 +77,23 @@ async function readAgain({ log }: PaymentDesk, { identity }: Place): Promise<Res
   return record
 }
 
-/** The change that makes a record settled, with the header that every answer from it will carry. */
+/** The change that makes a record settled, with the header that every answer from it will carry (x402 v2, base64). */
 export function settledBy(record: ResponseRecord, transaction: string) {
   const { payment, requirements } = termsOf(record)
-  const response = {
+  const response: SettleResponse = {
     success: true,
     transaction,
     network: requirements.network,
     payer: payment.payload.authorization.from,
     amount: requirements.amount,
   }
-  return { state: 'settled', payment_response: encodePaymentResponseHeader(response) } as const
+  return { state: 'settled', payment_response: Buffer.from(JSON.stringify(response)).toString('base64') } as const
 }
 
+/** As they were when the record was made of them; its seal shows that they are the same. */
 export function termsOf(record: ResponseRecord): { payment: Payment; requirements: PaymentRequirements } {
   return {
-    payment: paymentSchema.parse(record.payment),
+    payment: record.payment as unknown as Payment,
     requirements: record.requirements as unknown as PaymentRequirements,
   }
 }
