@@ -139,10 +139,15 @@ function limitedServer(limits: ServerLimits, options: object, listener: RequestL
   return server
 }
 
-/** What Node's parser lets pass. */
-function faultOf({ rawHeaders, headers, httpVersion }: IncomingMessage, limits: ServerLimits): string | undefined {
+/** What Node's parser lets pass. Of a second Host it says nothing, and drops it (RFC 9112 section 3.2). */
+function faultOf({ rawHeaders, httpVersion }: IncomingMessage, limits: ServerLimits): string | undefined {
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
-  return httpVersion === '1.1' && headers.host === undefined ? 'malformed_request' : undefined
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? 'malformed_request' : undefined
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): string {
