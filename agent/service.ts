@@ -170,7 +170,7 @@ interface Inside {
 }
 
 async function buildApp(
-  { config, version, doors, now, report }: Surroundings,
+  { config, version, doors, now, timer, report }: Surroundings,
   { baseUrl, catalog, executor, registry }: Inside,
 ): Promise<ReturnType<typeof createApp>> {
   const terms = termsOf(config.mode, doors.payTo)
@@ -182,12 +182,12 @@ async function buildApp(
   })
   const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
   const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}/.well-known/jwks.json` })
-  const route = a2aRoute({ executor, card: card(false), extensionUri: paymentExtensionUri(baseUrl), report })
+  const extensionUri = paymentExtensionUri(baseUrl)
+  const route = a2aRoute({ executor, card: card(false), extensionUri, timer, report })
   const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
   const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
-  const { rateLimitPerMinute, a2aEnabled, retentionDays } = config
-  const extensionUri = paymentExtensionUri(baseUrl)
-  const limits = { rateLimitPerMinute, a2aEnabled, retentionDays }
+  const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
+  const limits = { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail }
   const pages = await pagesOf({ baseUrl, version, terms, onSale, ...limits, extensionUri })
   const python = await testnetClient(config.mode, baseUrl)
   const documents = { jwks: jwksBody(keyring), pages, testnetClient: python }

@@ -8,6 +8,7 @@ import { Router, type Request, type Response } from 'express'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
 import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../executor/http.ts'
 import { replyTo, type Reply } from '../executor/reply.ts'
+import type { Seller } from '../executor/seller.ts'
 import { refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../payments/terms.ts'
@@ -18,8 +19,8 @@ import { RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
 /** Spec 8. */
 export const BODY_BYTES_MAX = 16_384
 export const CALLS_MAX = 8
-const CALL_TIMEOUT_MS = 65_000
-const RESPONSE_BYTES_MAX = 1_048_576
+export const CALL_TIMEOUT_MS = 65_000
+export const RESPONSE_BYTES_MAX = 1_048_576
 
 const OVERLOADED_RETRY_AFTER_SECONDS = 1
 
@@ -30,16 +31,18 @@ const NO_TASKS: TaskStore = {
   list: async () => ({ tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }),
 }
 
+type Timer = Seller['desk']['timer']
+
 interface Door {
   executor: CompanyAgentExecutor
   /** The card as the SDK's handler reads it, with the extension not required: text needs none. */
   card: AgentCard
   extensionUri: string
-  callTimeoutMs?: number
+  timer: Timer
   report: (event: string, cause: unknown) => void
 }
 
-export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TIMEOUT_MS, report }: Door): Router {
+export function a2aRoute({ executor, card, extensionUri, timer, report }: Door): Router {
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   let calls = 0
 
@@ -77,7 +80,7 @@ export function a2aRoute({ executor, card, extensionUri, callTimeoutMs = CALL_TI
         return rpcReply(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
       })
       .finally(() => (calls -= 1))
-    sendReply(response, await withinTime(work, callTimeoutMs))
+    sendReply(response, await withinTime(work, timer))
   }
 
   const router = Router({ strict: true, caseSensitive: true })
@@ -125,14 +128,14 @@ function refusal(code: RefusalCode, retryAfterSeconds?: number): Reply {
 }
 
 /** Answers for the work when it overruns; the work itself goes on. */
-async function withinTime(work: Promise<Reply>, milliseconds: number): Promise<Reply> {
-  let timer: NodeJS.Timeout | undefined
+async function withinTime(work: Promise<Reply>, timer: Timer): Promise<Reply> {
+  let cancel: () => void = () => undefined
   const limit = new Promise<Reply>((resolve) => {
-    timer = setTimeout(() => resolve(refusal('gateway_unavailable')), milliseconds)
+    cancel = timer(() => resolve(refusal('gateway_unavailable')), CALL_TIMEOUT_MS)
   })
   try {
     return await Promise.race([work, limit])
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

@@ -5,10 +5,11 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import express from 'express'
 import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
-import { a2aRoute, BODY_BYTES_MAX, CALLS_MAX } from '../../agent/a2a/route.ts'
+import { a2aRoute, BODY_BYTES_MAX, CALL_TIMEOUT_MS, CALLS_MAX, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { manualTimer } from '../support/registries.ts'
 import { TestSeller } from '../support/seller.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -181,6 +182,7 @@ const VERSIONS: WireCase[] = [
     headers: { 'A2A-Version': version },
   })),
   { name: 'two versions', body: rpc(), headers: { 'A2A-Version': ['1.0', '0.3'] } },
+  { name: 'the same version twice', body: rpc(), headers: { 'A2A-Version': ['1.0', '1.0'] } },
 ]
 
 const CONTENT: WireCase[] = [
@@ -198,6 +200,13 @@ const CONTENT: WireCase[] = [
     headers: { 'Content-Type': type },
     id: null,
   })),
+  {
+    name: 'two Content-Types',
+    code: -32005,
+    body: rpc(),
+    headers: { 'Content-Type': ['application/json', 'application/json'] },
+    id: null,
+  },
   { name: 'no Content-Type', code: -32602, body: rpc(), drop: ['Content-Type'], id: null },
   { name: 'a part of raw bytes', code: -32005, body: sending({ parts: [{ raw: 'aGk=' }] }) },
   { name: 'a part of a URL', code: -32005, body: sending({ parts: [{ url: `https://${MARK}/` }] }) },
@@ -569,27 +578,32 @@ describe('the A2A door under load', () => {
     }
   })
 
-  describe('when a call overruns its time', () => {
+  describe('on a seller that a test can hold up', () => {
     const baseUrl = 'http://127.0.0.1:4021'
     const extensionUri = paymentExtensionUri(baseUrl)
     let seller: TestSeller
-    let server: Server
+    let server: Server | undefined
     let url: string
+    let clock: ReturnType<typeof manualTimer>
 
     beforeEach(async () => {
       seller = await TestSeller.open()
-      const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl, help: 'help' })
+      clock = manualTimer()
+    })
+    afterEach(async () => {
+      await new Promise((resolve) => server?.close(resolve))
+      await seller.close()
+    })
+
+    async function open(help = 'help'): Promise<void> {
+      const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl, help })
       const { onSale } = executor
       const card = agentCard({ baseUrl, version: '0.1.0', terms: testTerms, onSale, extensionRequired: false })
       const report = () => undefined
-      server = createServer(express().use(a2aRoute({ executor, card, extensionUri, callTimeoutMs: 100, report })))
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      server = createServer(express().use(a2aRoute({ executor, card, extensionUri, timer: clock.timer, report })))
+      await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
       url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    })
-    afterEach(async () => {
-      await new Promise((resolve) => server.close(resolve))
-      await seller.close()
-    })
+    }
 
     const buy = (payment: string) =>
       post(url, {
@@ -597,45 +611,85 @@ describe('the A2A door under load', () => {
         headers: { 'A2A-Extensions': extensionUri, 'PAYMENT-SIGNATURE': payment },
       })
 
-    /** As a client does: after 502 the same request with the same payment, until there is an answer. */
-    async function buyInTheEnd(payment: string): Promise<RawReply> {
-      const reply = await buy(payment)
-      return reply.status === 502 ? buyInTheEnd(payment) : reply
-    }
-
-    it('answers 502, and the retry with the same payment gets the answer that was stored meanwhile', async () => {
+    /** Holds every step of that name up, and says when so many of them wait. */
+    function hold(step: 'verify' | 'settle', count: number) {
       let release: () => void = () => undefined
       const gate = new Promise<void>((resolve) => (release = resolve))
-      const { settle } = seller.script
-      seller.script.settle = async (payload) => {
-        await gate
-        return settle(payload)
+      let arrive: () => void = () => undefined
+      const arrived = new Promise<void>((resolve) => (arrive = resolve))
+      let waiting = 0
+      const held = <Arguments extends unknown[], Reply>(work: (...given: Arguments) => Promise<Reply>) => {
+        return async (...given: Arguments): Promise<Reply> => {
+          waiting += 1
+          if (waiting === count) arrive()
+          await gate
+          return work(...given)
+        }
       }
+      if (step === 'verify') seller.script.verify = held(seller.script.verify)
+      else seller.script.settle = held(seller.script.settle)
+      return { release, arrived }
+    }
+
+    /** Until so many calls wait for the end of their time. */
+    async function callsWaiting(count: number): Promise<void> {
+      while (clock.times().length < count) await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    it('answers 502 after 65 s, and the retry with the same payment gets the answer that was stored meanwhile', async () => {
+      await open()
+      const { release, arrived } = hold('settle', 1)
       const payment = header(await signedPayment())
-      expectRefusal(await buy(payment), 'gateway_unavailable')
+      const first = buy(payment)
+      await arrived
+      expect(CALL_TIMEOUT_MS).to.equal(65_000)
+      expect(clock.times()).to.deep.equal([CALL_TIMEOUT_MS])
+      clock.pass(CALL_TIMEOUT_MS - 1)
+      expect(clock.times()).to.deep.equal([CALL_TIMEOUT_MS])
+      clock.pass(CALL_TIMEOUT_MS)
+      expectRefusal(await first, 'gateway_unavailable')
       // The sale still runs; a retry waits for it rather than sell again.
-      expectRefusal(await buy(payment), 'gateway_unavailable')
+      const second = buy(payment)
+      await callsWaiting(1)
+      clock.pass(CALL_TIMEOUT_MS)
+      expectRefusal(await second, 'gateway_unavailable')
       release()
-      const answer = await buyInTheEnd(payment)
+      const answer = await buy(payment)
       expect(messageOf(answer).messageId).to.match(/^answer-/)
       expect(answer.headers['payment-response']).to.be.a('string')
       expect(seller.calls.filter((call) => call === 'settle')).to.have.lengthOf(1)
+      expect(clock.times()).to.deep.equal([])
     })
 
     it('keeps the place of each call that goes on, and no longer', async () => {
-      let release: () => void = () => undefined
-      const gate = new Promise<void>((resolve) => (release = resolve))
-      const { verify } = seller.script
-      seller.script.verify = async (payload) => {
-        await gate
-        return verify(payload)
-      }
+      await open()
+      const { release, arrived } = hold('verify', CALLS_MAX)
       const payments = await Promise.all(Array.from({ length: CALLS_MAX }, async () => header(await signedPayment())))
-      for (const reply of await Promise.all(payments.map(buy))) expectRefusal(reply, 'gateway_unavailable')
+      const calls = payments.map(buy)
+      await arrived
+      clock.pass(CALL_TIMEOUT_MS)
+      for (const reply of await Promise.all(calls)) expectRefusal(reply, 'gateway_unavailable')
       expectRefusal(await buy(payments[0] as string), 'overloaded')
       release()
       while ((await post(url, { body: rpc() })).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5))
-      for (const payment of payments) expect(messageOf(await buyInTheEnd(payment)).role).to.equal('ROLE_AGENT')
+      for (const payment of payments) expect(messageOf(await buy(payment)).role).to.equal('ROLE_AGENT')
+    })
+
+    it('sends an answer of 1 MiB, and 502 in place of a larger one', async () => {
+      await open('')
+      const empty = await post(url, { body: rpc() })
+      const room = RESPONSE_BYTES_MAX - Buffer.byteLength(empty.text)
+      for (const [help, fits] of [
+        ['x'.repeat(room), true],
+        ['x'.repeat(room + 1), false],
+        [`${'x'.repeat(room - 1)}é`, false],
+      ] as const) {
+        await new Promise((resolve) => server?.close(resolve))
+        await open(help)
+        const reply = await post(url, { body: rpc() })
+        if (fits) expect([reply.status, Buffer.byteLength(reply.text)]).to.deep.equal([200, 1_048_576])
+        else expectRefusal(reply, 'gateway_unavailable')
+      }
     })
   })
 })
