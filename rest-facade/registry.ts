@@ -88,11 +88,10 @@ function handler<Query extends object>(window: FixedWindow, { parse, answer }: R
   }
 }
 
-/** Read as strictly as a search; these routes have one code for whatever is wrong with a query. */
+/** Read as strictly as a search. */
 function parseQuery<Query extends object>({ originalUrl }: Request, parse: Route<Query>['parse']): Query | Refusal {
   const fields = readQuery(queryOf(originalUrl))
-  if (!('code' in fields)) return parse(fields)
-  return fields.code === 'duplicate_parameter' ? invalidQuery('a parameter is given twice') : fields
+  return 'code' in fields ? fields : parse(fields)
 }
 
 function parsePageQuery(fields: Fields): PageQuery | Refusal {

@@ -20,7 +20,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'agent/executor': ['agent/operation', 'agent/skills', 'agent/payments', 'store'],
   'agent/a2a': ['agent/operation', 'agent/executor', 'agent/payments', 'keys'],
   'agent/client': ['agent/operation'],
-  'rest-facade/documents': ['agent/operation', 'agent/matching', 'agent/payments', 'store'],
+  'rest-facade/documents': ['agent/operation', 'agent/matching', 'agent/payments', 'agent/registry', 'store'],
   'rest-facade': [
     'rest-facade/documents',
     'agent/operation',

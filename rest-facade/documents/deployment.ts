@@ -13,6 +13,8 @@ export interface Deployment {
   retentionDays: number
   /** The payment extension's URI, a place in the HTML guide. */
   extensionUri: string
+  /** Whom to ask; the documents name nobody without it. */
+  contactEmail?: string | undefined
 }
 
 /** Micro-USDC as people and listers write a price: `0.001`. */

@@ -8,6 +8,7 @@ import { quoteFor, type Reason } from '../../agent/payments/quote.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../../agent/matching/version.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { Deployment } from './deployment.ts'
+import { registryExamples } from './registry-examples.ts'
 
 const PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
@@ -130,11 +131,15 @@ function rpcRequest(part: object) {
 /** How a lookup is asked for, as a path. */
 export const LOOKUP_EXAMPLE_PATH = `${ROUTES.lookup.path}/${EXAMPLE_INPUTS.lookup[0].company_number}`
 
-/** A free document of a deployment, by its path. */
-export function documentExample(deployment: Deployment, path: string): object {
+/** A free document of a deployment, by its path; those of the registries in more states than one. */
+export function documentExamples(deployment: Deployment, path: string): Record<string, unknown> {
+  const registered = registryExamples(deployment).get(path)
+  return registered ?? { document: documentExample(deployment, path) }
+}
+
+function documentExample(deployment: Deployment, path: string): object {
   const { baseUrl, version, terms, onSale, rateLimitPerMinute } = deployment
   const { publisher, dataset_url, license, license_url, notice } = SYNTHETIC_SOURCE
-  const checked = { block: { number: 397, hash: `0x${'5e'.repeat(32)}` }, checked_at: '2026-01-01T00:00:00Z' }
   const documents = new Map<string, object>([
     [
       '/api/v1/meta',
@@ -164,16 +169,10 @@ export function documentExample(deployment: Deployment, path: string): object {
     ['/attribution', { publisher, dataset_url, license, license_url, notice }],
     [
       '/openapi.json',
-      { openapi: '3.1.0', info: { title: 'Irish Company Lookup, Search and Resolution Service', version } },
+      { openapi: '3.1.0', info: { title: 'Irish Company Lookup, Search and Resolution Service', version }, paths: {} },
     ],
     ['/.well-known/jwks.json', { keys: [EXAMPLE_KEY] }],
     ['/.well-known/agent-card.json', exampleCard(baseUrl, version)],
-    [
-      '/.well-known/agent-registration.json',
-      { registrations: [], supportedTrust: [], registryStatus: { status: 'not_registered' } },
-    ],
-    ['/agent.json', { status: 'not_registered', network: terms.network }],
-    ['/api/v1/reputation', { status: 'registered', agent_id: '1', start: 1, limit: 10, feedback: [], ...checked }],
   ])
   const document = documents.get(path)
   if (!document) throw new Error('A document has no example')

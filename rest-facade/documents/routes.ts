@@ -206,7 +206,7 @@ const FREE_ROUTES: readonly Route[] = [
   free('getLlmsTxt', '/llms.txt', 'Instructions for agents', 'What an agent must know first, and links.', [
     text('text/plain'),
   ]),
-  free('getOpenApi', '/openapi.json', 'This description', 'OpenAPI 3.1.', [json('RegistryDocument')]),
+  free('getOpenApi', '/openapi.json', 'This description', 'OpenAPI 3.1.', [json('OpenApiDocument')]),
   free('getRobotsTxt', '/robots.txt', 'Rules for crawlers', 'Documents may be read, paid routes need no crawling.', [
     text('text/plain'),
   ]),
@@ -232,7 +232,14 @@ const FREE_ROUTES: readonly Route[] = [
 ]
 
 /** What a registry's route can answer with besides: spec 4.4. */
-const REGISTRY = ['invalid_query', 'not_found', 'rate_limited', 'registry_unchecked', ...FREE] as const
+const REGISTRY = [
+  'invalid_query',
+  'duplicate_parameter',
+  'not_found',
+  'rate_limited',
+  'registry_unchecked',
+  ...FREE,
+] as const
 
 const REPUTATION_PARAMETERS: readonly Parameter[] = [
   {
@@ -257,12 +264,27 @@ const REPUTATION_PARAMETERS: readonly Parameter[] = [
   },
 ]
 
-/** ERC-8004 and the test client, on testnet only. A body's fields are stated by `schema`. */
+/** ERC-8004 and the test client, on testnet only. */
 const TESTNET_ROUTES: readonly Route[] = [
-  registry('getAgentRegistration', '/.well-known/agent-registration.json', 'ERC-8004 registration file'),
-  registry('getRegistryIdentity', '/agent.json', 'What the ERC-8004 identity registry says of this agent'),
+  registry({
+    operationId: 'getAgentRegistration',
+    path: '/.well-known/agent-registration.json',
+    summary: 'ERC-8004 registration file',
+    schema: 'RegistrationFile',
+  }),
+  registry({
+    operationId: 'getRegistryIdentity',
+    path: '/agent.json',
+    summary: 'What the ERC-8004 identity registry says of this agent',
+    schema: 'RegistryIdentity',
+  }),
   {
-    ...registry('getReputation', `${API_PREFIX}/reputation`, 'Feedback of one reviewer, as it stands on chain'),
+    ...registry({
+      operationId: 'getReputation',
+      path: `${API_PREFIX}/reputation`,
+      summary: 'Feedback of one reviewer, as it stands on chain',
+      schema: 'ReputationPage',
+    }),
     parameters: REPUTATION_PARAMETERS,
   },
   {
@@ -305,7 +327,11 @@ function free(
   return { operationId, method: 'get', path, tag, summary, description, success, isCached: true, refusals: FREE }
 }
 
-function registry(operationId: string, path: string, summary: string): Route {
+interface RegistryRoute extends Pick<Route, 'operationId' | 'path' | 'summary'> {
+  schema: SchemaName
+}
+
+function registry({ operationId, path, summary, schema }: RegistryRoute): Route {
   return {
     operationId,
     method: 'get',
@@ -313,7 +339,7 @@ function registry(operationId: string, path: string, summary: string): Route {
     tag: 'Registry',
     summary,
     description: `${summary}. Testnet only. An identity that is not configured is reported as \`not_registered\`.`,
-    success: { description: 'What is registered.', contents: [json('RegistryDocument')] },
+    success: { description: 'What is registered.', contents: [json(schema)] },
     isCached: true,
     refusals: REGISTRY,
     testnetOnly: true,

@@ -13,6 +13,7 @@ import { INPUT_SCHEMAS } from '../../agent/operation/schema.ts'
 import { X402_VERSION } from '../../agent/payments/terms.ts'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
+import { REGISTRY_SCHEMAS } from './registry-schemas.ts'
 
 const count = z.int().min(0)
 
@@ -140,7 +141,13 @@ const cardSchema = z
   })
   .meta({ description: 'A2A 1.0 agent card, signed with ES256.' })
 
-const anObjectSchema = z.looseObject({})
+const openApiSchema = z
+  .looseObject({
+    openapi: z.literal('3.1.0'),
+    info: z.looseObject({ title: z.string(), version: z.string() }),
+    paths: z.looseObject({}),
+  })
+  .meta({ description: 'This document.' })
 
 const rpcId = z.union([z.string(), z.int()])
 const partOf = <Data extends z.ZodType>(data: Data) => z.strictObject({ data, mediaType: z.string().optional() })
@@ -199,7 +206,7 @@ const rpcTaskListSchema = z.strictObject({
   jsonrpc: z.literal('2.0'),
   id: rpcId,
   result: z.strictObject({
-    tasks: z.array(anObjectSchema).max(0),
+    tasks: z.array(z.unknown()).max(0),
     nextPageToken: z.literal(''),
     pageSize: z.int(),
     totalSize: z.literal(0),
@@ -231,7 +238,8 @@ const SENT = {
   Receipt: receiptSchema,
   KeySet: jwksSchema,
   AgentCard: cardSchema,
-  RegistryDocument: anObjectSchema,
+  OpenApiDocument: openApiSchema,
+  ...REGISTRY_SCHEMAS,
   RpcMessage: rpcMessageSchema,
   RpcTaskList: rpcTaskListSchema,
   RpcError: rpcErrorSchema,
