@@ -10,6 +10,9 @@ const RATE_LIMIT_PER_MINUTE = 120
 const PORT_DEFAULT = 4021
 /** Below this, a buyer could not rely on fetching again what he has paid for (decisions 5). */
 const RETENTION_DAYS_MIN = 30
+/** RFC 5321: a path has 256 octets, two of them its angle brackets. */
+const EMAIL_CHARACTERS_MAX = 254
+const EMAIL_RULE = `must be an e-mail address of at most ${EMAIL_CHARACTERS_MAX} ASCII characters`
 const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
 /** A wrong value. The message is one line that names the variable and the rule; the value itself is not repeated. */
@@ -93,6 +96,7 @@ const schema = z.object({
     .string()
     .refine(isReceiver, 'must be an address, lower case or with its checksum, and not zero')
     .optional(),
+  CONTACT_EMAIL: z.email({ error: EMAIL_RULE }).max(EMAIL_CHARACTERS_MAX, { error: EMAIL_RULE }).optional(),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], { error: 'must be a pino level' })
     .default('info'),
@@ -132,6 +136,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
       values.ERC8004_AGENT_ID === undefined
         ? undefined
         : { agentId: values.ERC8004_AGENT_ID, owner: values.ERC8004_OWNER },
+    /** Whom the documents name for questions; nobody when absent. */
+    contactEmail: values.CONTACT_EMAIL,
     logLevel: values.LOG_LEVEL,
   }
 }

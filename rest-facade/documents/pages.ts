@@ -126,7 +126,7 @@ function valuesOf(deployment: Deployment): ReadonlyMap<string, string> {
     ['example_parts', onSale.flatMap(exampleParts).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
-    ['testnet_links', isTestnet ? TESTNET_LINKS.map((link) => link.replace('{base_url}', baseUrl)).join('\n') : ''],
+    ['more_links', moreLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
     ['free_table', markdownTable(['route', 'is'], freeRows(deployment))],
   ])
@@ -144,10 +144,15 @@ function shortQuote(deployment: Deployment) {
 const SYNTHETIC_NOTE =
   'On this testnet company 00000000 is always there: a synthetic company, for trying the whole purchase with test money.'
 
-const TESTNET_LINKS = [
-  '- [Test client]({base_url}/testnet-client.py): Python, standard library only, buys the synthetic company',
-  '- [Registration]({base_url}/.well-known/agent-registration.json): ERC-8004 registration file',
-]
+/** What not every deployment has. */
+function moreLinks({ baseUrl, terms, contactEmail }: Deployment): string[] {
+  const testnet = [
+    `- [Test client](${baseUrl}/testnet-client.py): Python, standard library only, buys the synthetic company`,
+    `- [Registration](${baseUrl}/.well-known/agent-registration.json): ERC-8004 registration file`,
+  ]
+  const contact = contactEmail === undefined ? [] : [`- [Contact](mailto:${contactEmail}): ${contactEmail}`]
+  return [...(terms.mode === 'testnet' ? testnet : []), ...contact]
+}
 
 const priceRows = (values: ReadonlyMap<string, string>): string[][] =>
   OPERATION_NAMES.map((name) => [

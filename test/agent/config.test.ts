@@ -47,6 +47,13 @@ const WRONG: [variable: string, value: string, rule: RegExp][] = [
   ['ERC8004_OWNER', '0x0000000000000000000000000000000000000000', /not zero/],
   ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', /checksum/],
   ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', /must come with ERC8004_AGENT_ID/],
+  ['CONTACT_EMAIL', '', /e-mail/],
+  ['CONTACT_EMAIL', 'nobody', /e-mail/],
+  ['CONTACT_EMAIL', 'a@b.example, c@d.example', /e-mail/],
+  ['CONTACT_EMAIL', 'a@b.example\n', /e-mail/],
+  ['CONTACT_EMAIL', 'é@b.example', /ASCII/],
+  ['CONTACT_EMAIL', '<script>@b.example', /e-mail/],
+  ['CONTACT_EMAIL', `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(61)}`, /254/],
   ['LOG_LEVEL', 'loud', /level/],
 ]
 
@@ -63,6 +70,7 @@ describe('the configuration', () => {
       dataset: undefined,
       rateLimitPerMinute: 120,
       a2aEnabled: true,
+      contactEmail: undefined,
       logLevel: 'info',
     })
   })
@@ -75,8 +83,10 @@ describe('the configuration', () => {
       DATA_DIR: '/tmp/somewhere',
       DATASET: '/tmp/register.zip',
       RPC_URL: 'http://localhost:8545',
+      CONTACT_EMAIL: 'help@companies.example',
     })
     expect(config).to.deep.include({
+      contactEmail: 'help@companies.example',
       port: 0,
       baseUrl: 'https://companies.example',
       payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',

@@ -20,6 +20,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     a2aEnabled: true,
     retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
+    contactEmail: 'help@irish-companies.example.org',
   })
   writeFileSync(join(folder, `${mode}.json`), pages.get('/openapi.json')?.text ?? '')
 }

@@ -8,7 +8,7 @@ import { faultOf, validatorOf, type Answer, type Description } from '../../suppo
 
 const BASE_URL = 'https://companies.example.test'
 
-function describedAs(mode: 'testnet' | 'mainnet', a2aEnabled = true): Description {
+function describedAs(mode: 'testnet' | 'mainnet', a2aEnabled = true, contactEmail?: string): Description {
   const described = openApi(
     {
       baseUrl: BASE_URL,
@@ -19,6 +19,7 @@ function describedAs(mode: 'testnet' | 'mainnet', a2aEnabled = true): Descriptio
       a2aEnabled,
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
+      contactEmail,
     },
     'Guidance.',
   )
@@ -105,6 +106,26 @@ describe('the OpenAPI description', () => {
         })),
       )
       expect(paid.map(({ security }) => security)).to.deep.equal([[], [], []])
+    }
+  })
+
+  it('names an e-mail address for questions where there is one, and none elsewhere', () => {
+    const contact = { name: 'irish-company-agent', url: `${BASE_URL}/docs` }
+    expect(testnet.info['contact']).to.deep.equal(contact)
+    const email = 'help@companies.example'
+    expect(describedAs('testnet', true, email).info['contact']).to.deep.equal({ ...contact, email })
+  })
+
+  it('states every schema that something refers to, and no other', () => {
+    for (const each of [
+      testnet,
+      describedAs('mainnet'),
+      describedAs('testnet', false),
+      describedAs('mainnet', false),
+    ]) {
+      const text = JSON.stringify(each)
+      const named = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
+      expect(Object.keys(each.components.schemas)).to.have.members([...named])
     }
   })
 

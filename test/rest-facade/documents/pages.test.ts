@@ -17,7 +17,7 @@ const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
 /** What agents' readers take in whole. */
 const MARKDOWN_BYTES_MAX = 20_000
 
-function pagesFor(mode: Mode, a2aEnabled = true) {
+function pagesFor(mode: Mode, a2aEnabled = true, contactEmail?: string) {
   return pagesOf({
     baseUrl: BASE_URL,
     version: '7.8.9',
@@ -27,6 +27,7 @@ function pagesFor(mode: Mode, a2aEnabled = true) {
     a2aEnabled,
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
+    contactEmail,
   })
 }
 
@@ -119,6 +120,13 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       expect(info['x-guidance']?.length).to.be.within(1_000, 4_000)
       expect(llms).to.contain(info['x-guidance'])
       expect(info).to.include({ version: '7.8.9' })
+    })
+
+    it('end llms.txt with the e-mail address for questions, where there is one', async () => {
+      const email = 'help@companies.example'
+      const llms = textOf(await pagesFor(mode, true, email), '/llms.txt').trim()
+      expect(llms.split('\n').at(-1)).to.equal(`- [Contact](mailto:${email}): ${email}`)
+      expect(textOf(pages, '/llms.txt')).not.to.match(/contact|mailto/i)
     })
 
     it('link to nothing but this service and its documents', () => {
