@@ -1,17 +1,10 @@
 /** Spec 4.4 on a whole service: the sandbox has an identity to show, another can be configured, and mainnet has none. */
 import { expect } from 'chai'
-import { termsOf } from '../../agent/payments/terms.ts'
-import { UNREGISTERED } from '../../agent/registry/registry.ts'
 import { REVIEWER } from '../../agent/sandbox/register.ts'
-import { createApp } from '../../rest-facade/app.ts'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { MAINNET, startFakedService } from '../support/faked-service.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
 import { faultsOf } from '../support/registration-check.ts'
 import { AgentFile, RegistrationFile, Reputation } from '../support/registry-schemas.ts'
-import { testTerms } from '../support/payments.ts'
-import { TestSeller } from '../support/seller.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
 const PATHS = ['/.well-known/agent-registration.json', '/agent.json', `/api/v1/reputation?client=${REVIEWER}`]
@@ -90,35 +83,59 @@ describe('the registry identity of a service', () => {
     expectRefusal(await send({ url: service.url, path: '/api/v1/company/73848' }), 'payment_required')
   })
 
-  it('is nowhere on mainnet, whatever is asked', async () => {
-    const seller = await TestSeller.open()
-    const terms = termsOf('mainnet', testTerms.payTo)
-    const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl: 'https://companies.example', help: '' })
-    const facts = {
-      version: '0.1.0',
-      terms,
-      onSale: [],
-      rateLimitPerMinute: 1,
-      catalog: seller.seller.catalog,
+  it('asks for five seconds of patience after 60 requests in five', async () => {
+    const began = Date.now()
+    let ahead = 0
+    const { url } = await start({ now: () => new Date(began + ahead) })
+    for (let count = 0; count < 60; count += 1) expect((await send({ url, path: '/agent.json' })).status).to.equal(200)
+    for (const path of PATHS) {
+      const reply = await send({ url, path })
+      expectRefusal(reply, 'rate_limited')
+      expect(reply.headers['retry-after']).to.equal('5')
     }
-    const app = createApp({
-      executor,
-      baseUrl: 'https://companies.example',
-      facts: { ...facts, now: () => new Date() },
-      jwks: {},
-      pages: new Map(),
-      registry: UNREGISTERED,
-      report: () => undefined,
-    })
-    const server = createServer(app)
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    ahead = 5_000
+    for (const path of PATHS) expect((await send({ url, path })).status).to.equal(200)
+  })
+
+  it('is asked for with nothing but one reviewer’s address, a start and a limit of 1 to 10', async () => {
+    const { url } = await start()
+    const ask = (path: string) => send({ url, path })
+    for (const path of [`${PATHS[0]}?a=1`, `${PATHS[1]}?a=1`, '/api/v1/reputation', '/api/v1/reputation?client=0x1'])
+      expectRefusal(await ask(path), 'invalid_query')
+    const pageOf = async (query: string) => Reputation.parse((await ask(`${PATHS[2]}${query}`)).json)
+    expect(await pageOf('')).to.deep.include({ start: 1, limit: 10, client: REVIEWER })
+    for (const [name, least, most] of [
+      ['start', 1, 1_000_000],
+      ['limit', 1, 10],
+    ] as const) {
+      expectRefusal(await ask(`${PATHS[2]}&${name}=${least - 1}`), 'invalid_query')
+      for (const value of [least, most]) expect(await pageOf(`&${name}=${value}`)).to.include({ [name]: value })
+    }
+    expectRefusal(await ask(`${PATHS[2]}&limit=11`), 'invalid_query')
+    expectRefusal(await ask(`${PATHS[2]}&limit=1&limit=1`), 'duplicate_parameter')
+    const page = await pageOf('')
+    expect(Object.keys(page).join()).not.to.match(/score|average|summary|verified/)
+  })
+
+  it('is not_registered where none is configured', async () => {
+    const service = await startFakedService()
     try {
-      for (const path of [...PATHS, '/agent.json?a=1', '/api/v1/reputation'])
+      const { file, agent, page } = await read(service)
+      expect([agent.status, page.status]).to.deep.equal(['not_registered', 'not_registered'])
+      expect(file).to.deep.include({ registrations: [], registryStatus: { status: 'not_registered' } })
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('is nowhere on mainnet, whatever is asked', async () => {
+    const service = await startFakedService({ environment: { ...MAINNET, ERC8004_AGENT_ID: '1' } })
+    const { url } = service
+    try {
+      for (const path of [...PATHS, '/agent.json?a=1', '/api/v1/reputation', '/testnet-client.py'])
         for (const method of ['GET', 'POST']) expectRefusal(await send({ url, path, method }), 'not_found')
     } finally {
-      await new Promise((resolve) => void server.close(resolve))
-      await seller.close()
+      await service.stop()
     }
   })
 })

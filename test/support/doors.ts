@@ -15,7 +15,8 @@ type Service = Pick<TestService, 'url' | 'pay' | 'paid'>
 
 const paying = (payment: string | undefined) => (payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment })
 
-export function doorsOf(service: () => Service) {
+/** Both doors, of any service that has a URL. */
+export function askingOf(service: () => Pick<Service, 'url'>) {
   /** A search by its query string, as it goes over the wire. */
   const search = (query: string, payment?: string, change: Change = {}): Promise<RawReply> =>
     send({ url: service().url, path: `${SEARCH}?${query}`, headers: paying(payment), ...change })
@@ -46,6 +47,10 @@ export function doorsOf(service: () => Service) {
       body: typeof data === 'string' ? data : rpcBody(data, id),
     })
 
+  return { search, resolve, a2a }
+}
+
+export function doorsOf(service: () => Service) {
   /** What the work has moved on chain. */
   async function cost(work: () => Promise<void>) {
     const before = await service().paid()
@@ -61,7 +66,7 @@ export function doorsOf(service: () => Service) {
   /** A payment for what an unpaid request is quoted. */
   const payFor = async (unpaid: Promise<RawReply>) => service().pay(quoteHeader(await unpaid))
 
-  return { search, resolve, a2a, cost, payFor }
+  return { ...askingOf(service), cost, payFor }
 }
 
 export function rpcBody(data: unknown, id: string | number = 1): string {

@@ -10,31 +10,53 @@ import { startService } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { describeService } from './described.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
-import { header, signedPayment, testTerms } from './payments.ts'
+import { header, signedPayment, testTerms, type PaymentOptions } from './payments.ts'
 import { settledReply } from './seller.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
+/** What a mainnet deployment is configured with. */
+export const MAINNET = {
+  MODE: 'mainnet',
+  FACILITATOR: 'https://facilitator.example',
+  RPC_URL: 'https://node.example',
+  PAY_TO: testTerms.payTo,
+}
+
 interface FakedOptions {
+  /** Beside what a faked service sets; undefined takes a variable away. */
+  environment?: Record<string, string | undefined>
+  now?: () => Date
   dataset?: string
   limits?: Partial<ServerLimits>
 }
 
-export async function startFakedService({ dataset = REGISTER, limits = {} }: FakedOptions = {}) {
+export async function startFakedService({
+  environment = {},
+  now = () => new Date(),
+  dataset = REGISTER,
+  limits = {},
+}: FakedOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'faked-'))
   let settled = 0
   let recorded = 0
   /** What the log would show. */
   const lines: string[] = []
   const service = await startService({
-    config: readConfig({ DATA_DIR: directory, PORT: '0', DATASET: dataset, RATE_LIMIT_PER_MINUTE: '20000' }),
+    config: readConfig({
+      DATA_DIR: directory,
+      PORT: '0',
+      DATASET: dataset,
+      RATE_LIMIT_PER_MINUTE: '20000',
+      ...environment,
+    }),
     version: '0.1.0',
     doors: {
       facilitator: {
         verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
         settle: async (payload) => {
           settled += 1
-          return settledReply(payload)
+          return { ...settledReply(payload), network: payload.accepted.network }
         },
         getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
       },
@@ -57,7 +79,7 @@ export async function startFakedService({ dataset = REGISTER, limits = {} }: Fak
     },
     limits,
     processes: PROCESSES,
-    now: () => new Date(),
+    now,
     random: () => 0.5,
     timer: () => () => undefined,
     report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
@@ -68,10 +90,10 @@ export async function startFakedService({ dataset = REGISTER, limits = {} }: Fak
     url: service.baseUrl,
     lines,
     counts: () => ({ settled, recorded }),
-    async pay(quoteHeader: string | null): Promise<string> {
+    async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
       const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
       if (!requirements) throw new Error('The quote accepts no payment')
-      return header(await signedPayment({ requirements }))
+      return header(await signedPayment({ requirements, ...options }))
     },
     async stop() {
       await service.stop()

@@ -1,0 +1,131 @@
+/** Spec 8, row by row, on the whole service: each limit just below, at and just above what it allows. */
+import { expect } from 'chai'
+import { askingOf, rpcBody } from '../support/doors.ts'
+import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+
+const HOUR_MS = 3_600_000
+
+const LOOKUP = { operation: 'lookup', input: { company_number: '1' } }
+
+describe('the limits of the contract', () => {
+  let service: FakedService
+  before(async () => {
+    service = await startFakedService()
+  })
+  after(() => service.stop())
+
+  const { search, resolve, a2a } = askingOf(() => service)
+  const get = (path: string) => send({ url: service.url, path })
+  const message = (change: object) => {
+    const said = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a' }], ...change }
+    return a2a(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: said } }))
+  }
+  const company = (digits: string) => get(`/api/v1/company/${digits}`)
+  const bought = (operation: string, input: object) => a2a({ operation, input })
+
+  const digits = (count: number) => '7'.repeat(count)
+  const letters = (count: number) => 'a'.repeat(count)
+  const eircode = (count: number) => 'D02X2856'.slice(0, count)
+  const spaced = (count: number) => 'D02X285'.padEnd(count)
+  const padded = (count: number) => '{"name":"abc"}'.padEnd(count)
+
+  /** What each row allows from and to, and how it is asked for so much. A free Message counts as taken, like a quote. */
+  const LIMITS: [row: string, min: number, max: number, ask: (count: number) => Promise<RawReply>][] = [
+    ['company_number of a lookup', 1, 20, (n) => company(digits(n))],
+    ['company_number of a lookup over A2A', 1, 20, (n) => bought('lookup', { company_number: digits(n) })],
+    ['company_number of a resolve', 1, 20, (n) => resolve({ company_number: digits(n) })],
+    ['search q', 3, 160, (n) => search(`q=${letters(n)}`)],
+    ['search q over A2A', 3, 160, (n) => bought('search', { q: letters(n) })],
+    ['resolve name', 3, 160, (n) => resolve({ name: letters(n) })],
+    ['resolve name over A2A', 3, 160, (n) => bought('resolve', { name: letters(n) })],
+    ['resolve address', 3, 160, (n) => resolve({ name: 'abc', address: letters(n) })],
+    ['search limit', 1, 10, (n) => search(`q=abc&limit=${n}`)],
+    ['search limit over A2A', 1, 10, (n) => bought('search', { q: 'abc', limit: n })],
+    ['status filter', 1, 80, (n) => search(`q=abc&status=${letters(n)}`)],
+    ['eircode of a search, letters and digits', 7, 7, (n) => search(`q=abc&eircode=${eircode(n)}`)],
+    ['eircode of a resolve, letters and digits', 7, 7, (n) => resolve({ name: 'abc', eircode: eircode(n) })],
+    ['eircode with its spaces', 7, 16, (n) => resolve({ name: 'abc', eircode: n < 7 ? eircode(n) : spaced(n) })],
+    ['resolve JSON body in bytes', 14, 4096, (n) => resolve(n < 14 ? padded(14).slice(0, n) : padded(n))],
+    ['A2A request body in bytes', 1, 16_384, (n) => a2a(n === 0 ? '' : rpcBody(LOOKUP).padEnd(n))],
+    ['A2A message parts', 1, 1, (n) => message({ parts: Array.from({ length: n }, () => ({ text: 'a' })) })],
+    ['A2A messageId in bytes', 1, 128, (n) => message({ messageId: letters(n) })],
+    ['reputation limit', 1, 10, (n) => get(`/api/v1/reputation?client=0x${'a'.repeat(40)}&limit=${n}`)],
+  ]
+
+  const isTaken = ({ status, json }: RawReply) => status === 402 || (status === 200 && json['error'] === undefined)
+
+  for (const [row, min, max, ask] of LIMITS) {
+    it(`${row}: ${min} to ${max}`, async () => {
+      for (const count of [min, max]) {
+        const reply = await ask(count)
+        expect(isTaken(reply), `${count}: ${reply.text.slice(0, 200)}`).to.equal(true)
+      }
+      for (const count of [min - 1, max + 1]) {
+        const reply = await ask(count)
+        expect(isTaken(reply), String(count)).to.equal(false)
+        expect(reply.status).to.be.oneOf([200, 400, 413])
+      }
+    })
+  }
+
+  it('search limit is 5 by default', async () => {
+    const quote = await search('q=abc')
+    const payment = await service.pay(String(quote.headers['payment-required']))
+    expect((await search('q=abc', payment)).json['query']).to.deep.equal({ q: 'abc', limit: 5 })
+  })
+
+  it('messageId is measured in bytes, texts in characters', async () => {
+    expect(isTaken(await message({ messageId: 'é'.repeat(64) }))).to.equal(true)
+    expect(isTaken(await message({ messageId: 'é'.repeat(65) }))).to.equal(false)
+    expect(isTaken(await resolve({ name: 'é'.repeat(160) }))).to.equal(true)
+  })
+})
+
+describe('the limits over time', () => {
+  it('let in 120 company requests a minute, of all routes and clients together, and tell the next to wait', async () => {
+    const began = Date.now()
+    let ahead = 0
+    const now = () => new Date(began + ahead)
+    const service = await startFakedService({ now, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
+    try {
+      const { search, resolve, a2a } = askingOf(() => service)
+      const company = () => send({ url: service.url, path: '/api/v1/company/1' })
+      const ways = [company, () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
+      for (let round = 0; round < 30; round += 1) for (const ask of ways) expectRefusal(await ask(), 'payment_required')
+      for (const ask of ways) {
+        const reply = await ask()
+        expectRefusal(reply, 'rate_limited')
+        expect(reply.headers['retry-after']).to.equal('60')
+      }
+      ahead = 59_999
+      expectRefusal(await company(), 'rate_limited')
+      ahead = 60_000
+      expectRefusal(await company(), 'payment_required')
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('sell data for 72 hours after its last retrieval, and not a moment longer', async () => {
+    let ahead = 0
+    const began = Date.now()
+    const service = await startFakedService({ now: () => new Date(began + ahead) })
+    const { search, resolve, a2a } = askingOf(() => service)
+    const company = () => send({ url: service.url, path: '/api/v1/company/73848' })
+    const status = async () => (await send({ url: service.url, path: '/api/v1/meta' })).json['dataset_status']
+    try {
+      for (const ask of [company, () => search('q=abc'), () => resolve({ name: 'abc' })]) {
+        ahead = 72 * HOUR_MS
+        expectRefusal(await ask(), 'payment_required')
+        expect(await status()).to.equal('ready')
+        ahead += 1
+        expectRefusal(await ask(), 'dataset_stale')
+        expect(await status()).to.equal('stale')
+      }
+      expectRefusal(await a2a(LOOKUP), 'dataset_stale')
+    } finally {
+      await service.stop()
+    }
+  })
+})

@@ -1,0 +1,301 @@
+/** Spec 2, field by field, on answers that were bought: each is there, of its type, and null only where it may be. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { askingOf } from '../support/doors.ts'
+import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import { aRow, csvOf } from '../support/register.ts'
+import { send, type RawReply } from '../support/raw-http.ts'
+
+type Json = Record<string, unknown>
+type Rule = (value: unknown) => boolean
+
+const text: Rule = (value) => typeof value === 'string' && value !== ''
+const flag: Rule = (value) => typeof value === 'boolean'
+const object: Rule = (value) => typeof value === 'object' && value !== null && !Array.isArray(value)
+const list: Rule = (value) => Array.isArray(value)
+const matches =
+  (pattern: RegExp): Rule =>
+  (value) =>
+    typeof value === 'string' && pattern.test(value)
+const oneOf =
+  (...values: unknown[]): Rule =>
+  (value) =>
+    values.includes(value)
+const whole =
+  (min: number, max = Number.MAX_SAFE_INTEGER): Rule =>
+  (value) =>
+    Number.isInteger(value) && Number(value) >= min && Number(value) <= max
+const date: Rule = (value) => matches(/^\d{4}-\d{2}-\d{2}$/)(value) && !Number.isNaN(Date.parse(String(value)))
+const time: Rule = (value) => matches(/^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/)(value) && !Number.isNaN(Date.parse(String(value)))
+const share: Rule = (value) => typeof value === 'number' && value >= 0 && value <= 1
+const snapshotId = matches(/^sha256:[0-9a-f]{64}$/)
+
+const SOURCE = 'publisher dataset dataset_url license license_url resource_id notice'
+const CODES = 'status status_code company_type company_type_code nace_v2_code principal_object_code'
+const DATES =
+  'registered_date dissolved_date last_annual_return_date next_annual_return_date last_accounts_date status_date ' +
+  'name_effective_date type_effective_date'
+const ofEach = (names: string, rule: Rule): Record<string, Rule> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, rule]))
+
+interface Resource {
+  fields: Record<string, Rule>
+  /** Those that may be null, and are in one of the answers. */
+  nullable?: readonly string[]
+  /** Those that may be absent, and are in one of the answers. */
+  optional?: readonly string[]
+}
+
+const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name']
+const STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match']
+const SEARCH_FIELDS: Record<string, Rule> = {
+  query: object,
+  candidates: (value) => list(value) && (value as unknown[]).length <= 10,
+  source: object,
+  snapshot_id: snapshotId,
+  matching_version: text,
+  score_definition: text,
+  candidate_limit_reached: flag,
+}
+
+/** The tables of the contract. */
+const RESOURCES: Record<string, Resource> = {
+  '2.1 Company': {
+    fields: {
+      company_number: matches(/^[0-9]{1,20}$/),
+      legal_name: text,
+      ...ofEach(CODES, text),
+      ...ofEach(DATES, date),
+      registered_address: object,
+    },
+    nullable: [...CODES.split(' '), ...DATES.split(' ')],
+  },
+  '2.1 registered_address': {
+    fields: { lines: (value) => list(value) && (value as unknown[]).every(text), eircode: text },
+    nullable: ['eircode'],
+  },
+  '2.2 Source': {
+    fields: { ...ofEach(SOURCE, text), retrieved_at: time, source_updated_at: time, modified: flag, synthetic: flag },
+    nullable: ['source_updated_at'],
+  },
+  '2.3 CompanyResponse': { fields: { company: object, source: object, snapshot_id: snapshotId } },
+  '2.4 Candidate': {
+    fields: {
+      company: object,
+      score: whole(0, 1000),
+      match_type: oneOf(...MATCH_TYPES),
+      signals: object,
+      conflicts: (value) => list(value) && (value as unknown[]).every(text),
+    },
+  },
+  '2.5 MatchSignals': {
+    fields: {
+      name_similarity: share,
+      ...ofEach('strict_name_exact relaxed_name_exact eircode_exact address_contains company_number_exact', flag),
+    },
+    nullable: ['eircode_exact', 'address_contains'],
+  },
+  '2.6 SearchResponse': { fields: { ...SEARCH_FIELDS, filters: object }, optional: ['filters'] },
+  '2.7 ResolveResponse': {
+    fields: { ...SEARCH_FIELDS, status: oneOf(...STATUSES), match: object },
+    nullable: ['match'],
+  },
+  '2.8 DataError': { fields: { company: oneOf(null), error: object, source: object, snapshot_id: snapshotId } },
+  '2.8 ErrorResponse': { fields: { error: object } },
+  '2.8 Error': { fields: { code: text, message: text } },
+  '2.9 Metadata': {
+    fields: {
+      service: text,
+      version: text,
+      endpoints: (value) => list(value) && (value as unknown[]).every(matches(/^(GET|POST) \/api\/v1\/\S+$/)),
+      dataset_status: oneOf('ready'),
+      source: object,
+      snapshot_id: snapshotId,
+      ...ofEach('row_count quarantined_company_count rejected_row_count', whole(0)),
+      imported_at: time,
+      access: object,
+    },
+  },
+  '2.9 access': {
+    fields: {
+      mode: oneOf('testnet'),
+      network: oneOf('eip155:84532'),
+      asset: matches(/^0x[0-9a-fA-F]{40}$/),
+      pay_to: matches(/^0x[0-9a-fA-F]{40}$/),
+      payment_required: oneOf(true),
+      price_micro_usdc: whole(1),
+      endpoint_prices: (value) =>
+        Object.keys(value as object)
+          .toSorted()
+          .join() === '/api/v1/company,/api/v1/resolve,/api/v1/search' &&
+        Object.values(value as object).every(whole(1)),
+      limit_scope: oneOf('shared_origin_service'),
+      lookup_limit_per_minute: oneOf(120),
+    },
+  },
+  '2.10 Attribution': { fields: ofEach('publisher dataset_url license license_url notice', text) },
+}
+
+const NUMBERED = 12
+const BARE = { company_num: '1', company_name: 'BARE FIXTURE LIMITED' }
+
+/** A company with everything, one with nothing but number and name, one twice with different rows, and twelve alike. */
+function register(): string {
+  const full = aRow({ company_num: '000073848', company_name: 'PLAIN FIXTURE LIMITED' })
+  const nothing = Object.fromEntries(Object.keys(full).map((column) => [column, '']))
+  const twice = ['ONE', 'OTHER'].map((word) => aRow({ company_num: '2001', company_name: `${word} FIXTURE LIMITED` }))
+  const alike = Array.from({ length: NUMBERED }, (_, place) =>
+    aRow({ company_num: String(5000 + place), company_name: 'ALIKE CONTRIVANCE LIMITED' }),
+  )
+  return csvOf(full, { ...aRow(), ...nothing, ...BARE }, ...twice, ...alike)
+}
+
+describe('the resources of the contract', () => {
+  let directory: string
+  let service: FakedService
+  /** Every object of each resource that was answered. */
+  const seen = new Map<string, Json[]>(Object.keys(RESOURCES).map((name) => [name, []]))
+  const resolutions: Json[] = []
+  let searched: Json = {}
+
+  const { search, resolve } = askingOf(() => service)
+  const get = (path: string, payment?: string) =>
+    send({ url: service.url, path, headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
+
+  async function buy(ask: (payment?: string) => Promise<RawReply>): Promise<Json> {
+    const unpaid = await ask()
+    return (await ask(await service.pay(String(unpaid.headers['payment-required'])))).json
+  }
+
+  const note = (name: string, value: unknown) => void seen.get(name)?.push(value as Json)
+  function noteCompany(value: unknown): void {
+    note('2.1 Company', value)
+    note('2.1 registered_address', (value as Json)['registered_address'])
+  }
+  function noteCandidates(answer: Json): void {
+    note('2.2 Source', answer['source'])
+    for (const candidate of answer['candidates'] as Json[]) {
+      note('2.4 Candidate', candidate)
+      note('2.5 MatchSignals', candidate['signals'])
+      noteCompany(candidate['company'])
+    }
+  }
+  function noteError(name: '2.8 DataError' | '2.8 ErrorResponse', body: Json): void {
+    note(name, body)
+    note('2.8 Error', body['error'])
+    if (name === '2.8 DataError') note('2.2 Source', body['source'])
+  }
+
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'resources-'))
+    const path = join(directory, 'companies.csv')
+    await writeFile(path, register())
+    service = await startFakedService({ dataset: path, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
+
+    for (const number of ['000073848', '1', '00000000']) {
+      const answer = await buy((payment) => get(`/api/v1/company/${number}`, payment))
+      note('2.3 CompanyResponse', answer)
+      note('2.2 Source', answer['source'])
+      noteCompany(answer['company'])
+    }
+    for (const number of ['999', '2001'])
+      noteError('2.8 DataError', await buy((payment) => get(`/api/v1/company/${number}`, payment)))
+    noteError('2.8 ErrorResponse', (await get('/api/v1/company/x')).json)
+    noteError('2.8 ErrorResponse', (await get('/api/v1/search')).json)
+
+    searched = await buy((payment) => search('q=Alike%20Contrivance%20Limited&limit=10', payment))
+    for (const query of ['q=Plain%20Fixtur', 'q=Plain%20Fixture%20Ltd&status=normal&eircode=D02X285'])
+      note('2.6 SearchResponse', await buy((payment) => search(query, payment)))
+    note('2.6 SearchResponse', searched)
+    for (const answer of seen.get('2.6 SearchResponse') ?? []) noteCandidates(answer)
+    for (const body of [
+      { company_number: '000073848' },
+      { name: 'Plain Fixture Limited', eircode: 'T12AB34', address: '1 Fixture Street' },
+      { name: 'Plain Fixture Limited', eircode: 'D02X285' },
+      { name: 'Alike Contrivance Limited' },
+      { name: 'Qwxzvkj Yqxzwvk' },
+    ]) {
+      const answer = await buy((payment) => resolve(body, payment))
+      resolutions.push(answer)
+      note('2.7 ResolveResponse', answer)
+      noteCandidates(answer)
+    }
+    const meta = (await get('/api/v1/meta')).json
+    note('2.9 Metadata', meta)
+    note('2.9 access', meta['access'])
+    note('2.2 Source', meta['source'])
+    note('2.10 Attribution', (await get('/attribution')).json)
+  })
+  after(async () => {
+    await service.stop()
+    await rm(directory, { recursive: true })
+  })
+
+  for (const [name, { fields, nullable = [], optional = [] }] of Object.entries(RESOURCES)) {
+    describe(name, () => {
+      for (const [field, rule] of Object.entries(fields)) {
+        const mayBeNull = nullable.includes(field)
+        const unless = mayBeNull ? ', which may be null' : optional.includes(field) ? ', where it was given' : ''
+        it(`has ${field}${unless}`, () => {
+          const objects = seen.get(name) ?? []
+          const values = objects.filter((each) => Object.hasOwn(each, field)).map((each) => each[field])
+          if (optional.includes(field)) expect(values.length).to.be.within(1, objects.length - 1)
+          else expect([values.length, objects.length > 0]).to.deep.equal([objects.length, true])
+          const present = mayBeNull ? values.filter((value) => value !== null) : values
+          expect(present.filter((value) => !rule(value))).to.deep.equal([])
+          // `source_updated_at` is known of a portal alone: test/spec/freshness.test.ts.
+          if (mayBeNull) expect(present.length).to.be.within(field === 'source_updated_at' ? 0 : 1, values.length - 1)
+        })
+      }
+
+      it('has no other field', () => {
+        for (const each of seen.get(name) ?? []) expect(fields).to.include.all.keys(Object.keys(each))
+      })
+    })
+  }
+
+  it('keep the leading zeros of a number', () => {
+    expect(seen.get('2.3 CompanyResponse')?.map(({ company }) => (company as Json)['company_number'])).to.deep.equal([
+      '000073848',
+      '1',
+      '00000000',
+    ])
+  })
+
+  it('have every kind of match among their candidates', () => {
+    const kinds = new Set(seen.get('2.4 Candidate')?.map((candidate) => candidate['match_type']))
+    expect([...kinds]).to.have.members(MATCH_TYPES)
+  })
+
+  it('say of the made-up data, and of no other, that it is made up', () => {
+    const flags = (seen.get('2.3 CompanyResponse') ?? []).map(({ source }) => (source as Json)['synthetic'])
+    expect(flags).to.deep.equal([false, false, true])
+  })
+
+  it('have at most ten candidates, of however many there are', () => {
+    expect(searched['candidates']).to.have.lengthOf(10)
+    expect(resolutions[3]?.['candidates']).to.have.lengthOf(10)
+  })
+
+  it('have a match only where the status is matched, and it is the first candidate', () => {
+    expect(resolutions.map(({ status }) => status)).to.deep.equal([
+      'matched',
+      'matched',
+      'conflicting',
+      'ambiguous',
+      'no_match',
+    ])
+    for (const { status, match, candidates } of resolutions)
+      expect(match).to.deep.equal(status === 'matched' ? (candidates as Json[])[0] : null)
+  })
+
+  it('name the paid routes in the metadata', () => {
+    expect(seen.get('2.9 Metadata')?.[0]?.['endpoints']).to.deep.equal([
+      'GET /api/v1/company/{company_number}',
+      'GET /api/v1/search',
+      'POST /api/v1/resolve',
+    ])
+  })
+})
