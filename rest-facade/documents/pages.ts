@@ -39,7 +39,7 @@ export async function pagesOf(deployment: Deployment): Promise<ReadonlyMap<strin
   return new Map([
     ['/docs', await guide(values)],
     ['/docs/api.md', await written('api.md', 'text/markdown')],
-    ['/docs/a2a.md', await written('a2a.md', 'text/markdown')],
+    ['/docs/a2a.md', await written('a2a.md', 'text/plain')],
     ['/llms.txt', await written('llms.txt', 'text/plain')],
     ['/robots.txt', await written('robots.txt', 'text/plain')],
     ['/openapi.json', { type: 'application/json', text: JSON.stringify(openApi(deployment, guidance)) }],

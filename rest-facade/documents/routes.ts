@@ -202,7 +202,7 @@ const FREE_ROUTES: readonly Route[] = [
   free('getApiGuide', '/docs/api.md', 'Guide in markdown', 'Every route, parameter, price and error.', [
     text('text/markdown'),
   ]),
-  free('getA2aGuide', '/docs/a2a.md', 'Guide to the agent', 'How to buy over A2A 1.0.', [text('text/markdown')]),
+  free('getA2aGuide', '/docs/a2a.md', 'Guide to the agent', 'How to buy over A2A 1.0.', [text('text/plain')]),
   free('getLlmsTxt', '/llms.txt', 'Instructions for agents', 'What an agent must know first, and links.', [
     text('text/plain'),
   ]),
