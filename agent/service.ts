@@ -12,14 +12,15 @@ import type { Processes } from '../store/import/build.ts'
 import type { Timer } from '../store/import/schedule.ts'
 import { openBuildThreads } from '../store/import/thread.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
+import { openWindow, type Window } from '../store/window.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import type { Config } from './config.ts'
 import { keepDataset } from './dataset.ts'
 import { openEntrance, type ServerLimits } from './entrance.ts'
-import { RateLimit } from './executor/admit.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
+import { RateLimit } from './executor/rate-limit.ts'
 import type { Seller } from './executor/seller.ts'
 import { Turns } from './executor/turns.ts'
 import type { Chain } from './payments/chain.ts'
@@ -82,7 +83,9 @@ export async function startService(surroundings: Surroundings): Promise<Service>
     opened.push(() => catalog.close())
     const log = (surroundings.openLog ?? openResponseLog)(config.dataDirectory)
     opened.push(() => log.close())
-    const seller = openSeller(surroundings, { catalog, log })
+    const window = openWindow(config.dataDirectory)
+    opened.push(() => window.close())
+    const seller = openSeller(surroundings, { catalog, log, window })
     const executor = openAgent(seller, baseUrl)
     opened.push(() => executor.drain())
     const { dataDirectory, dataset: path } = config
@@ -134,14 +137,14 @@ async function openIdentity(
 
 function openSeller(
   { config, doors, now, timer, report }: Surroundings,
-  { catalog, log }: { catalog: Catalog; log: ResponseLog },
+  { catalog, log, window }: { catalog: Catalog; log: ResponseLog; window: Window },
 ): Seller {
   const { facilitator, chain, payTo } = doors
   return {
     terms: termsOf(config.mode, payTo),
     catalog,
     desk: { log, facilitator, chain, now, timer, report },
-    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now }),
+    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     turns: new Turns(),
   }
 }

@@ -16,17 +16,21 @@
  *     payment-ids: payer, id   -> identity, of the payments that were given an id by their buyer
  *     unfinished: identity      -> true, for every record whose state is not final
  *     finished: time/identity   -> true, for every other, in the order in which they ended (since version 2)
+ *   {DATA_DIR}/limits/{boot}/      LMDB, the rate limit's window, written without sync and never read after another boot
+ *     'layout'                  -> { kind: 'limits', version }
+ *     'total'                   -> { revision, tally }: what all entries add up to
+ *     entries: time id          -> Tally: places that one process took at once
  *
  * Keys are strings in LMDB's byte order. A version is raised when older code would read the folder wrongly.
  */
 import { join } from 'node:path'
 
-export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses'
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 2 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 2, limits: 1 }
 
 /** The oldest layout that is still read, and brought up to date by who writes. The money on record outlives a version. */
-export const OLDEST_LAYOUT: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1 }
+export const OLDEST_LAYOUT: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1, limits: 1 }
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
@@ -38,6 +42,8 @@ export const RECORDS_DATABASE = 'records'
 export const UNFINISHED_DATABASE = 'unfinished'
 export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
+export const TOTAL_KEY = 'total'
+export const ENTRIES_DATABASE = 'entries'
 
 /** Before the letter that stands for one digit. */
 const BEFORE_A = 64
@@ -50,9 +56,17 @@ export const companyKey = (companyNumber: string) =>
   String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
 export const companyNumberOf = (key: string) => key.slice(1)
 
+/** Enough for every time that a Date can hold. */
+const TIME_DIGITS = 16
+
+/** The key of places in the rate limit's window: in the order of the times, in milliseconds, until which they are taken. */
+export const entryKey = (time: number, id: string) => `${String(time).padStart(TIME_DIGITS, '0')} ${id}`
+export const entryTime = (key: string) => Number(key.slice(0, TIME_DIGITS))
+
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
 export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
+export const limitsFolder = (dataDirectory: string) => join(dataDirectory, 'limits')

@@ -10,10 +10,15 @@ export class StoreError extends Error {
   override name = 'StoreError'
 }
 
+/** What is in the folder is damaged, or not ours. */
+export class UnsoundError extends StoreError {}
+
 interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
+  /** False where a loss of power may take the whole environment, as long as nobody opens it afterwards. */
+  isDurable?: boolean
 }
 
 /**
@@ -48,8 +53,9 @@ const META_BYTES = 160
  */
 const PAGES_SHORT_MAX = 64n
 
-export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions): RootDatabase<unknown, string> {
-  const environment = openFolder(folder, { readOnly, isWhole: kind === 'responses' })
+export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
+  const { folder, kind, readOnly = false, isDurable = true } = options
+  const environment = openFolder(folder, { readOnly, isDurable, isWhole: kind === 'responses' || kind === 'limits' })
   try {
     checkLayout(environment, { folder, kind, readOnly })
     return environment
@@ -61,7 +67,7 @@ export function openEnvironment({ folder, kind, readOnly = false }: OpenOptions)
 
 function openFolder(
   folder: string,
-  { readOnly, isWhole }: { readOnly: boolean; isWhole: boolean },
+  { readOnly, isDurable, isWhole }: { readOnly: boolean; isDurable: boolean; isWhole: boolean },
 ): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
@@ -70,9 +76,10 @@ function openFolder(
     }
     checkFile(join(folder, DATA_FILE), readOnly)
     if (isWhole) checkLength(join(folder, DATA_FILE))
-    return open<unknown, string>({ ...DURABLE, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
+    return open<unknown, string>({ ...DURABLE, noSync: !isDurable, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
   } catch (cause) {
-    throw new StoreError(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
+    const Kind = cause instanceof UnsoundError ? UnsoundError : StoreError
+    throw new Kind(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
   }
 }
 
@@ -99,7 +106,8 @@ function checkFile(path: string, readOnly: boolean): void {
     const length = readSync(file, head)
     // An empty file is what a kill before the first write leaves behind.
     const isNew = length === 0 && !readOnly
-    if (!isNew && !head.subarray(LMDB_MAGIC_AT).equals(LMDB_MAGIC)) throw new Error('the file is not one of LMDB')
+    if (!isNew && !head.subarray(LMDB_MAGIC_AT).equals(LMDB_MAGIC))
+      throw new UnsoundError('the file is not one of LMDB')
   } finally {
     closeSync(file)
   }
@@ -114,7 +122,7 @@ function checkLength(path: string): void {
     const newest = pages.reduce((one, other) => (other.transaction > one.transaction ? other : one), pages[0] ?? NONE)
     const needed = (newest.lastPage + 1n - PAGES_SHORT_MAX) * newest.pageSize
     // After the pages were read: another process may write, and its file is longer before it says so.
-    if (BigInt(fstatSync(file).size) < needed) throw new Error('the file is cut short: restore it from a copy')
+    if (BigInt(fstatSync(file).size) < needed) throw new UnsoundError('the file is cut short: restore it from a copy')
   } finally {
     closeSync(file)
   }
@@ -135,7 +143,7 @@ function lengthIn(file: number, at: number): typeof NONE | undefined {
 
 function checkLayout(
   environment: RootDatabase<unknown, string>,
-  { folder, kind, readOnly }: Required<OpenOptions>,
+  { folder, kind, readOnly }: Required<Pick<OpenOptions, 'folder' | 'kind' | 'readOnly'>>,
 ): void {
   const expected = { kind, version: LAYOUT_VERSION[kind] }
   const found = environment.get(LAYOUT_KEY)
@@ -144,7 +152,7 @@ function checkLayout(
     return
   }
   if (!isLayout(found) || found.kind !== kind)
-    throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
+    throw new UnsoundError(`${folder}: is not a ${kind} folder of this service`)
   if (found.version > expected.version || found.version < OLDEST_LAYOUT[kind]) {
     throw new StoreError(`${folder}: has layout version ${found.version}, this program reads ${expected.version}`)
   }

@@ -79,12 +79,17 @@ export interface ResponseLog {
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
   advance(from: Place, change: Change & { state: State }): Promise<ResponseRecord | undefined>
+  /** Whether a payment whose identity begins with this payer's key has been settled. */
+  hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. Each is read by itself, so that a damaged one stops no other. */
   unfinished(): Promise<string[]>
   /** Removes records that ended before `before`, oldest first and at most `max`; answers how many. Never an unfinished one. */
   prune(request: { before: Date; max: number }): Promise<number>
   close(): Promise<void>
 }
+
+/** Of a payer, to find one that was settled. It is the first, but for who has let many come to nothing. */
+const PAYMENTS_READ_MAX = 16
 
 interface Access {
   /** For a look beside the service that writes. */
@@ -184,6 +189,11 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
         }),
       ),
 
+    hasPaid: async (payerKey) => {
+      const keys = records.getKeys({ start: `${payerKey}/`, end: `${payerKey}0`, limit: PAYMENTS_READ_MAX })
+      return [...keys].some((identity) => isPaid(attempt(() => find(identity))))
+    },
+
     unfinished: async () => [...unfinished.getKeys()],
 
     prune: ({ before, max }) =>
@@ -196,6 +206,10 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
 
     close: () => environment.close(),
   }
+}
+
+function isPaid(record: ResponseRecord | undefined): boolean {
+  return record?.state === 'settled' || record?.state === 'confirmed'
 }
 
 function isFinished({ state }: ResponseRecord): boolean {

@@ -8,6 +8,7 @@
 import type { Outcome } from '../operation/outcome.ts'
 import { settleBegun } from '../payments/settle.ts'
 import { prepareAnswer } from '../skills/skills.ts'
+import { admit } from './admit.ts'
 import { examine } from './examine.ts'
 import { checkReadiness } from './readiness.ts'
 import { claim } from './record.ts'
@@ -29,7 +30,7 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   if (stored) return stored
 
   const offered = examine(seller, purchase) // what 6 and 7 will say; 4 depends on it
-  const place = seller.rateLimit.enter(offered.kind === 'fault' ? 'unpaid' : 'paying') // 4. shared rate limit
+  const place = await admit(seller, offered) // 4. shared rate limit
   if ('kind' in place) return place
 
   const unready = checkReadiness(seller, purchase) // 5. dataset
@@ -47,6 +48,7 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
     // Another process may have sold for it meanwhile: then its nonce is used because it was paid.
     return (await recall(seller, purchase)) ?? verified
   }
+  place.verified()
 
   const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer
   if (prepared.kind === 'refused') return prepared

@@ -10,7 +10,7 @@ import { quoteFor, type Reason } from '../payments/quote.ts'
 import type { PaymentDesk } from '../payments/settle.ts'
 import type { Terms } from '../payments/terms.ts'
 import type { Shelf } from '../skills/skill.ts'
-import type { RateLimit } from './admit.ts'
+import type { RateLimit } from './rate-limit.ts'
 import type { Turns } from './turns.ts'
 
 export interface Seller {

@@ -7,8 +7,13 @@ import type { Payment } from './headers.ts'
  * The identity under which the chain, too, takes a payment at most once: network, asset, payer and nonce, in lower case
  * because hex digits and addresses may be written either way.
  */
-export function paymentIdentity({ accepted, payload: { authorization } }: Payment): string {
-  return [accepted.network, accepted.asset, authorization.from, authorization.nonce].join('/').toLowerCase()
+export function paymentIdentity(payment: Payment): string {
+  return `${payerKey(payment)}/${payment.payload.authorization.nonce.toLowerCase()}`
+}
+
+/** What the identities of one payer's payments begin with. */
+export function payerKey({ accepted, payload: { authorization } }: Payment): string {
+  return [accepted.network, accepted.asset, authorization.from].join('/').toLowerCase()
 }
 
 /** The id that the payer gave this payment, with the payer: nobody can take another's. Undefined without one. */

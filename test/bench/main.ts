@@ -10,6 +10,7 @@ import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { paidPath } from './paid-path.ts'
 import { quality } from './quality.ts'
+import { rateLimit } from './rate-limit.ts'
 import { search } from './search.ts'
 import { simulate } from './simulate.ts'
 import { start } from './start.ts'
@@ -25,6 +26,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   order,
   'paid-path': paidPath,
   quality,
+  'rate-limit': rateLimit,
   search,
   simulate,
   start,

@@ -47,6 +47,7 @@ export class SimulatedLog {
       read: (identity, paymentId) => this.#read(owner, () => this.#find(identity, paymentId)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
+      hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
       prune: () => Promise.resolve(0),
       close: () => Promise.resolve(),
@@ -101,6 +102,12 @@ export class SimulatedLog {
     if (found || paymentId === undefined) return found
     const holder = this.records.get(this.#ids.get(paymentId) ?? '')
     return holder?.state === 'rejected' || holder?.state === 'expired' ? undefined : holder
+  }
+
+  #hasPaid(payerKey: string): boolean {
+    return [...this.records.values()].some(
+      ({ identity, state }) => identity.startsWith(`${payerKey}/`) && (state === 'settled' || state === 'confirmed'),
+    )
   }
 
   #claim(record: ResponseRecord): { claimed: boolean; record: ResponseRecord } {

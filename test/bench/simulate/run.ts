@@ -1,6 +1,7 @@
 /** One run of the simulation: a storm of so many minutes, then calm, and then every payment is asked for once more. */
 import { replyTo } from '../../../agent/executor/reply.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
+import { MemoryWindow } from '../../../store/memory-window.ts'
 import { short, SimulatedChain } from './chain.ts'
 import { SimulatedBuyer, describe } from './buyer.ts'
 import { SimulatedFacilitator, transferOf } from './facilitator.ts'
@@ -76,6 +77,7 @@ class Stage {
       facilitator: this.#facilitator,
       log: this.#log,
       shelf: this.#shelf,
+      window: new MemoryWindow(),
       onReport: (line: string) => this.oracles.reported(line),
     }
     this.#servers = Array.from(

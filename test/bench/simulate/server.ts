@@ -1,6 +1,6 @@
 /** One server process of the simulation: the product's own executor and reconciler between simulated doors. */
-import { RateLimit } from '../../../agent/executor/admit.ts'
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
+import { RateLimit } from '../../../agent/executor/rate-limit.ts'
 import { Turns } from '../../../agent/executor/turns.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
@@ -8,6 +8,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../agent/payments/facilitator.ts'
 import { openReconciler } from '../../../agent/payments/reconciler.ts'
+import type { Window } from '../../../store/window.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
@@ -23,6 +24,8 @@ export interface Surroundings {
   facilitator: SimulatedFacilitator
   log: SimulatedLog
   shelf: SimulatedShelf
+  /** Of the rate limit, which they share. */
+  window: Window
   /** What the servers write to their logs. */
   onReport: (line: string) => void
 }
@@ -53,7 +56,7 @@ export class SimulatedServer {
 
   start(): void {
     if (this.isUp) return
-    const { world, chain, facilitator, log, shelf, onReport } = this.#around
+    const { world, chain, facilitator, log, shelf, window, onReport } = this.#around
     world.trace(this.name, () => 'starts')
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
@@ -71,7 +74,7 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      rateLimit: new RateLimit({ perMinute: this.#perMinute, now }),
+      rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
       turns,
     }
     this.#executor = new CompanyAgentExecutor({ seller, baseUrl: BASE_URL, help: '' })
