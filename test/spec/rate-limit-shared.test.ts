@@ -12,9 +12,12 @@ import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { describeService } from '../support/described.ts'
 
 const LIMIT = 120
+const TIMEOUT_MS = 90_000
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 
-describe('the shared limit of two processes', () => {
+describe('the shared limit of two processes', function () {
+  // Two starts of the whole service before each.
+  this.timeout(TIMEOUT_MS)
   let directory: string
   let urls: string[]
   const children: Child[] = []
