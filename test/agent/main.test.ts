@@ -255,7 +255,7 @@ describe('the process', () => {
     await log.claim(aRecord({ state: 'confirmed', identity: 'ended' }))
     const listed = await output(run('payments', ['unfinished']))
     expect(listed).to.deep.include({ code: 0, stderr: '' })
-    expect(listed.text).to.equal(`unknown  ${record.updated_at} attempt 0 ${record.identity}\n`)
+    expect(listed.text).to.equal(`unknown  ${record.updated_at} attempt 1 ${record.identity}\n`)
     const shown = await output(run('payments', ['show', record.identity]))
     expect(shown.code).to.equal(0)
     expect(JSON.parse(shown.text)).to.deep.include({ state: 'unknown', from_block: '0' })
