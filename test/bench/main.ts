@@ -48,6 +48,7 @@ const { positionals, values } = parseArgs({
     seeds: { type: 'string' },
     servers: { type: 'string' },
     trace: { type: 'boolean' },
+    workers: { type: 'string' },
   },
 })
 const [name = ''] = positionals
