@@ -5,7 +5,7 @@ import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
 import { runKills, type KillRun } from '../support/kill-run.ts'
 
 /** One at each point at least; `npm run bench -- kill` kills as often as one likes. */
-const KILLS = 30
+const KILLS = 31
 const SEED = 1
 
 describe('a service killed in the middle of a sale', () => {

@@ -3,7 +3,7 @@ import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-
 import { KILL_DOORS, type KillDoor } from './kill-doors.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 
-/** In each round, beside one kill at each point. */
+/** In each round, beside at least one kill at each point: 31 in all. */
 const RANDOM_PER_ROUND = 7
 /** Over the time that a write or a verification takes. */
 const DELAY_MS_MAX = 3
@@ -11,7 +11,7 @@ const DELAY_MS_MAX = 3
 export interface Scenario {
   index: number
   door: KillDoor
-  /** The first in the life that the request comes to, a second one in the life after it. */
+  /** The first in the life that the request comes to, the others in the lives after it. */
   points: readonly KillPoint[]
   /** From a step's beginning to the kill, where the step is killed before its end. */
   delayMs: number
@@ -49,7 +49,7 @@ export function planKills({ seed, kills }: { seed: number; kills: number }): Sce
 function roundOf(random: Random): KillPoint[][] {
   const named = KILL_POINTS.filter((point) => point !== 'random').map((point): KillPoint[] => {
     const { after } = pointOf(point)
-    return after ? [pick(random, after), point] : [point]
+    return after ? [...pick(random, after), point] : [point]
   })
   return [...named, ...Array.from({ length: RANDOM_PER_ROUND }, (): KillPoint[] => ['random'])]
 }

@@ -8,12 +8,12 @@ interface Point<Name extends string = string> {
   onDisk: readonly (State | 'nothing')[]
   /** How many transfers the chain may have made for it. */
   transfers: readonly number[]
-  /** For the points of a second life: where the first one may have ended. */
-  after?: readonly Name[]
+  /** For the points of a later life: where those before it have ended, in one of these ways. */
+  after?: readonly (readonly Name[])[]
 }
 
-/** Where a settlement was begun and its buyer has no answer. */
-const BEGUN = ['signed', 'broadcast', 'mined', 'answered'] as const
+/** A settlement was begun, and its buyer has no answer. */
+const BEGUN = [['signed'], ['broadcast'], ['mined'], ['answered']] as const
 
 const POINTS = {
   request: { at: 'the request has arrived', onDisk: ['nothing'], transfers: [0] },
@@ -39,7 +39,7 @@ const POINTS = {
   whole: { at: 'the whole answer is sent', onDisk: ['settled'], transfers: [1] },
   reconciling: {
     at: 'the reconciler has evidence, and has not written it down',
-    onDisk: ['unknown'],
+    onDisk: ['prepared'],
     transfers: [0, 1],
     after: BEGUN,
   },
@@ -47,7 +47,10 @@ const POINTS = {
     at: 'the reconciler settles again',
     onDisk: ['settling'],
     transfers: [0, 1],
-    after: ['signed'],
+    after: [
+      ['claimed', 'retry'],
+      ['signed', 'retry'],
+    ],
   },
   retry: {
     at: 'a retry has evidence, and has not written it down',
@@ -59,13 +62,13 @@ const POINTS = {
     at: 'a retry settles again',
     onDisk: ['settling'],
     transfers: [0, 1],
-    after: ['signed'],
+    after: [['claimed'], ['signed']],
   },
   confirming: {
     at: 'the write of `confirmed` is issued, not acknowledged',
     onDisk: ['settled', 'confirmed'],
     transfers: [1],
-    after: ['settled', 'half', 'whole'],
+    after: [['settled'], ['half'], ['whole']],
   },
   random: {
     at: 'a random moment of a sale',

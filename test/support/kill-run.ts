@@ -121,7 +121,7 @@ class Run {
       const sale = await this.#open(scenario)
       for (const [life, point] of scenario.points.entries()) {
         const kill =
-          life === 0 ? await this.#firstLife(sale, { point, last, usualMs }) : await this.#secondLife(sale, point)
+          life === 0 ? await this.#firstLife(sale, { point, last, usualMs }) : await this.#laterLife(sale, point)
         kills.push(kill)
         sale.kills.push(kill)
       }
@@ -182,8 +182,8 @@ class Run {
     return this.#dead(sale, point, isReached)
   }
 
-  /** Restarts after a first kill of the same sale, and kills in the middle of what makes up for it. */
-  async #secondLife(sale: Sale, point: KillPoint): Promise<Kill> {
+  /** Restarts after a kill of the same sale, and kills in the middle of what makes up for it. */
+  async #laterLife(sale: Sale, point: KillPoint): Promise<Kill> {
     const { gate, rpcUrl } = this.#place
     await gate.release()
     if (point === 'confirming') await rpc(rpcUrl, 'anvil_mine', BLOCKS_UNTIL_FINAL)
