@@ -69,6 +69,9 @@ export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
     // One after the other, so that a number is never taken while another is not yet with the node.
     writeContract: (call: Parameters<typeof wallet.writeContract>[0]) =>
       inLine(() => wallet.writeContract({ ...call, gas: GAS_MAX } as never)),
+    // Only its own receipt: the relayer's next transaction may have the number of a dropped one, and pays for another sale.
+    waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
+      wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
   }
   const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: CONFIRMATION_TIMEOUT_MS })
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL, simulateInSettle: true })

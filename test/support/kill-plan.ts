@@ -49,7 +49,8 @@ export function planKills({ seed, kills }: { seed: number; kills: number }): Sce
 function roundOf(random: Random): KillPoint[][] {
   const named = KILL_POINTS.filter((point) => point !== 'random').map((point): KillPoint[] => {
     const { after } = pointOf(point)
-    return after ? [...pick(random, after), point] : [point]
+    const before: readonly KillPoint[] = after ? pick(random, after) : []
+    return before.concat(point)
   })
   return [...named, ...Array.from({ length: RANDOM_PER_ROUND }, (): KillPoint[] => ['random'])]
 }

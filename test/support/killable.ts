@@ -17,7 +17,9 @@ import type { KillPoint } from './kill-points.ts'
 
 const POLLING_MS = 20
 
-const [point, nonce = '', delayMs] = process.argv.slice(2) as [KillPoint | 'never', string, string]
+type Arguments = [point: KillPoint | 'never', nonce?: string, delayMs?: string]
+
+const [point, nonce = '', delayMs] = process.argv.slice(2) as Arguments
 
 function die(): Promise<never> {
   process.kill(process.pid, 'SIGKILL')

@@ -1,6 +1,8 @@
 /** One's own relayer on a real chain that loses one of its transactions: no sale stays stuck behind the gap in its numbers. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import type { WirePayment } from '../../support/payments.ts'
 import { openRealShop, type RealShop } from '../../support/real-shop.ts'
 
 const POLL_MS = 20
@@ -27,21 +29,38 @@ describe('a relayer whose transaction is dropped', function () {
     }
   }
 
-  it('leaves that sale unknown and then settled, and sells to the next', async () => {
-    const { shop } = place
-    const [first, second, third] = [await place.sign(), await place.sign(), await place.sign()]
+  /** Sells up to the moment when its transaction waits to be mined, and loses that. */
+  async function beginAndDrop(payment: WirePayment): Promise<{ outcome: Promise<Outcome> }> {
     await place.rpc('evm_setAutomine', false)
-    const dropped = shop.lookup(first)
+    const outcome = place.shop.lookup(payment)
     await place.rpc('anvil_dropTransaction', await waiting())
     await place.rpc('evm_setAutomine', true)
-    const behind = shop.lookup(second)
-    const outcome = await dropped
-    expect(outcome.kind === 'refused' && outcome.refusal.code).to.equal('payment_outcome_unknown')
-    await behind
+    return { outcome }
+  }
 
-    expect((await shop.lookup(third)).kind).to.equal('answer')
-    expect((await shop.lookup(first)).kind).to.equal('answer')
-    expect((await shop.lookup(second)).kind).to.equal('answer')
-    expect(await place.transfers()).to.have.lengthOf(3)
+  const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
+
+  it('does not take the transaction that has its number next for its own', async () => {
+    const [first, second] = [await place.sign(), await place.sign()]
+    // The relayer's very first: the next one has its number again.
+    const { outcome } = await beginAndDrop(first)
+    expect(codeOf(await place.shop.lookup(second))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(1)
+    expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.shop.lookup(first))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(2)
+  })
+
+  it('sells to the next, and ends every sale that waited behind the gap, from one transfer each', async () => {
+    const payments = await Promise.all([1, 2, 3, 4].map(() => place.sign()))
+    const [earlier, first, behind, next] = payments
+    expect(codeOf(await place.shop.lookup(earlier))).to.equal('answer')
+    const { outcome } = await beginAndDrop(first as WirePayment)
+    const waited = place.shop.lookup(behind)
+    expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
+    expect(codeOf(await place.shop.lookup(next))).to.equal('answer')
+    await waited
+    for (const payment of payments) expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(payments.length)
   })
 })
