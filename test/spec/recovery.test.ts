@@ -12,7 +12,7 @@ describe('a service killed in the middle of a sale', () => {
   let run: KillRun
 
   before(async function () {
-    this.timeout(180_000)
+    this.timeout(400_000)
     run = await runKills(planKills({ seed: SEED, kills: KILLS }))
   })
 
