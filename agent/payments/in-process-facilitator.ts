@@ -12,7 +12,7 @@ import { createNonceManager, jsonRpc } from 'viem/nonce'
 import { onChain, openRpc } from './json-rpc.ts'
 import type { Deployment } from './terms.ts'
 
-/** How long a settlement waits for its receipt; then its outcome is unknown. Below the facilitator's 30 s. */
+/** Below the facilitator's 30 s. */
 const CONFIRMATION_TIMEOUT_MS = 20_000
 const RPC_TIMEOUT_MS = 10_000
 
@@ -38,12 +38,14 @@ interface Relayer {
   relayerKey: Hex
   /** How often to look for a receipt; a chain that mines at once needs no patience. */
   pollingMs: number
+  /** How long a settlement waits for its receipt; then its outcome is unknown. */
+  confirmationMs?: number
   now: () => Date
   report: (event: string, cause: unknown) => void
 }
 
 export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
-  const { deployment, rpcUrl, relayerKey, pollingMs } = relayer
+  const { deployment, rpcUrl, relayerKey, pollingMs, confirmationMs = CONFIRMATION_TIMEOUT_MS } = relayer
   const { chainId, network } = deployment
   const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), chainId)
   const nonces = createNonceManager({ source: jsonRpc() })
@@ -73,7 +75,7 @@ export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
     waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
       wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
   }
-  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: CONFIRMATION_TIMEOUT_MS })
+  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: confirmationMs })
   const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL, simulateInSettle: true })
   const facilitator = new x402Facilitator().register(network, scheme)
 

@@ -24,6 +24,7 @@ export async function openRealShop() {
     rpcUrl: url,
     relayerKey: relayer.privateKey,
     pollingMs: 50,
+    confirmationMs: 3_000,
     now: () => new Date(),
     report: () => undefined,
   })

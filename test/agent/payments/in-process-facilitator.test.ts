@@ -8,7 +8,7 @@ import { openRealShop, type RealShop } from '../../support/real-shop.ts'
 const POLL_MS = 20
 
 describe('a relayer whose transaction is dropped', function () {
-  // A receipt is waited for 20 s.
+  // A receipt is waited for 3 s, and a chain of its own takes as long.
   this.timeout(90_000)
   let place: RealShop
 

@@ -9,7 +9,7 @@ import { openRealShop, type RealShop } from '../../support/real-shop.ts'
 const LIFETIME_SECONDS = 400
 
 describe('a reorganisation that undoes a settled transfer', function () {
-  // A transaction whose number the chain has taken back is waited for in vain, for 20 s.
+  // A transaction whose number the chain has taken back is waited for in vain.
   this.timeout(90_000)
   let place: RealShop
   let earlier: string[]
