@@ -43,7 +43,7 @@ export class SimulatedBuyer {
     this.companyNumber = isOdd ? world.pick([MISSING, QUARANTINED]) : world.pick(NUMBERS)
     // Whether he stays away until the end after his first request.
     if (world.chance(0.1)) this.#sends = SENDS_MAX - 1
-    world.after(world.between(0, 60_000), () => this.go())
+    world.quietlyAfter(world.between(0, 60_000), () => this.go())
   }
 
   get current(): SimulatedPayment | undefined {
@@ -99,7 +99,7 @@ export class SimulatedBuyer {
     for (let copy = 0; copy < copies; copy += 1) this.#deliver(world.pick(servers), payment, over)
     // He gives up before the server may.
     const patience = world.fault('a buyer gives up waiting', 0.1) ? world.between(1_000, 40_000) : 200_000
-    world.after(patience, () => over(undefined))
+    world.quietlyAfter(patience, () => over(undefined))
   }
 
   #deliver(server: SimulatedServer, payment: SimulatedPayment, over: (outcome: Outcome | undefined) => void): void {
@@ -115,7 +115,7 @@ export class SimulatedBuyer {
           oracles.answered({ payment, isWrong: false, companyNumber }, outcome)
         }
         const isLost = outcome === undefined || world.fault('an answer is lost', 0.05)
-        world.after(world.between(0, 200), () => over(isLost ? undefined : outcome))
+        world.quietlyAfter(world.between(0, 200), () => over(isLost ? undefined : outcome))
       })
     })
   }
@@ -138,7 +138,7 @@ export class SimulatedBuyer {
       // Not charged: the same payment buys something else.
       if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = world.pick(NUMBERS)
     }
-    if (this.body === undefined) world.after(wait, () => this.go())
+    if (this.body === undefined) world.quietlyAfter(wait, () => this.go())
   }
 }
 

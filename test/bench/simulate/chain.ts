@@ -32,6 +32,12 @@ interface Spend extends Transaction {
 }
 
 const FIRST_BLOCK = 1000
+/** What is asked of a node, and how its faults are counted. */
+const CALLS = {
+  head: { hangs: 'chain: head hangs', fails: 'chain: head fails' },
+  nonce: { hangs: 'chain: nonce hangs', fails: 'chain: nonce fails' },
+  evidence: { hangs: 'chain: evidence hangs', fails: 'chain: evidence fails' },
+}
 /** What the product's own limit makes of a node that hangs. */
 const RPC_TIMEOUT_MS = 5_000
 
@@ -95,15 +101,15 @@ export class SimulatedChain {
   /** The door of one server. */
   reader(owner: Owner): Chain {
     const world = this.#world
-    const ask = <T>(name: string, read: () => T): Promise<T> =>
+    const ask = <T>({ hangs, fails }: (typeof CALLS)['head'], read: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
-        if (world.fault(`chain: ${name} hangs`, 0.02)) {
+        if (world.fault(hangs, 0.02)) {
           world.after(RPC_TIMEOUT_MS, () => reject(new Error('time-out')), owner)
-        } else if (world.fault(`chain: ${name} fails`, 0.04)) {
+        } else if (world.fault(fails, 0.04)) {
           world.after(world.between(0, 500), () => reject(new Error('ECONNRESET')), owner)
         } else {
           // Asked at one moment, answered of another, heard of at a third.
-          world.after(
+          world.quietlyAfter(
             world.between(0, 300),
             () => {
               const answer = read()
@@ -114,15 +120,15 @@ export class SimulatedChain {
         }
       })
     return {
-      head: () => ask('head', () => BigInt(this.#newest().number)),
+      head: () => ask(CALLS.head, () => BigInt(this.#newest().number)),
       isNonceFree: ({ authorization: { from, nonce } }) =>
-        ask('nonce', () => !this.#isSpentAt(keyOf(from, nonce), this.#newest().number)),
-      evidence: ({ authorization, fromBlock }) => ask('evidence', () => this.#evidence(authorization, fromBlock)),
+        ask(CALLS.nonce, () => !this.#isSpentAt(keyOf(from, nonce), this.#newest().number)),
+      evidence: ({ authorization, fromBlock }) => ask(CALLS.evidence, () => this.#evidence(authorization, fromBlock)),
     }
   }
 
   #next(): void {
-    this.#world.after(this.#blockMs, () => {
+    this.#world.quietlyAfter(this.#blockMs, () => {
       this.#mine(seconds(this.#world))
       this.#final = Math.max(this.#final, this.head.number - this.#finalLag)
       if (this.#world.isStormy && this.#world.chance(0.02)) this.reorganise(this.#world.between(1, 2))

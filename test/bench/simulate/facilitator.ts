@@ -140,7 +140,7 @@ export class SimulatedFacilitator {
           },
           owner,
         )
-      world.after(world.between(0, 50), () => {
+      world.quietlyAfter(world.between(0, 50), () => {
         if (owner.alive || world.chance(0.5)) work(answer)
       })
     })
@@ -158,7 +158,7 @@ export class SimulatedFacilitator {
         ? { isValid: true, payer: call.authorization.from }
         : { isValid: false, invalidReason: reason }
     const delay = world.fault('verify: slow', 0.05) ? world.between(1_000, 60_000) : world.between(0, 300)
-    world.after(delay, () => answer(reply))
+    world.quietlyAfter(delay, () => answer(reply))
   }
 
   #settle(call: Call, answer: (reply: unknown) => void): void {
@@ -187,11 +187,11 @@ export class SimulatedFacilitator {
     let hash = this.#chain.hash()
     if (sending === 'now' && canSend) hash = this.#send(call).hash
     if (sending === 'later')
-      world.after(world.between(0, 120_000), () => void (this.#objection(call) ?? this.#send(call)))
+      world.quietlyAfter(world.between(0, 120_000), () => void (this.#objection(call) ?? this.#send(call)))
     const delay = name.endsWith('late') || world.chance(0.2) ? world.between(0, 120_000) : world.between(0, 2_000)
     if (!reply) return
     if (name.endsWith('late') && (!canSend || sending === 'later')) return
-    world.after(delay, () => {
+    world.quietlyAfter(delay, () => {
       // A success is only said of what is in a block; short of that it would be a lie.
       const isTrue = !name.endsWith('late') || this.#chain.spends.get(call.key)?.hash === hash
       answer(isTrue ? reply(call, hash) : new Error('STATUS_504'))
@@ -204,7 +204,7 @@ export class SimulatedFacilitator {
     { call, answer }: { call: Call; answer: (reply: unknown) => void },
   ): void {
     const world = this.#world
-    world.after(POLL_MS, () => {
+    world.quietlyAfter(POLL_MS, () => {
       const spend = this.#chain.spends.get(call.key)
       if (spend?.hash === transaction.hash) answer(success(call, transaction.hash))
       else if (spend) answer(failure('invalid_exact_evm_transaction_failed')(call, transaction.hash))

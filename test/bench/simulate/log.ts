@@ -18,6 +18,7 @@ export class SimulatedLog {
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
   readonly #world: World
   readonly #ids = new Map<string, string>()
+  readonly #unfinished = new Set<string>()
   readonly #underWay = new Set<Write>()
 
   constructor(world: World) {
@@ -36,9 +37,7 @@ export class SimulatedLog {
   }
 
   unfinished(): string[] {
-    return [...this.records.values()]
-      .filter(({ state }) => TRANSITIONS[state].length > 0)
-      .map(({ identity }) => identity)
+    return [...this.#unfinished]
   }
 
   /** The door of one server. */
@@ -58,7 +57,7 @@ export class SimulatedLog {
     const world = this.#world
     return new Promise((resolve, reject) => {
       const isFailed = world.fault('store: a read fails', 0.01)
-      world.after(
+      world.quietlyAfter(
         world.between(0, 2),
         () => {
           const found = read()
@@ -82,7 +81,7 @@ export class SimulatedLog {
       const pending = { owner, carryOut }
       this.#underWay.add(pending)
       const delay = world.fault('store: a slow disk', 0.02) ? world.between(1_000, 20_000) : world.between(0, 20)
-      world.after(
+      world.quietlyAfter(
         delay,
         () => {
           this.#underWay.delete(pending)
@@ -135,6 +134,8 @@ export class SimulatedLog {
       () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
     )
     this.records.set(record.identity, record)
+    if (TRANSITIONS[record.state].length > 0) this.#unfinished.add(record.identity)
+    else this.#unfinished.delete(record.identity)
     this.onWrite(record, before)
     return record
   }

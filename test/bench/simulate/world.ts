@@ -15,6 +15,8 @@ interface Event {
   order: number
   owner: Owner | undefined
   run: () => void
+  /** Whether nobody who waits can go on by it. */
+  isQuiet: boolean
   cancelled: boolean
 }
 
@@ -83,16 +85,29 @@ export class World {
 
   /** Runs `run` after so many milliseconds, unless its owner has died by then or it is cancelled. */
   after(milliseconds: number, run: () => void, owner?: Owner): () => void {
-    const event = { time: this.now + milliseconds, order: this.random(), owner, run, cancelled: false }
-    this.#push(event)
+    const event = this.#plan(milliseconds, run, owner)
     return () => {
       event.cancelled = true
     }
   }
 
+  /** The same of what ends nobody's wait and only plans other events, so that no promise has to be waited for. */
+  quietlyAfter(milliseconds: number, run: () => void, owner?: Owner): void {
+    this.#plan(milliseconds, run, owner).isQuiet = true
+  }
+
+  #plan(milliseconds: number, run: () => void, owner: Owner | undefined): Event {
+    const time = this.now + milliseconds
+    const event = { time, order: this.random(), owner, run, isQuiet: false, cancelled: false }
+    this.#push(event)
+    return event
+  }
+
   /** Runs events in their order until `until` says so, or `milliseconds` have passed. */
   async run(milliseconds: number, until: () => boolean = () => false): Promise<void> {
     const end = this.now + milliseconds
+    // What was begun between two runs goes on with the first step.
+    let isPending = true
     for (let next = this.#queue[0]; next && next.time <= end; next = this.#queue[0]) {
       this.#pop()
       if (next.cancelled || next.owner?.alive === false) continue
@@ -100,7 +115,8 @@ export class World {
       this.steps += 1
       this.last = next.owner
       next.run()
-      await settled()
+      if (isPending || !next.isQuiet) await settled()
+      isPending = false
       this.check()
       if (until()) return
     }
