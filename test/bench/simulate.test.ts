@@ -1,5 +1,6 @@
 /** The simulation itself: a seed replays a run to the last step, and a few runs of it keep every promise. */
 import { expect } from 'chai'
+import { runAll } from './simulate.ts'
 import { run } from './simulate/run.ts'
 
 const SEEDS = 100
@@ -14,7 +15,7 @@ describe('the simulation', () => {
     expect(other).to.deep.equal(one)
   })
 
-  for (const serverCount of [1, 2]) {
+  for (const serverCount of [1, 2, 3]) {
     it(`keeps every promise with ${serverCount} servers on one log`, async () => {
       const seen = new Map<string, number>()
       for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -26,6 +27,8 @@ describe('the simulation', () => {
         'reorganisation of depth 2',
         'a third party is faster',
         'store: the disk is full',
+        'a payment id is used for another payment',
+        'a server is told to stop',
       ])
         expect(seen.get(`fault ${fault}`), fault).to.be.greaterThan(0)
       for (const change of [
@@ -38,6 +41,20 @@ describe('the simulation', () => {
         expect(seen.get(`state ${change}`), change).to.be.greaterThan(0)
     })
   }
+
+  it('gives two threads the same runs as one', async () => {
+    const plan = { first: 1, seeds: 40, serverCount: undefined, batch: 7 }
+    const [one, two] = [await runAll({ ...plan, workers: 1 }), await runAll({ ...plan, workers: 2 })]
+    expect(one.seeds).to.equal(40)
+    expect({ ...two, seen: Object.fromEntries(two.seen) }).to.deep.equal({ ...one, seen: Object.fromEntries(one.seen) })
+  })
+
+  it('removes what has ended long ago', async () => {
+    const seen = new Map<string, number>()
+    for (let seed = 1; seed <= SEEDS; seed += 1) await run({ seed, seen })
+    for (const state of ['confirmed -> removed', 'a server has stopped in order', '20 days pass'])
+      expect(seen.get(`state ${state}`), state).to.be.greaterThan(0)
+  })
 
   it('meets a process that is gone before its answer', async () => {
     const lines: string[] = []

@@ -1,44 +1,93 @@
 /**
- * `npm run bench -- simulate --seeds N [--seed S] [--servers N] [--trace]`: sales in a simulated world of faults, each run
- * decided by one integer; docs/reliability.md says what is simulated and what must hold. Fails when a promise is broken,
- * and then prints the run's trace; `--seed S` runs that one again.
+ * `npm run bench -- simulate --seeds N [--workers N] [--seed S] [--servers N] [--trace]`: sales in a simulated world of
+ * faults, each run decided by one integer; docs/reliability.md says what is simulated and what must hold. Fails when a
+ * promise is broken, and then prints the run's trace and the command that replays it.
  */
-import { run, type RunResult } from './simulate/run.ts'
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import { run } from './simulate/run.ts'
+import type { Batch, Tally } from './simulate/worker.ts'
 
 const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2
-/** Lets signals through. */
-const BREATH_EVERY = 100
+/** A few seconds of work, so that all threads end at about the same time. */
+const BATCH = 500
+/** Most of what a run makes is gone when it ends; a young generation that holds some runs is collected less often. */
+const YOUNG_MB = 64
+
+interface Plan {
+  first: number
+  seeds: number
+  workers: number
+  serverCount: number | undefined
+  /** How many seeds a thread is given at a time. */
+  batch?: number
+}
 
 export async function simulate(options: Record<string, string>): Promise<boolean> {
-  const { seed, seeds = seed === undefined ? SEEDS_DEFAULT : '1', servers = '2', trace } = options
-  const first = Number(seed ?? 1)
-  const seen = new Map<string, number>()
-  const failures: RunResult[] = []
+  const { seed, seeds = seed === undefined ? SEEDS_DEFAULT : '1', servers, workers = '1', trace } = options
+  const serverCount = servers === undefined ? undefined : Number(servers)
+  const plan = { first: Number(seed ?? 1), seeds: Number(seeds), workers: Number(workers), serverCount }
+  if (trace !== undefined) await show(plan)
   const start = performance.now()
-  let steps = 0
-  for (let each = first; each < first + Number(seeds); each += 1) {
-    const result = await run({ seed: each, seen, isTraced: trace !== undefined, serverCount: Number(servers) })
-    steps += result.steps
-    if (result.broken) failures.push(result)
-    else if (trace !== undefined) say(result.lines.join('\n'))
-    if (each % BREATH_EVERY === 0) await new Promise((resolve) => void setImmediate(resolve))
-  }
+  const { steps, seen, broken } = await runAll(plan)
   const took = (performance.now() - start) / 1000
   for (const name of [...seen.keys()].toSorted()) say(`${String(seen.get(name)).padStart(10)}  ${name}`)
-  for (const { seed: failed } of failures.slice(0, SHOWN_MAX)) {
-    const { lines } = await run({ seed: failed, seen: new Map(), isTraced: true, serverCount: Number(servers) })
-    say(`\nseed ${failed}:\n${lines.join('\n')}`)
-  }
-  for (const kind of new Set(failures.map(({ broken }) => broken?.invariant))) {
-    const of = failures.filter(({ broken }) => broken?.invariant === kind)
-    say(`${of.length} x ${kind}, first with seed ${of[0]?.seed}`)
+  if (trace === undefined)
+    for (const each of broken.slice(0, SHOWN_MAX)) await show({ ...plan, first: each.seed, seeds: 1 })
+  for (const kind of new Set(broken.map(({ invariant }) => invariant))) {
+    const of = broken.filter(({ invariant }) => invariant === kind).map((each) => each.seed)
+    say(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers)}`)
   }
   say(
-    `${seeds} seeds from ${first}, ${servers} servers, ${steps} steps: ${failures.length} broken; ` +
-      `${took.toFixed(1)} s, ${(Number(seeds) / took).toFixed(0)} seeds per second`,
+    `${seeds} seeds from ${plan.first}, ${servers ?? '1 to 3'} servers, ${workers} workers, ${steps} steps: ` +
+      `${broken.length} broken; ${took.toFixed(1)} s, ${(plan.seeds / took).toFixed(0)} seeds per second`,
   )
-  return failures.length === 0
+  return broken.length === 0
+}
+
+/** Each thread is given the next seeds when it has done its last; what they say does not depend on who ran which. */
+export async function runAll({ first, seeds, workers, serverCount, batch = BATCH }: Plan): Promise<Tally> {
+  const total: Tally = { seeds: 0, steps: 0, seen: new Map(), broken: [] }
+  const end = first + seeds
+  let next = first
+  const runSome = async () => {
+    const thread = new Worker(new URL('./simulate/worker.js', import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    })
+    try {
+      while (next < end) {
+        const work: Batch = { first: next, count: Math.min(batch, end - next), serverCount }
+        next += work.count
+        thread.postMessage(work, [])
+        const [tally] = (await once(thread, 'message')) as [Tally]
+        add(total, tally)
+      }
+    } finally {
+      await thread.terminate()
+    }
+  }
+  await Promise.all(Array.from({ length: workers }, runSome))
+  total.broken.sort((one, other) => one.seed - other.seed)
+  return total
+}
+
+function add(total: Tally, { seeds, steps, seen, broken }: Tally): void {
+  total.seeds += seeds
+  total.steps += steps
+  total.broken.push(...broken)
+  for (const [name, count] of seen) total.seen.set(name, (total.seen.get(name) ?? 0) + count)
+}
+
+async function show({ first, seeds, serverCount }: Plan): Promise<void> {
+  for (let seed = first; seed < first + seeds; seed += 1) {
+    const { lines } = await run({ seed, seen: new Map(), isTraced: true, serverCount })
+    say(`\nseed ${seed}:\n${lines.join('\n')}`)
+  }
+}
+
+function replayOf(seed: number, servers: string | undefined): string {
+  return `npm run bench -- simulate --seed ${seed}${servers === undefined ? '' : ` --servers ${servers}`} --trace`
 }
 
 function say(line: string): void {

@@ -172,6 +172,30 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "'public, max-age=60'",
   },
   {
+    name: "a payer's own id is not kept with the answer",
+    file: 'agent/executor/record.js',
+    find: 'offered.id !== undefined &&',
+    replace: 'false &&',
+  },
+  {
+    name: 'answers are kept for half as long as published',
+    file: 'agent/payments/retention.js',
+    find: 'days * DAY_MS)',
+    replace: '(days * DAY_MS) / 2)',
+  },
+  {
+    name: 'a stop does not wait for the sales under way',
+    file: 'agent/executor/agent-executor.js',
+    find: 'while (this.#running.size > 0)',
+    replace: 'while (false)',
+  },
+  {
+    name: 'a stop does not wait for the reconciler',
+    file: 'agent/payments/reconciler.js',
+    find: 'await underWay;',
+    replace: '',
+  },
+  {
     name: 'the response log is not synced',
     file: 'store/open.js',
     find: 'noSync: false',

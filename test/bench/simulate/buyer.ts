@@ -6,7 +6,7 @@ import { replyTo } from '../../../agent/executor/reply.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Oracles } from './oracles.ts'
-import { paymentOf, type SimulatedPayment } from './payment.ts'
+import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
 import { MISSING, NUMBERS, QUARANTINED } from './shelf.ts'
 import type { World } from './world.ts'
@@ -34,6 +34,8 @@ export class SimulatedBuyer {
   #isUseless = true
   /** Whether a request with the current payment may still be under way somewhere: doubled, given up, or unanswered. */
   #isUnsure = false
+  /** The names he gives his payments: none, one for each, or the same for all until that is refused. */
+  #naming: 'none' | 'each' | 'same'
 
   constructor(payer: string, around: BuyerSurroundings) {
     this.payer = payer
@@ -41,6 +43,7 @@ export class SimulatedBuyer {
     const { world } = around
     const isOdd = world.chance(0.1)
     this.companyNumber = isOdd ? world.pick([MISSING, QUARANTINED]) : world.pick(NUMBERS)
+    this.#naming = world.pick(['none', 'none', 'each', 'same'] as const)
     // Whether he stays away until the end after his first request.
     if (world.chance(0.1)) this.#sends = SENDS_MAX - 1
     world.quietlyAfter(world.between(0, 60_000), () => this.go())
@@ -64,14 +67,11 @@ export class SimulatedBuyer {
 
   #sign(): void {
     const { world } = this.#around
-    const nonce = `0x${Array.from({ length: 8 }, () =>
-      Math.floor(world.random() * 2 ** 32)
-        .toString(16)
-        .padStart(8, '0'),
-    ).join('')}`
+    const nonce = newNonce(world.random)
     const isShort = world.isStormy && world.chance(0.2)
     const lifetime = isShort ? world.between(16, 60) : 300
-    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(world) + lifetime })
+    const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#naming]
+    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(world) + lifetime, id })
     this.signed.push(payment)
     this.#isUseless = false
     this.#isUnsure = false
@@ -128,12 +128,17 @@ export class SimulatedBuyer {
     else {
       const { status } = replyTo(outcome)
       const { code } = outcome.refusal
-      if (status === 402) {
+      const isNameTaken = code === 'payment_replay_conflict' && this.#naming === 'same'
+      if (isNameTaken) world.count('state a payment id is taken')
+      if (status === 402 || isNameTaken) {
         const left = (Number(payment.authorization.validBefore) + 1) * 1_000 - world.now
         // Said of the record, or of a payment that nothing can happen to any more.
         const isSure = code === 'payment_failed' || !this.#isUnsure || left <= 0
-        if (isSure) this.#isUseless = true
-        else wait = left
+        if (!isSure) wait = left
+        else {
+          this.#isUseless = true
+          if (isNameTaken) this.#naming = 'each'
+        }
       }
       // Not charged: the same payment buys something else.
       if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = world.pick(NUMBERS)

@@ -16,6 +16,8 @@ export class SimulatedLog {
   readonly records = new Map<string, ResponseRecord>()
   /** Told of every record that is written. */
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
+  /** Told of every record that is removed. */
+  onPrune: (record: ResponseRecord) => void = () => undefined
   readonly #world: World
   readonly #ids = new Map<string, string>()
   readonly #unfinished = new Set<string>()
@@ -36,6 +38,10 @@ export class SimulatedLog {
     }
   }
 
+  isWriting(owner: Owner): boolean {
+    return [...this.#underWay].some((write) => write.owner === owner)
+  }
+
   unfinished(): string[] {
     return [...this.#unfinished]
   }
@@ -48,7 +54,7 @@ export class SimulatedLog {
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      prune: () => Promise.resolve(0),
+      prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       close: () => Promise.resolve(),
     }
   }
@@ -124,6 +130,19 @@ export class SimulatedLog {
       throw new Error(`A ${found.state} record cannot become ${change.state}`)
     }
     return this.#put({ ...found, ...change })
+  }
+
+  #prune(before: string, max: number): number {
+    const isOver = ({ state, updated_at }: ResponseRecord) => TRANSITIONS[state].length === 0 && updated_at < before
+    const ended = [...this.records.values()].filter(isOver).slice(0, max)
+    for (const record of ended) {
+      this.#world.count(`state ${record.state} -> removed`)
+      this.#world.trace('disk', () => `${short(record.identity)} is removed`)
+      this.records.delete(record.identity)
+      if (this.#ids.get(record.payment_id ?? '') === record.identity) this.#ids.delete(record.payment_id ?? '')
+      this.onPrune(record)
+    }
+    return ended.length
   }
 
   #put(record: ResponseRecord): ResponseRecord {

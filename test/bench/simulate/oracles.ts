@@ -10,12 +10,16 @@ import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
 import { TERMS, type SimulatedPayment } from './payment.ts'
+import { RETENTION_DAYS } from './server.ts'
 import type { Owner, World } from './world.ts'
 
 /** The product gives up on a facilitator after this. */
 const FACILITATOR_TIMEOUT_MS = 30_000
 /** What another server writes while one looks at the disk can't be known to it. */
 const LOOK_MS_MAX = 10
+const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
+/** A record's time is that of a clock that may be off by ten minutes. */
+const SKEW_MS_MAX = 11 * 60_000
 
 export class Broken extends Error {
   override name = 'Broken'
@@ -58,11 +62,15 @@ export class Oracles {
   readonly #sent = new Map<string, number>()
   readonly #inFlight = new Map<string, { owner: Owner; since: number }[]>()
   readonly #everPaid = new Set<string>()
+  /** Every record that was ever claimed under a payer's own id. */
+  readonly #claimedUnder = new Map<string, string[]>()
+  readonly #pruned = new Set<string>()
 
   constructor(judged: Judged) {
     this.#judged = judged
     const { log, facilitator, chain } = judged
     log.onWrite = (record, before) => this.#written(record, before)
+    log.onPrune = (record) => this.#removed(record)
     facilitator.onSettle = (key, owner) => this.#settles(key, owner)
     facilitator.onSettled = (key, owner) => this.#settled(key, owner)
     chain.onPaid = (key) => this.#everPaid.add(key)
@@ -82,6 +90,31 @@ export class Oracles {
     if (/0x[0-9a-f]{8}|sign/i.test(line)) this.fail('I10 a secret in the log', line)
   }
 
+  /** An orderly stop leaves nothing half done. */
+  stopped(owner: Owner, unanswered: number): void {
+    const { world, log } = this.#judged
+    world.count('state a server has stopped in order')
+    if (unanswered > 0) this.fail('L4 stopped over a request', owner.name)
+    if (log.isWriting(owner)) this.fail('L4 stopped over a write', owner.name)
+    for (const [key, calls] of this.#inFlight)
+      if (calls.some((each) => each.owner === owner && world.now - each.since < FACILITATOR_TIMEOUT_MS))
+        this.fail('L4 stopped over a settlement', short(key))
+  }
+
+  /** After the days of retention and a start, what ended before them is gone. */
+  pruned(): void {
+    const { world, log } = this.#judged
+    for (const { identity, updated_at } of log.records.values())
+      if (world.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
+        this.fail('R2 an old record is kept', short(identity))
+  }
+
+  /** Whether a record holds its payment's id. */
+  isHeldBy(identity: string): boolean {
+    const state = this.#judged.log.records.get(identity)?.state
+    return state !== undefined && state !== 'rejected' && state !== 'expired'
+  }
+
   answered({ payment, isWrong, companyNumber }: Asked, outcome: Outcome): void {
     const { status, headers } = replyTo(outcome)
     if (headers['Cache-Control'] !== 'private, no-store') this.fail('I12 cacheable', String(status))
@@ -93,6 +126,10 @@ export class Oracles {
   ended(payment: SimulatedPayment, outcome: Outcome): void {
     const { status } = replyTo(outcome)
     const { lied } = this.#judged.facilitator
+    if (this.#pruned.has(payment.identity)) {
+      if (outcome.kind === 'answer') this.fail('R3 sold again after it was removed', short(payment.key))
+      return
+    }
     if (this.isPaid(payment.key) !== (outcome.kind === 'answer')) {
       const isPaid = this.isPaid(payment.key)
       return this.fail(
@@ -134,7 +171,28 @@ export class Oracles {
     const isLongBegun = world.now - (this.#begunAt.get(key) ?? world.now) > LOOK_MS_MAX
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
       this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
-    if (this.isPaid(key)) this.fail('I4 402 for a paid payment', short(key))
+    if (this.isPaid(key) && !this.#pruned.has(identity)) this.fail('I4 402 for a paid payment', short(key))
+  }
+
+  #removed({ identity, state, updated_at }: ResponseRecord): void {
+    const { world } = this.#judged
+    this.#pruned.add(identity)
+    if (!['confirmed', 'rejected', 'expired'].includes(state))
+      this.fail('R1 an unfinished record is removed', `${short(identity)} is ${state}`)
+    if (world.now - Date.parse(updated_at) < RETENTION_MS - SKEW_MS_MAX)
+      this.fail('R1 a young record is removed', short(identity))
+  }
+
+  /** The id is read from the payment itself, and not from what the product has made of it. */
+  #claimed({ identity, payment }: ResponseRecord): void {
+    const { extensions } = payment as { extensions?: Record<string, { info: { id?: string } }> }
+    const id = extensions?.['payment-identifier']?.info.id
+    if (id === undefined) return
+    const name = `${identity.split('/').at(-2)}/${id}`
+    const earlier = this.#claimedUnder.get(name) ?? []
+    if (earlier.some((each) => this.isHeldBy(each))) this.fail('I13 a payment id names two purchases', short(identity))
+    if (earlier.length > 0) this.#judged.world.count('state a payment id is free again')
+    this.#claimedUnder.set(name, [...earlier, identity])
   }
 
   #written(record: ResponseRecord, before: ResponseRecord | undefined): void {
@@ -142,6 +200,7 @@ export class Oracles {
     const { identity, state } = record
     const key = identity.split('/').slice(-2).join('/')
     const spend = chain.spends.get(key)
+    if (!before) this.#claimed(record)
     if (before && (before.body !== record.body || before.payment_hash !== record.payment_hash))
       this.fail('I1 a record changes hands', short(key))
     switch (state) {

@@ -20,6 +20,8 @@ export interface SimulatedPayment {
   key: string
   /** What our log knows it by. */
   identity: string
+  /** The payer's own name for it (the extension payment-identifier). */
+  id: string | undefined
   header: string
   authorization: Authorization
 }
@@ -41,6 +43,12 @@ export interface Wish {
   isForged?: boolean
   /** Unsigned text beside the payment. */
   remark?: string
+  id?: string | undefined
+}
+
+export function newNonce(random: () => number): string {
+  const words = Array.from({ length: 8 }, () => Math.floor(random() * 2 ** 32))
+  return `0x${words.map((word) => word.toString(16).padStart(8, '0')).join('')}`
 }
 
 export function paymentOf({
@@ -50,6 +58,7 @@ export function paymentOf({
   operation = 'lookup',
   isForged = false,
   remark,
+  id,
 }: Wish): SimulatedPayment {
   const accepted = requirementsOf(TERMS, operation)
   const authorization: Authorization = {
@@ -61,10 +70,18 @@ export function paymentOf({
     nonce,
   }
   const signature = isForged ? `0x${'99'.repeat(66)}` : signatureOf(authorization)
-  const payload = { x402Version: 2, accepted, payload: { authorization, signature }, ...(remark && { remark }) }
+  const extensions = { 'payment-identifier': { info: { required: false, id } } }
+  const payload = {
+    x402Version: 2,
+    accepted,
+    payload: { authorization, signature },
+    ...(remark && { remark }),
+    ...(id !== undefined && { extensions }),
+  }
   return {
     key: keyOf(from, nonce),
     identity: [accepted.network, accepted.asset, from, nonce].join('/').toLowerCase(),
+    id,
     header: Buffer.from(JSON.stringify(payload)).toString('base64'),
     authorization,
   }

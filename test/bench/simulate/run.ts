@@ -7,16 +7,17 @@ import { SimulatedBuyer, describe } from './buyer.ts'
 import { SimulatedFacilitator, transferOf } from './facilitator.ts'
 import { SimulatedLog } from './log.ts'
 import { companyIn, Oracles } from './oracles.ts'
-import { paymentOf, TERMS, type SimulatedPayment } from './payment.ts'
+import { newNonce, paymentOf, TERMS, type SimulatedPayment } from './payment.ts'
 import { SimulatedServer } from './server.ts'
 import { NUMBERS, SimulatedShelf } from './shelf.ts'
-import { World } from './world.ts'
+import { World, type Owner } from './world.ts'
 
 /** Long enough for every authorization to run out, for its block to be final, and for the reconciler's longest wait. */
 const CALM_MS_MAX = 45 * 60_000
 /** How long the last question may stay open, and how long he waits before he asks it again. */
 const ASKING_MS_MAX = 15 * 60_000
 const RETRY_MS = 5_000
+const DAY_MS = 24 * 60 * 60_000
 /** How often something happens in a storm that no server asked for. */
 const EVENT_EVERY_MS = 8_000
 
@@ -32,12 +33,13 @@ interface RunOptions {
   seed: number
   seen: Map<string, number>
   isTraced?: boolean
-  serverCount?: number
+  /** Decided by the seed unless given. */
+  serverCount?: number | undefined
 }
 
-export async function run({ seed, seen, isTraced = false, serverCount = 2 }: RunOptions): Promise<RunResult> {
+export async function run({ seed, seen, isTraced = false, serverCount }: RunOptions): Promise<RunResult> {
   const world = new World({ seed, seen, isTraced })
-  const stage = new Stage(world, serverCount)
+  const stage = new Stage(world, serverCount ?? world.pick([1, 2, 2, 3]))
   try {
     await stage.play()
   } catch (cause) {
@@ -58,6 +60,8 @@ class Stage {
   readonly #servers: SimulatedServer[]
   readonly #buyers: SimulatedBuyer[]
   readonly #barred: Set<string>
+  /** Payments that somebody made under an id that was in use. */
+  readonly #renamed: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
   readonly #crashShare: number
 
   constructor(world: World, serverCount: number) {
@@ -79,6 +83,8 @@ class Stage {
       shelf: this.#shelf,
       window: new MemoryWindow(),
       onReport: (line: string) => this.oracles.reported(line),
+      onStopped: (owner: Owner, unanswered: number) => this.oracles.stopped(owner, unanswered),
+      onStuck: ({ name }: Owner) => this.oracles.fail('L4 a stop never ends', name),
     }
     this.#servers = Array.from(
       { length: serverCount },
@@ -100,6 +106,8 @@ class Stage {
     await world.run(CALM_MS_MAX, () => isBroken() || (world.steps % 64 === 0 && this.#isAtRest()))
     if (isBroken()) return
     this.#judge()
+    if (isBroken()) return
+    if (world.chance(0.25)) await this.#passDays()
     if (isBroken()) return
     await this.#askAgain()
   }
@@ -131,6 +139,8 @@ class Stage {
         () => this.#preempt(),
         () => this.#spendElsewhere(),
         () => this.#askUnpaid(),
+        () => this.#reuseId(),
+        () => this.#stopServer(),
       ])
       event()
       this.#brew()
@@ -194,6 +204,29 @@ class Stage {
     })
   }
 
+  /** Another payment under an id that may still be another's: sold only once that one has come to nothing. */
+  #reuseId(): void {
+    const world = this.#world
+    const buyer = world.pick(this.#buyers)
+    const { current: first, companyNumber } = buyer
+    if (first?.id === undefined || !this.#log.records.has(first.identity) || this.#renamed.length > 2) return
+    const validBefore = Number(first.authorization.validBefore)
+    const payment = paymentOf({ from: buyer.payer, nonce: newNonce(world.random), validBefore, id: first.id })
+    this.#renamed.push({ buyer, payment })
+    world.count('fault a payment id is used for another payment')
+    world.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} under the id of ${short(first.key)}`)
+    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
+    world.pick(this.#servers).ask(operation, [payment.header], (outcome) => {
+      const isWrong = this.oracles.isHeldBy(first.identity)
+      if (outcome) this.oracles.answered({ payment, isWrong, companyNumber }, outcome)
+    })
+  }
+
+  #stopServer(): void {
+    if (!this.#world.fault('a server is told to stop', 0.3)) return
+    void this.#world.pick(this.#servers).stop()
+  }
+
   #askUnpaid(): void {
     const companyNumber = this.#world.pick(NUMBERS)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
@@ -218,6 +251,7 @@ class Stage {
     return (
       this.#chain.mempool.length === 0 &&
       this.#log.unfinished().length === 0 &&
+      this.#servers.every(({ isOpen }) => isOpen) &&
       this.#buyers.every((buyer) => this.#isDone(buyer))
     )
   }
@@ -247,9 +281,23 @@ class Stage {
     }
   }
 
+  /** Days later, at a start, what ended long enough ago is removed. */
+  async #passDays(): Promise<void> {
+    const world = this.#world
+    const days = world.pick([1, 20, 29, 31, 60])
+    world.count(`state ${days} days pass`)
+    world.trace('world', () => `${days} days pass`)
+    for (const server of this.#servers) server.crash()
+    world.sleep(days * DAY_MS)
+    for (const server of this.#servers) server.start()
+    await world.run(60_000)
+    this.oracles.pruned()
+  }
+
   /** By the oldest payment first: also what was refused must then be what the chain says. */
   async #askAgain(): Promise<void> {
     for (const buyer of this.#buyers) for (const payment of buyer.signed) await this.#askOnce(buyer, payment)
+    for (const { buyer, payment } of this.#renamed) await this.#askOnce(buyer, payment)
   }
 
   async #askOnce(buyer: SimulatedBuyer, payment: SimulatedPayment): Promise<void> {

@@ -7,7 +7,8 @@ import type { Operation } from '../../../agent/operation/schema.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../agent/payments/facilitator.ts'
-import { openReconciler } from '../../../agent/payments/reconciler.ts'
+import { openReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
+import { openRetention } from '../../../agent/payments/retention.ts'
 import type { Window } from '../../../store/window.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
@@ -17,6 +18,11 @@ import type { SimulatedShelf } from './shelf.ts'
 import type { Owner, World } from './world.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
+export const RETENTION_DAYS = 30
+/** How long requests may go on at the door before a stop goes on without them. */
+const GRACE_MS_MAX = 10_000
+/** What a stop may take: several limits of time on others, and slow disks. */
+const STOP_MS_MAX = 5 * 60_000
 
 export interface Surroundings {
   world: World
@@ -28,6 +34,10 @@ export interface Surroundings {
   window: Window
   /** What the servers write to their logs. */
   onReport: (line: string) => void
+  /** A process has ended itself in order; `unanswered` requests were left. */
+  onStopped: (owner: Owner, unanswered: number) => void
+  /** It was told to and has not. */
+  onStuck: (owner: Owner) => void
 }
 
 type Answer = (outcome: Outcome | undefined) => void
@@ -38,6 +48,9 @@ export class SimulatedServer {
   readonly #perMinute: number
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
+  #reconciler: Reconciler | undefined
+  #endRetention: () => Promise<void> = () => Promise.resolve()
+  #isStopping = false
   readonly #waiting = new Set<Answer>()
   /** How far its clock is off, in milliseconds. */
   #skew = 0
@@ -54,12 +67,18 @@ export class SimulatedServer {
     return this.#owner.alive
   }
 
+  /** Whether it lets requests in. */
+  get isOpen(): boolean {
+    return this.isUp && !this.#isStopping
+  }
+
   start(): void {
     if (this.isUp) return
     const { world, chain, facilitator, log, shelf, window, onReport } = this.#around
     world.trace(this.name, () => 'starts')
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
+    this.#isStopping = false
     const now = () => new Date(world.now + this.#skew)
     const timer: Timer = (callback, milliseconds) => world.after(milliseconds, callback, owner)
     const turns = new Turns()
@@ -78,7 +97,9 @@ export class SimulatedServer {
       turns,
     }
     this.#executor = new CompanyAgentExecutor({ seller, baseUrl: BASE_URL, help: '' })
-    openReconciler({
+    const { report } = seller.desk
+    this.#endRetention = openRetention({ log: seller.desk.log, days: RETENTION_DAYS, now, timer, report })
+    this.#reconciler = openReconciler({
       desk: seller.desk,
       timer,
       random: world.random,
@@ -100,6 +121,30 @@ export class SimulatedServer {
     this.#waiting.clear()
   }
 
+  /** As by SIGTERM: lets nobody in any more and ends what has begun, in the order of agent/service. */
+  async stop(): Promise<void> {
+    if (!this.isOpen) return
+    const { world, onStopped, onStuck } = this.#around
+    const owner = this.#owner
+    this.#isStopping = true
+    world.trace(this.name, () => 'stops')
+    world.after(STOP_MS_MAX, () => onStuck(owner), owner)
+    await new Promise<void>((resolve) => void world.after(world.between(0, GRACE_MS_MAX), resolve, owner))
+    await this.#reconciler?.stop()
+    await this.#endRetention()
+    await this.#executor?.drain()
+    world.after(
+      0,
+      () => {
+        world.trace(this.name, () => 'has stopped')
+        owner.alive = false
+        onStopped(owner, this.#waiting.size)
+        world.after(world.between(0, 30_000), () => this.start())
+      },
+      owner,
+    )
+  }
+
   setClock(skew: number): void {
     this.#around.world.trace(this.name, () => `its clock is off by ${skew / 1000} s`)
     this.#skew = skew
@@ -108,7 +153,7 @@ export class SimulatedServer {
   /** Answers once the request is done, or with undefined once the server has died over it. */
   ask(operation: Operation, paymentHeaders: string[], answer: Answer): void {
     const owner = this.#owner
-    if (!owner.alive || !this.#executor) return answer(undefined)
+    if (!this.isOpen || !this.#executor) return answer(undefined)
     const order = { operation, paymentHeaders, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

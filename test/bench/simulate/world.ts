@@ -96,6 +96,12 @@ export class World {
     this.#plan(milliseconds, run, owner).isQuiet = true
   }
 
+  /** Time passes in which nothing happens: all that is pending comes so much later. */
+  sleep(milliseconds: number): void {
+    this.now += milliseconds
+    for (const event of this.#queue) event.time += milliseconds
+  }
+
   #plan(milliseconds: number, run: () => void, owner: Owner | undefined): Event {
     const time = this.now + milliseconds
     const event = { time, order: this.random(), owner, run, isQuiet: false, cancelled: false }
