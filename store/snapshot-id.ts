@@ -9,7 +9,7 @@ import canonicalize from 'canonicalize'
 import { companyOf, VALUES_MIN, valuesOf, type Entry, type StoredRecord, type StoredValue } from './company.ts'
 
 /** Raised whenever the same archive may come out as another snapshot. */
-export const NORMALISATION_VERSION = 'cro-2'
+export const NORMALISATION_VERSION = 'cro-3'
 
 /** Lines are hashed together up to this length: a call for each of a million takes longer than the hashing. */
 const CHUNK_CHARACTERS = 64 * 1024

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
+import { showHidden } from '../../store/hidden.ts'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
 import { parseLimitText, parseOperation, type OperationName } from '../operation/schema.ts'
 import { pay, paymentNonce, send, signQuote, type Answer, type Wire } from './buy.ts'
@@ -231,7 +232,7 @@ async function readKey(path: string): Promise<`0x${string}`> {
 
 /** Somebody else's text for a terminal: what is not visible is written out, so that it can't move the cursor. */
 function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, (character) =>
+  return showHidden(text, (character) =>
     character === '\n' ? character : `\\u{${character.codePointAt(0)?.toString(16)}}`,
   )
 }

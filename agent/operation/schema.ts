@@ -1,6 +1,7 @@
 /** What can be asked: the three operations, every input limit of spec section 8, and their canonical text (decisions 4). */
 import { z } from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/company.ts'
+import { hasHidden } from '../../store/hidden.ts'
 
 /** Spec 8: `q`, `name` and `address`, counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3
@@ -13,15 +14,13 @@ const EIRCODE_CHARACTERS_MAX = 16
 export const CANDIDATES_MAX = 10
 const LIMIT_DEFAULT = 5
 
-/** Controls, format characters (bidi, zero width, soft hyphen) and lone surrogates: nothing a person types in a name. */
-const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cf}\p{Cs}]/u
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
 /** NFKC, trimmed, inner white space to single spaces: the form that is counted, compared, hashed and echoed. */
 function text(min: number, max: number) {
   return z
     .string({ error: 'must be text' })
-    .refine((value) => !HIDDEN_CHARACTERS.test(value), {
+    .refine((value) => !hasHidden(value), {
       error: 'must not contain control or invisible characters',
       abort: true,
     })

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { encodeFunctionData, parseAbi } from 'viem'
 import { z } from 'zod'
 import { REGISTRIES } from './contracts.ts'
+import { printable } from './untrusted.ts'
 
 const USAGE = `usage: registry show [--url URL]   what a running service says of its identity
        registry register          the call that registers the service, to be sent from a wallet`
@@ -83,11 +84,6 @@ async function show({ fetch: send, print }: RegistryTerminal, url: string): Prom
   }
   for (const [name, value] of Object.entries(shown.data)) print(`${name.padEnd(23)} ${printable(String(value ?? '-'))}`)
   return EXIT_DONE
-}
-
-/** Another service's words must not drive the terminal. */
-function printable(text: string): string {
-  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD')
 }
 
 async function register({ print, network, isPublic, agentUri }: RegistryTerminal): Promise<number> {

@@ -3,6 +3,7 @@
  * raises NORMALISATION_VERSION, because the same archive then gives another snapshot.
  */
 import { COMPANY_NUMBER_PATTERN, type Company } from '../company.ts'
+import { withoutHidden } from '../hidden.ts'
 import type { Row } from './rows.ts'
 
 /** Values that were set to null or cleaned on the way; the row stays. */
@@ -68,13 +69,13 @@ function toCompany({ row, number, name }: { row: Row; number: string; name: stri
 /** Printable ASCII with single spaces inside is clean already, as nearly every text of the register is. */
 const CLEAN = /^[!-~]+(?: [!-~]+)*$/
 
-/** NFC, without control, bidi and zero-width characters, white space collapsed: the register doubles spaces in one name of seven. */
+/** NFC, without hidden characters, white space collapsed: the register doubles spaces in one name of seven. */
 function cleanText(value: string, note: Note): string {
   if (value === '' || CLEAN.test(value)) return value
   if (value.includes('\uFFFD')) note('invalid_utf8_replaced')
   // U+FEFF counts as white space in a regular expression, and yet nobody sees it.
   const spaced = value.replace(/[^\S\uFEFF]+/g, ' ').replace(/^ | $/g, '')
-  const visible = spaced.replace(/[\p{Cc}\p{Cf}\p{Cs}]/gu, '')
+  const visible = withoutHidden(spaced)
   if (visible === spaced) return spaced.normalize('NFC')
   note('hidden_characters_removed')
   return visible.replace(/ +/g, ' ').trim().normalize('NFC')
@@ -82,8 +83,9 @@ function cleanText(value: string, note: Note): string {
 
 /** Without the placeholder, which can stand inside a line and twice, and without the comma an empty town leaves behind. */
 function addressLine(value: string, note: Note): string {
-  const known = value.includes('*') ? value.replace(NO_ADDRESS, ' ') : value
-  return cleanText(known, note).replace(/^[\s,]+|[\s,]+$/g, '')
+  const text = cleanText(value, note)
+  const known = text.includes('*') ? text.replace(NO_ADDRESS, ' ').replace(/ +/g, ' ') : text
+  return known.replace(/^[ ,]+|[ ,]+$/g, '')
 }
 
 const DATE_LENGTH = 'YYYY-MM-DD'.length

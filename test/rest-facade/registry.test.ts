@@ -259,7 +259,7 @@ describe('the registry routes', () => {
     })
 
     it('show nothing that cannot be seen', async () => {
-      const marks = ['\0', '\u001B', '\u202E', '\u200D', '\u2066', '\uFEFF', '\u{E0041}', '\uE000', '\u2028', '\u00AD']
+      const marks = ['\0', '\u001B', '\u202E', '\u200D', '\uFE0F', '\uFEFF', '\u{E0041}', '\uE000', '\u2028', '\u3164']
       const other = newAddress()
       await giveFeedback(agentId, other, ...marks.map((mark) => ({ tag1: `a${mark}b`, tag2: `${mark}c` })))
       const { feedback } = await feedbackOf(await open(), `client=${other}`)

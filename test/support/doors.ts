@@ -108,6 +108,8 @@ export const HIDDEN: [name: string, text: string][] = [
   ['a zero-width joiner', 'Foo\u200DBar'],
   ['a byte order mark', '\uFEFFFoo Bar'],
   ['a soft hyphen', 'Foo\u00ADBar'],
+  ['a variation selector', 'Foo\uFE0FBar'],
+  ['a Hangul filler', 'Foo\u3164Bar'],
   ['a NUL', 'Foo\u0000Bar'],
   ['a tab', 'Foo\tBar'],
   ['a line end', 'Foo Bar\n'],

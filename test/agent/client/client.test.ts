@@ -108,7 +108,7 @@ describe('the client', () => {
     transaction: `0x${'ab'.repeat(32)}`,
     network: 'eip155:84532',
   })
-  const paid = () => ({ status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB' } })
+  const paid = () => ({ status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB\uFE0F' } })
   const unknown = () => ({ status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } })
 
   const listener: RequestListener = (request, response) => {
@@ -182,7 +182,7 @@ describe('the client', () => {
     expect(kept).to.deep.include({ payment: paymentsSent()[0], answer: null })
     expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
     expect(await readPurchase(purchasePath())).to.deep.include({
-      answer: { status: 200, body: '{"company":"A\u202EB"}', payment_response: receipt },
+      answer: { status: 200, body: '{"company":"A\u202EB\uFE0F"}', payment_response: receipt },
     })
   })
 
@@ -244,7 +244,7 @@ describe('the client', () => {
 
   it('writes out what is not visible in an answer', async () => {
     await client('lookup', '1')
-    expect(printed.join('\n')).to.contain('A\\u{202e}B')
+    expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
   })
 
   it('says whether a refusal has cost anything, and what to do', async () => {

@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parseLimitText, parseOperation, type OperationName } from '../../../agent/operation/schema.ts'
+import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
 const parse = (operation: OperationName, input: unknown) => parseOperation(operation, input)
 const accepts = (operation: OperationName, input: unknown) => {
@@ -54,6 +55,9 @@ describe('the input of a lookup', () => {
   })
 })
 
+/** The longest in NFKC, U+FDFA, becomes 18. */
+const PER_TEXT = 8
+
 describe('a text input', () => {
   const q = (value: unknown) => ({ q: value })
 
@@ -74,7 +78,7 @@ describe('a text input', () => {
     accepts('search', q('3 & Co'))
   })
 
-  it('contains no control, bidi, zero-width or broken characters', () => {
+  it('contains no control, bidi, zero-width, ignorable or broken characters', () => {
     const hidden = [
       '\u0000',
       '\t',
@@ -90,9 +94,29 @@ describe('a text input', () => {
       '\u061C',
       '\uD800',
       '\u00AD',
+      '\u034F',
+      '\u3164',
+      '\uFFA0',
+      '\uFE0F',
+      '\u{E0041}',
+      '\u{E0100}',
+      '\uFFF9',
+      '\uFFFE',
     ]
     for (const character of hidden)
       expect(refuses('search', q(`abc${character}def`))?.field, escape(character)).to.equal('q')
+  })
+
+  it('is refused with any hidden character of Unicode, and holds none when it is accepted', () => {
+    const wrong: string[] = []
+    for (const text of allOfUnicode(PER_TEXT)) {
+      const hidden = hiddenIn(text)
+      wrong.push(...hidden.filter((character) => parse('search', q(`abc${character}def`)).valid))
+      const visible = Array.from(text).filter((character) => !hidden.includes(character))
+      const parsed = parse('search', q(`abc${visible.join('')}`))
+      if (!parsed.valid || hiddenIn(JSON.stringify(parsed.operation)).length > 0) wrong.push(...visible)
+    }
+    expect(wrong).to.deep.equal([])
   })
 
   it('is text', () => {

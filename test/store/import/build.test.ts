@@ -1,6 +1,6 @@
 /** The import of whole archives on a real LMDB: what is kept, what its id is, and what a failure leaves behind. */
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import canonicalize from 'canonicalize'
@@ -9,7 +9,7 @@ import { openCatalog, type Catalog } from '../../../store/catalog.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { Row } from '../../../store/import/rows.ts'
-import { buildingFolder, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/layout.ts'
+import { buildingFolder, INFO_KEY, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/layout.ts'
 import { openEnvironment } from '../../../store/open.ts'
 import { CRO_COMPANIES } from '../../../store/source.ts'
 import type { Snapshot } from '../../../store/snapshot.ts'
@@ -169,7 +169,7 @@ describe('an import', () => {
       const lines = [...current().entries()]
         .map(([number, entry]) => (entry === 'quarantined' ? { company_number: number, quarantined: true } : entry))
         .toSorted(({ company_number: a }, { company_number: b }) => a.length - b.length || (a < b ? -1 : 1))
-      const text = [{ normalisation: 'cro-2' }, ...lines].map((line) => `${canonicalize(line)}\n`).join('')
+      const text = [{ normalisation: 'cro-3' }, ...lines].map((line) => `${canonicalize(line)}\n`).join('')
       expect(lines.map((line) => line.company_number)).to.deep.equal(['1', '2', '02', '10'])
       expect(info.snapshot_id).to.equal(`sha256:${createHash('sha256').update(text).digest('hex')}`)
       expect(await snapshots()).to.deep.equal([info.snapshot_id.replace('sha256:', '')])
@@ -275,6 +275,27 @@ describe('an import', () => {
     expect(() => catalog.current()).to.throw(/layout version/)
     expect(await importRows(one, two)).to.deep.include({ changed: true })
     expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
+  })
+
+  it('serves the snapshot that older rules have made, until the same archive is read again by these', async () => {
+    const { info } = await importRows(one, two)
+    const older = { ...info, snapshot_id: `sha256:${'0'.repeat(64)}`, normalisation: 'cro-0' }
+    const folder = snapshotFolder(directory, older.snapshot_id)
+    await cp(snapshotFolder(directory, info.snapshot_id), folder, { recursive: true })
+    const environment = openEnvironment({ folder, kind: 'snapshot' })
+    await environment.put(INFO_KEY, older)
+    await environment.close()
+    const retrieval = catalog.retrieval()
+    if (!retrieval) throw new Error('no retrieval')
+    await catalog.publish({ ...retrieval, snapshot_id: older.snapshot_id })
+    await catalog.close()
+    catalog = openCatalog(directory)
+    expect(current().info).to.deep.equal(older)
+    expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
+
+    expect(await importRows(one, two)).to.deep.include({ changed: true })
+    expect(current().info).to.deep.equal(info)
+    expect(await importRows(one, two)).to.deep.include({ changed: false })
   })
 
   it('removes what dead processes left, but nothing of a living one or its own', async () => {

@@ -5,6 +5,7 @@ import { companySchema, type Company } from '../../../store/company.ts'
 import { normalise, type Finding } from '../../../store/import/normalise.ts'
 import { COLUMNS, type Column, type Row } from '../../../store/import/rows.ts'
 import { aRow } from '../../support/register.ts'
+import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
 function normalised(change: Partial<Row>) {
   const findings: Finding[] = []
@@ -149,6 +150,15 @@ describe('a text of the register', () => {
     ['bidi', '\u202E'],
     ['bidi', '\u2066'],
     ['tag', '\u{E0041}'],
+    ['variation selector', '\uFE0F'],
+    ['variation selector', '\u{E0100}'],
+    ['joiner', '\u034F'],
+    ['filler', '\u115F'],
+    ['filler', '\u3164'],
+    ['filler', '\uFFA0'],
+    ['vowel', '\u17B4'],
+    ['annotation', '\uFFF9'],
+    ['noncharacter', '\uFFFF'],
   ] as const) {
     it(`loses a ${what} character U+${hidden.codePointAt(0)?.toString(16).toUpperCase()}, which is counted`, () => {
       expect(name(`${hidden}RY${hidden}AN ${hidden} AIR${hidden}`)).to.deep.equal([
@@ -160,6 +170,30 @@ describe('a text of the register', () => {
 
   it('composes what a removed character kept apart', () => {
     expect(name('U\u200B\u0301')).to.deep.equal(['Ú', 'hidden_characters_removed'])
+  })
+
+  it('keeps an emoji without the selector of its colours', () => {
+    expect(name('\u2764\uFE0F BREW \u{1F37A} CO')).to.deep.equal([
+      '\u2764 BREW \u{1F37A} CO',
+      'hidden_characters_removed',
+    ])
+  })
+
+  it('holds no hidden character, whatever stands in the file', () => {
+    for (const text of allOfUnicode(64)) {
+      const { company_type, status, legal_name, registered_address, findings } = company({
+        company_name: `A${text}`,
+        company_status: text,
+        company_type: text,
+        company_address_1: text,
+      })
+      const sold = [legal_name, status ?? '', company_type ?? '', ...registered_address.lines].join('')
+      expect(hiddenIn(sold)).to.deep.equal([])
+      // White space is what a control may also be.
+      const isWhite = /^[^\S\uFEFF]$/
+      const isCounted = hiddenIn(text).some((character) => !isWhite.test(character))
+      expect(findings.includes('hidden_characters_removed'), escape(text)).to.equal(isCounted)
+    }
   })
 
   it('keeps what could not be decoded visible, and counts it', () => {
@@ -194,6 +228,7 @@ describe('an address of the register', () => {
     expect(lines(placeholder)).to.deep.equal([])
     expect(lines(`${placeholder}, ${placeholder}`, placeholder)).to.deep.equal([])
     expect(lines(`UNIT 1 ${placeholder}`, '', '', `${placeholder}, Ireland`)).to.deep.equal(['UNIT 1', 'Ireland'])
+    expect(lines('UNIT 2 ****NO\u200B ADDRESS  DETAILS****')).to.deep.equal(['UNIT 2'])
     expect(lines('NO ADDRESS DETAILS ROAD', '5* HOTEL')).to.deep.equal(['NO ADDRESS DETAILS ROAD', '5* HOTEL'])
   })
 
