@@ -61,8 +61,9 @@ export function createApp({
   app.enable('case sensitive routing')
 
   app.use(commonHeaders)
-  if (a2a) app.use(a2a.route)
+  // Express tries one after the other: the busiest stand first.
   app.use(paidRoutes({ executor, baseUrl }))
+  if (a2a) app.use(a2a.route)
   const { mode, network, payTo } = facts.terms
   const registered = { registry, baseUrl, network, payTo, a2aEnabled: a2a !== undefined, now: facts.now }
   if (mode === 'testnet') app.use(registryRoutes(registered))

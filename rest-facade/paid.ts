@@ -27,7 +27,7 @@ interface Door {
 
 interface Route {
   path: string | RegExp
-  sale: (door: Door, request: Request) => Promise<Outcome>
+  sale: (door: Door, request: Request) => Outcome | Promise<Outcome>
 }
 
 const PAID_ROUTES: Record<OperationName, Route> = {
@@ -49,13 +49,13 @@ export function paidRoutes(door: Door): Router {
   return router
 }
 
-async function lookup(door: Door, request: Request): Promise<Outcome> {
+function lookup(door: Door, request: Request): Outcome | Promise<Outcome> {
   if (hasQuery(request) || hasBody(request)) return refused({ code: 'unexpected_input' })
   const company_number = request.path.slice(ROUTES.lookup.path.length + 1)
   return sell(door, request, { operation: 'lookup', input: { company_number } })
 }
 
-async function search(door: Door, request: Request): Promise<Outcome> {
+function search(door: Door, request: Request): Outcome | Promise<Outcome> {
   if (hasBody(request)) return refused({ code: 'unexpected_input' })
   const query = queryOf(request.originalUrl)
   const fields = readQuery(query)
@@ -94,7 +94,11 @@ interface Wish {
  * Every URL is built under our base, never taken as it came: a request's target may be absolute (RFC 9112 section 3.2.2)
  * and name any host.
  */
-async function sell({ executor, baseUrl }: Door, request: Request, { operation, input, url }: Wish): Promise<Outcome> {
+function sell(
+  { executor, baseUrl }: Door,
+  request: Request,
+  { operation, input, url }: Wish,
+): Outcome | Promise<Outcome> {
   const parsed = parseOperation(operation, input)
   if (!parsed.valid) return refused(inputRefusal(operation, parsed.fault))
   return executor.perform({

@@ -5,6 +5,7 @@ import type { Reply } from './reply.ts'
 /** Every value of a header as it came; Node joins repeated ones with a comma otherwise. */
 export function headerValues(request: IncomingMessage, name: string): string[] {
   const wanted = name.toLowerCase()
+  if (request.headers[wanted] === undefined) return []
   // Node's own list of distinct headers is made of all of them, for each request anew.
   return request.rawHeaders.filter((_, at, all) => at % 2 === 1 && all[at - 1]?.toLowerCase() === wanted)
 }
@@ -45,7 +46,7 @@ export function readBody(
 export function sendReply(response: ServerResponse, { status, headers, body }: Reply): void {
   // The client may have left; its answer is stored, and it can ask again.
   if (response.headersSent || response.destroyed) return
-  const bytes = Buffer.from(body, 'utf8')
-  response.writeHead(status, { ...headers, 'Content-Length': bytes.length })
-  response.end(response.req.method === 'HEAD' ? undefined : bytes)
+  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
+  // As text, which Node sends in one piece with the head.
+  response.end(response.req.method === 'HEAD' ? undefined : body)
 }

@@ -20,7 +20,7 @@ export async function claim(
     identity: offered.identity,
     ...(offered.id !== undefined && { payment_id: offered.id }),
     payment_hash: offered.hash,
-    operation_digest: purchase.digest,
+    operation_digest: offered.digest,
     state: 'prepared',
     attempt: 1,
     payment: offered.payment,

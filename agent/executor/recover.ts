@@ -38,7 +38,7 @@ export async function follow(
   purchase: Purchase,
   { offered, record }: { offered: Offered; record: ResponseRecord },
 ): Promise<Outcome> {
-  const decision = decideReplay(record, { payment_hash: offered.hash, operation_digest: purchase.digest })
+  const decision = decideReplay(record, { payment_hash: offered.hash, operation_digest: offered.digest })
   switch (decision) {
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })

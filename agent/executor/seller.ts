@@ -37,21 +37,22 @@ export interface Offered {
   /** The payer and his own id for it, where he gave one. */
   id: string | undefined
   hash: string
+  /** Of the operation that it was offered for. */
+  digest: string
 }
 
 /** An order with what was offered for it. */
 export interface Purchase extends Order {
-  digest: string
   offer: Offered | { kind: 'none' } | { kind: 'unreadable'; reason: Reason }
 }
 
 export function openPurchase(order: Order): Purchase {
-  const digest = operationDigest(order.operation)
   const read = readPayment(order.paymentHeaders)
-  if (read.kind !== 'payment') return { ...order, digest, offer: read }
+  if (read.kind !== 'payment') return { ...order, offer: read }
   const { payment, parsed } = read
   const knownBy = { identity: paymentIdentity(payment), id: paymentIdKey(payment), hash: paymentHash(parsed) }
-  return { ...order, digest, offer: { kind: 'payment', payment, ...knownBy } }
+  const digest = operationDigest(order.operation)
+  return { ...order, offer: { kind: 'payment', payment, ...knownBy, digest } }
 }
 
 /** A 402: the refusal of a payment, or of its absence, with a fresh quote that says why. */

@@ -43,11 +43,17 @@ interface QuoteRequest {
 const URL_CHARACTERS_FOR_CRAWLERS = 1024
 const URL_CHARACTERS_MAX = 2200
 
-/** What a quote says after its resource: made once, since it is most of it and every unpaid request gets it. */
+/**
+ * What a quote says after its resource: made once, since it is most of it and every unpaid request gets it. Base64 takes
+ * three bytes at a time, so it is kept as it reads without its first 0, 1 and 2 bytes, which complete what is before it.
+ */
 const restOf = oncePerOperation((terms, operation) => {
   const accepts = [requirementsOf(terms, operation)]
   const { bazaar, ...others } = extensionsOf(terms, operation)
-  const write = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
+  const write = (extensions: object) => {
+    const json = JSON.stringify({ accepts, extensions }).slice(1)
+    return { json, base64Without: [0, 1, 2].map((bytes) => Buffer.from(json).subarray(bytes).toString('base64')) }
+  }
   return { whole: write({ bazaar, ...others }), short: write(others) }
 })
 
@@ -60,11 +66,14 @@ function resourceOf({ operation, url }: QuoteRequest): ResourceInfo {
 export function quoteFor(request: QuoteRequest): Quote {
   const { terms, operation, url, reason } = request
   const { whole, short } = restOf(terms, operation)
-  const head: Omit<PaymentRequired, 'accepts'> = {
+  const first: Omit<PaymentRequired, 'accepts'> = {
     x402Version: X402_VERSION,
     error: reason,
     resource: resourceOf(request),
   }
-  const json = `${JSON.stringify(head).slice(0, -1)},${url.length > URL_CHARACTERS_FOR_CRAWLERS ? short : whole}`
-  return { header: Buffer.from(json).toString('base64'), json }
+  const head = `${JSON.stringify(first).slice(0, -1)},`
+  const rest = url.length > URL_CHARACTERS_FOR_CRAWLERS ? short : whole
+  const borrowed = (3 - (Buffer.byteLength(head) % 3)) % 3
+  const header = `${Buffer.from(head + rest.json.slice(0, borrowed)).toString('base64')}${rest.base64Without[borrowed]}`
+  return { header, json: head + rest.json }
 }

@@ -54,6 +54,20 @@ describe('a quote', () => {
     })
   }
 
+  it('is encoded as a whole would be, however long its URL is and whatever it is written in', () => {
+    for (const letter of ['a', '%C3%A9', '%E2%82%AC']) {
+      for (let length = 0; length < 1_200; length += 1) {
+        const { header, json } = quoteFor({
+          terms: testTerms,
+          operation: 'search',
+          url: `${BASE}/api/v1/search?q=${'a'.repeat(length % 7)}${letter.repeat(length)}`,
+          reason: 'PAYMENT-SIGNATURE header is required',
+        })
+        expect(header).to.equal(Buffer.from(json).toString('base64'))
+      }
+    }
+  })
+
   it('names a company in its example that there is on either network', () => {
     const example = (mode: 'mainnet' | 'testnet') => {
       const { extensions = {} } = quote('lookup', BASE, termsOf(mode, testTerms.payTo)).decoded
