@@ -45,7 +45,7 @@ const LIMITS: ServerLimits = {
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node leaves out what is beyond its limit, in silence; we refuse [2,000]. */
   headers: 100,
-  /** About 0.2 GiB of sockets, parsers and buffers; what comes beyond is closed unanswered [none]. */
+  /** About 0.2 GiB of sockets, parsers and buffers; what comes beyond is closed unanswered, and idle ones with it [none]. */
   connections: 10_000,
   /** None: an old connection costs what a new one does, and Node answers those beyond with a bare 503 [none]. */
   requestsPerSocket: 0,
@@ -127,6 +127,7 @@ function limitedServer(limits: ServerLimits, options: object, listener: RequestL
   server.maxHeadersCount = limits.headers + 1
   server.maxConnections = limits.connections
   server.maxRequestsPerSocket = limits.requestsPerSocket
+  server.on('drop', makeRoom(server, limits))
   // What else is expected of us is of no concern; Node would answer 417 without a body.
   server.on('checkExpectation', take)
   server.on('connect', (_request, socket) => {
@@ -137,6 +138,20 @@ function limitedServer(limits: ServerLimits, options: object, listener: RequestL
     else end(socket as Socket, wireReply(codeOf(error)))
   })
   return server
+}
+
+/**
+ * Those who keep a connection for later make room for those who come now: one request on each would otherwise close the
+ * service to others for as long as an idle connection is kept. It takes a walk over all of them.
+ */
+function makeRoom(server: Server, { checkMs }: ServerLimits): () => void {
+  let hasJustDone = false
+  return () => {
+    if (hasJustDone) return
+    hasJustDone = true
+    setTimeout(() => (hasJustDone = false), checkMs).unref()
+    server.closeIdleConnections()
+  }
 }
 
 /** What Node's parser lets pass. Of a second Host it says nothing, and drops it (RFC 9112 section 3.2). */
