@@ -1,6 +1,7 @@
 /** The command `bench`: runs one benchmark or programme by name. A figure in a document comes from one of these. */
 import { parseArgs } from 'node:util'
 import { fuzz } from './fuzz.ts'
+import { http } from './http.ts'
 import { importBench } from './import.ts'
 import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
@@ -17,6 +18,7 @@ import { start } from './start.ts'
 
 const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
   fuzz,
+  http,
   import: importBench,
   'import-kill': importKill,
   'import-under-load': importUnderLoad,
@@ -35,6 +37,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
 const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
+    connections: { type: 'string' },
     data: { type: 'string' },
     debug: { type: 'string' },
     out: { type: 'string' },
@@ -47,6 +50,7 @@ const { positionals, values } = parseArgs({
     seed: { type: 'string' },
     seeds: { type: 'string' },
     servers: { type: 'string' },
+    soak: { type: 'string' },
     trace: { type: 'boolean' },
     workers: { type: 'string' },
   },

@@ -61,5 +61,12 @@ const service = await startService({
   report: (event) => void process.stderr.write(`${event}\n`),
 })
 say(`ready ${service.baseUrl}`)
+// A parent that forked us hears it too, and is told what memory holds once what nobody needs is gone.
+process.on('message', () => {
+  globalThis.gc?.()
+  process.send?.(process.memoryUsage())
+})
+process.channel?.unref()
+process.send?.(service.baseUrl)
 process.on('SIGUSR2', letADayPass)
 process.on('SIGTERM', () => void service.stop())
