@@ -13,11 +13,8 @@ interface Form {
   encoding: 'br' | 'gzip' | 'identity'
   bytes: Buffer
   etag: string
-}
-
-interface Prepared {
-  page: Page
-  forms: readonly Form[]
+  /** Of a 304, and those of a 200. */
+  headers: { unchanged: Record<string, string>; whole: Record<string, string> }
 }
 
 /** Answers with the page; or, where it has one, with its markdown twin for clients that would rather read that. */
@@ -25,53 +22,52 @@ export function staticDocument(
   page: Page,
   { links = '', markdown }: { links?: string; markdown?: Page | undefined } = {},
 ): RequestHandler {
-  const html = prepare(page)
-  const twin = markdown && prepare(markdown)
-  const vary = twin ? 'Accept, Accept-Encoding' : 'Accept-Encoding'
+  const shared = {
+    ...(links !== '' && { Link: links }),
+    Vary: markdown ? 'Accept, Accept-Encoding' : 'Accept-Encoding',
+    'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
+  }
+  const html = formsOf(page, shared)
+  const twin = markdown && formsOf(markdown, shared)
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
-    if (links !== '') response.set('Link', links)
-    response.set('Vary', vary)
     send(request, response, twin && prefersMarkdown(request) ? twin : html)
   }
 }
 
-function send(request: Request, response: Response, { page, forms }: Prepared): void {
+function send(request: Request, response: Response, forms: readonly Form[]): void {
   const encoding = request.acceptsEncodings(forms.map((form) => form.encoding))
   const form = forms.find((each) => each.encoding === encoding) ?? forms.at(-1)
   if (!form) throw new Error('A document has no form')
-  response.set({
-    'Content-Type': `${page.type}; charset=utf-8`,
-    'Cache-Control': `public, max-age=${CACHE_SECONDS}`,
-    ETag: form.etag,
-  })
-  if (page.contentSecurityPolicy !== undefined) response.set('Content-Security-Policy', page.contentSecurityPolicy)
+  // Express holds the request's own tags against it.
+  response.setHeader('ETag', form.etag)
   if (request.fresh) {
-    response.removeHeader('Content-Type')
-    response.status(304).end()
+    response.writeHead(304, form.headers.unchanged).end()
     return
   }
-  if (form.encoding !== 'identity') response.set('Content-Encoding', form.encoding)
-  response.set('Content-Length', String(form.bytes.length))
-  response.end(request.method === 'HEAD' ? undefined : form.bytes)
+  response.writeHead(200, form.headers.whole).end(request.method === 'HEAD' ? undefined : form.bytes)
 }
 
 function prefersMarkdown(request: Request): boolean {
   return request.accepts(['text/html', 'text/markdown']) === 'text/markdown'
 }
 
-function prepare(page: Page): Prepared {
-  const bytes = Buffer.from(page.text, 'utf8')
-  const tag = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  const identity: Form = { encoding: 'identity', bytes, etag: `"${tag}"` }
-  if (bytes.length < COMPRESSED_BYTES_MIN) return { page, forms: [identity] }
-  const br = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } })
-  return {
-    page,
-    forms: [
-      { encoding: 'br', bytes: br, etag: `"${tag}-br"` },
-      { encoding: 'gzip', bytes: gzipSync(bytes, { level: 9 }), etag: `"${tag}-gz"` },
-      identity,
-    ],
+function formsOf(page: Page, shared: Record<string, string>): readonly Form[] {
+  const text = Buffer.from(page.text, 'utf8')
+  const tag = createHash('sha256').update(text).digest('base64url').slice(0, 22)
+  const form = (encoding: Form['encoding'], bytes: Buffer, etag: string): Form => {
+    const csp = page.contentSecurityPolicy
+    const unchanged = { ...shared, ...(csp !== undefined && { 'Content-Security-Policy': csp }) }
+    const whole = {
+      ...unchanged,
+      'Content-Type': `${page.type}; charset=utf-8`,
+      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
+      'Content-Length': String(bytes.length),
+    }
+    return { encoding, bytes, etag, headers: { unchanged, whole } }
   }
+  const identity = form('identity', text, `"${tag}"`)
+  if (text.length < COMPRESSED_BYTES_MIN) return [identity]
+  const br = brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: text.length } })
+  return [form('br', br, `"${tag}-br"`), form('gzip', gzipSync(text, { level: 9 }), `"${tag}-gz"`), identity]
 }
