@@ -152,17 +152,9 @@ function tableOf(rows: readonly Row[]): string {
   const lines = rows.map((row) => {
     const { subject, connections, server, perSecond, p50, p99, cpu } = row
     const bare = rows.find((each) => each.subject === subject && each.connections === connections)
-    return [
-      subject,
-      String(connections),
-      server,
-      String(Math.round(perSecond)),
-      p50.toFixed(3),
-      p99.toFixed(2),
-      String(Math.round(cpu)),
-      (perSecond / (bare?.perSecond ?? Number.NaN)).toFixed(2),
-      (cpu / (bare?.cpu ?? Number.NaN)).toFixed(2),
-    ]
+    const [toBare, cpuToBare] = [perSecond / (bare?.perSecond ?? Number.NaN), cpu / (bare?.cpu ?? Number.NaN)]
+    const figures = [figure(p50, 3), figure(p99, 2), figure(cpu, 0), figure(toBare, 2), figure(cpuToBare, 2)]
+    return [subject, String(connections), server, figure(perSecond, 0), ...figures]
   })
   const headings = [
     'request',
@@ -176,4 +168,9 @@ function tableOf(rows: readonly Row[]): string {
     'CPU to bare',
   ]
   return markdown(headings, lines)
+}
+
+/** A part of a second can be too short for any answer. */
+function figure(value: number, digits: number): string {
+  return Number.isFinite(value) ? value.toFixed(digits) : '-'
 }
