@@ -47,7 +47,7 @@ const CONTENTS = ['text', 'data', 'raw', 'url'] as const
 const messageSchema = z.strictObject({
   messageId: z
     .string({ error: 'messageId must be text' })
-    .refine((id) => id !== '' && Buffer.byteLength(id) <= MESSAGE_ID_BYTES_MAX && !/\p{Cs}/u.test(id), {
+    .refine((id) => id !== '' && Buffer.byteLength(id) <= MESSAGE_ID_BYTES_MAX && id.isWellFormed(), {
       error: `messageId must have 1 to ${MESSAGE_ID_BYTES_MAX} bytes`,
     }),
   role: z.literal('ROLE_USER', { error: 'role must be ROLE_USER' }),

@@ -20,17 +20,17 @@ const paymentIdSchema = z
   .regex(new RegExp(PAYMENT_ID.pattern))
 
 /** The block as buyers send it back, with an id or without. */
-const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) })
+const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional()
 
 /** The id that a payment bears, if any. */
 export function paymentIdOf({ extensions }: { extensions?: Record<string, unknown> | undefined }): string | undefined {
-  const block = paymentIdentifierSchema.optional().parse(extensions?.[PAYMENT_IDENTIFIER])
+  const block = paymentIdentifierSchema.parse(extensions?.[PAYMENT_IDENTIFIER])
   return block?.info.id
 }
 
 /** Whether the extensions of a payment that mean something to us are in order. */
 export function areExtensionsValid(extensions: Record<string, unknown>): boolean {
-  return paymentIdentifierSchema.optional().safeParse(extensions[PAYMENT_IDENTIFIER]).success
+  return paymentIdentifierSchema.safeParse(extensions[PAYMENT_IDENTIFIER]).success
 }
 
 /** Never required: without an id a payment is known by its authorization alone. */

@@ -90,7 +90,7 @@ function isJsonObject(value: unknown): value is Record<string, unknown> {
 function isPlain(value: unknown, depth = 0): boolean {
   // JSON's 1e400 is read as infinity, which has no canonical form to hash.
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value === 'string') return !/\p{Cs}/u.test(value)
+  if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null) return true
   if (depth >= DEPTH_MAX) return false
   return Object.entries(value).every(
