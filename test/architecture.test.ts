@@ -30,7 +30,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'store',
     'keys',
   ],
-  'agent/sandbox': ['agent/operation', 'agent/payments', 'agent/registry', 'agent/client', 'store', 'store/import'],
+  'agent/sandbox': ['agent/operation', 'agent/payments', 'agent/registry', 'store', 'store/import'],
 }
 
 /** Packages that hold a decision of ours have a home. */
@@ -42,7 +42,8 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a']],
   [/^(yauzl|csv-parse)/, ['store/import']],
-  [/^secp256k1$/, ['agent/payments']],
+  [/^(secp256k1|hash-wasm)$/, ['agent/payments']],
+  [/^canonicalize$/, ['agent/operation', 'store']],
   [/^pino$/, ['agent']],
 ]
 

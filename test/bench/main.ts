@@ -34,33 +34,40 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   start,
 }
 
-const { positionals, values } = parseArgs({
-  allowPositionals: true,
-  options: {
-    connections: { type: 'string' },
-    data: { type: 'string' },
-    debug: { type: 'string' },
-    out: { type: 'string' },
-    peers: { type: 'boolean' },
-    queries: { type: 'string' },
-    rows: { type: 'string' },
-    runs: { type: 'string' },
-    samples: { type: 'string' },
-    seconds: { type: 'string' },
-    seed: { type: 'string' },
-    seeds: { type: 'string' },
-    servers: { type: 'string' },
-    soak: { type: 'string' },
-    trace: { type: 'boolean' },
-    workers: { type: 'string' },
-  },
-})
-const [name = ''] = positionals
-const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined
+const USAGE = `usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')} [--rows N] ...; each file of test/bench says what it takes\n`
+
+const OPTIONS = {
+  connections: { type: 'string' },
+  data: { type: 'string' },
+  debug: { type: 'string' },
+  out: { type: 'string' },
+  peers: { type: 'boolean' },
+  queries: { type: 'string' },
+  rows: { type: 'string' },
+  runs: { type: 'string' },
+  samples: { type: 'string' },
+  seconds: { type: 'string' },
+  seed: { type: 'string' },
+  seeds: { type: 'string' },
+  servers: { type: 'string' },
+  soak: { type: 'string' },
+  trace: { type: 'boolean' },
+  workers: { type: 'string' },
+} as const
+
+function readArguments() {
+  try {
+    const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
+    const [name = ''] = positionals
+    return { bench: Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined, values }
+  } catch {
+    return { bench: undefined, values: {} }
+  }
+}
+
+const { bench, values } = readArguments()
 if (!bench) {
-  process.stdout.write(
-    `usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')} [--rows N] ...; each file of test/bench says what it takes\n`,
-  )
+  process.stdout.write(USAGE)
   process.exitCode = 2
 } else {
   const { peers, trace, ...texts } = values
