@@ -90,6 +90,8 @@ export interface ResponseLog {
 
 /** Of a payer, to find one that was settled. It is the first, but for who has let many come to nothing. */
 const PAYMENTS_READ_MAX = 16
+/** Payers that are known to have paid and are not looked for again. Then all are forgotten: it is not worth more. */
+const PAYERS_KEPT_MAX = 10_000
 
 interface Access {
   /** For a look beside the service that writes. */
@@ -107,6 +109,9 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     ? undefined
     : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
   if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
+
+  /** Who has paid. */
+  const payers = new Set<string>()
 
   /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
   function find(identity: string): ResponseRecord | undefined {
@@ -190,8 +195,14 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
       ),
 
     hasPaid: async (payerKey) => {
+      if (payers.has(payerKey)) return true
       const keys = records.getKeys({ start: `${payerKey}/`, end: `${payerKey}0`, limit: PAYMENTS_READ_MAX })
-      return [...keys].some((identity) => isPaid(attempt(() => find(identity))))
+      const hasPaid = [...keys].some((identity) => isPaid(attempt(() => find(identity))))
+      if (hasPaid) {
+        if (payers.size >= PAYERS_KEPT_MAX) payers.clear()
+        payers.add(payerKey)
+      }
+      return hasPaid
     },
 
     unfinished: async () => [...unfinished.getKeys()],

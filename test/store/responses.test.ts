@@ -103,6 +103,19 @@ describe('the response log', () => {
     expect(await log.unfinished()).to.deep.equal([])
   })
 
+  it('knows who has paid, also after a restart, and takes nobody for another', async () => {
+    const [payer, longer] = ['eip155:1/0xa/0xb', 'eip155:1/0xa/0xbc']
+    const record = aRecord({ identity: `${payer}/0x1` })
+    await log.claim(record)
+    expect(await log.hasPaid(payer)).to.equal(false)
+    await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+    for (const restart of [() => undefined, reopen]) {
+      await restart()
+      expect(await log.hasPaid(payer)).to.equal(true)
+      expect(await log.hasPaid(longer)).to.equal(false)
+    }
+  })
+
   describe('pruned', () => {
     const ended = (index: number, state: State, day: number) =>
       aRecord({ state, identity: `i${index}`, updated_at: `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z` })
