@@ -37,8 +37,8 @@ const LIMITS: ServerLimits = {
   requestMs: 15_000,
   /** Above the 60 s that common proxies keep their own connections for: who closes first loses no request [5,000]. */
   keepAliveMs: 65_000,
-  /** No byte either way: a client that doesn't read. Above the 70 s that a sale may take [none]. */
-  silenceMs: 80_000,
+  /** No byte either way: a client that doesn't read. Above the 90 s that a sale may take in all [none]. */
+  silenceMs: 120_000,
   /** How far the first two may be overrun; a check costs a walk over the connections with a request under way [30,000]. */
   checkMs: 1_000,
   /** A payment takes up to 8 KiB, a query 3 KiB; target and headers together [16,384]. */

@@ -27,7 +27,6 @@ interface OpenOptions {
  */
 const DURABLE = {
   overlappingSync: false,
-  noSync: false,
   noMetaSync: false,
   useWritemap: false,
   separateFlushed: false,

@@ -12,12 +12,12 @@ import { z } from 'zod'
 import { ENTRIES_DATABASE, TOTAL_KEY, limitsFolder } from './layout.ts'
 import { durableSync, openEnvironment, UnsoundError } from './open.ts'
 
-export const PLACE_KINDS = ['unpaid', 'trial', 'paid', 'failed'] as const
+export const PLACE_KINDS = ['unpaid', 'trial', 'known', 'paid', 'failed'] as const
 
 export type PlaceKind = (typeof PLACE_KINDS)[number]
 
 const count = z.int().nonnegative()
-const tallySchema = z.strictObject({ unpaid: count, trial: count, paid: count, failed: count })
+const tallySchema = z.strictObject({ unpaid: count, trial: count, known: count, paid: count, failed: count })
 const totalSchema = z.strictObject({ revision: count, tally: tallySchema })
 
 /** How many places of each kind. */
@@ -49,12 +49,13 @@ export interface Window {
   close(): Promise<void>
 }
 
-export const NO_PLACES: Tally = { unpaid: 0, trial: 0, paid: 0, failed: 0 }
+export const NO_PLACES: Tally = { unpaid: 0, trial: 0, known: 0, paid: 0, failed: 0 }
 
 export function addUp(one: Tally, other: Tally, sign: 1 | -1 = 1): Tally {
   return {
     unpaid: one.unpaid + sign * other.unpaid,
     trial: one.trial + sign * other.trial,
+    known: one.known + sign * other.known,
     paid: one.paid + sign * other.paid,
     failed: one.failed + sign * other.failed,
   }

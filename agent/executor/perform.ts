@@ -5,11 +5,12 @@
  * order of the rest is what makes it safe: nothing is asked of others before the cheap checks, nothing is settled before
  * the answer is on disk, and a payment on record never passes the checks again.
  */
-import type { Outcome } from '../operation/outcome.ts'
+import type { Outcome, Refused } from '../operation/outcome.ts'
 import { settleBegun } from '../payments/settle.ts'
 import { prepareAnswer } from '../skills/skills.ts'
 import { admit } from './admit.ts'
 import { examine } from './examine.ts'
+import type { Place } from './rate-limit.ts'
 import { checkReadiness } from './readiness.ts'
 import { claim } from './record.ts'
 import { follow, orUnknown, outcomeOf, outcomeUnknown, recall } from './recover.ts'
@@ -42,22 +43,37 @@ async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
   if (offered.kind === 'fault') return askForPayment(seller, purchase, offered.code, offered.reason) // 6. quote, 7. terms
 
   const verified = await verifyPayment(seller, purchase, offered) // 8. facilitator.verify
-  if (verified.kind === 'refused') {
-    if (verified.refusal.code === 'payment_rejected') place.failed()
-    else place.leave()
-    // Another process may have sold for it meanwhile: then its nonce is used because it was paid.
-    return (await recall(seller, purchase)) ?? verified
-  }
-  place.verified()
+  if (verified.kind === 'refused') return unlessSold(seller, purchase, { place, refusal: verified })
 
   const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer
-  if (prepared.kind === 'refused') return prepared
+  if (prepared.kind === 'refused') return unlessSold(seller, purchase, { place, refusal: prepared })
 
-  const { claimed, record } = await claim(seller, purchase, { offered, verified, prepared }) // 10. on disk
+  const full = place.paid() // 4 once more, now that it is known to pay
+  if (full) {
+    place.leave()
+    return full
+  }
+
   return orUnknown(seller, async () => {
-    if (!claimed) return follow(seller, purchase, { offered, record })
+    const { claimed, record } = await claim(seller, purchase, { offered, verified, prepared }) // 10. on disk
+    if (!claimed) {
+      place.leave()
+      return follow(seller, purchase, { offered, record })
+    }
 
     const settled = await settleBegun(seller.desk, record) // 11. settle, 12. on disk
     return outcomeOf(seller, purchase, settled) // 13. the answer
   })
+}
+
+/** Another process may have sold for it meanwhile: then the nonce is used because it was paid, and the answer is on record. */
+async function unlessSold(
+  seller: Seller,
+  purchase: Purchase,
+  { place, refusal }: { place: Place; refusal: Refused },
+): Promise<Outcome> {
+  const stored = await recall(seller, purchase)
+  if (stored) place.leave()
+  else place.failed()
+  return stored ?? refusal
 }

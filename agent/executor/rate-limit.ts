@@ -10,20 +10,20 @@ import { entryKey, entryTime } from '../../store/layout.ts'
 import { MemoryWindow } from '../../store/memory-window.ts'
 import { addUp, NO_PLACES, PLACE_KINDS, type PlaceKind, type Tally, type Window } from '../../store/window.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
+import { Distrusted } from './distrusted.ts'
 
 const WINDOW_MS = 60_000
 
 /**
- * What each kind enters as, and which kinds together must stay below the limit. A stranger's payment is on trial until the
- * facilitator has judged it: of those that it refuses, and that it may still refuse, there is no more than the limit.
+ * What each kind enters as, and which kinds together must stay below the limit. A payment counts as paid only once it was
+ * verified and something is sold for it, so that nothing free takes the places of payers. A stranger's is on trial until
+ * then: of those that came to nothing, and that still may, there is no more than the limit.
  */
 const RIVALS = {
   unpaid: [PLACE_KINDS],
-  trial: [
-    ['trial', 'paid'],
-    ['trial', 'failed'],
-  ],
-  paid: [['trial', 'paid']],
+  trial: [['paid'], ['trial', 'failed']],
+  known: [['paid']],
+  paid: [['paid']],
 } as const satisfies Partial<Record<PlaceKind, readonly (readonly PlaceKind[])[]>>
 
 export type Entrant = keyof typeof RIVALS
@@ -41,9 +41,9 @@ const ALONE_MS = 60_000
 
 /** A request's place in the window. */
 export interface Place {
-  /** The facilitator has accepted the payment. */
-  verified(): void
-  /** The facilitator has refused the payment. */
+  /** The payment is good and buys something, so that it counts as paid from now on; refused where those fill the minute. */
+  paid(): Refused | undefined
+  /** The payment has come to nothing. */
   failed(): void
   /** The request came to nothing through no fault of its own. */
   leave(): void
@@ -67,6 +67,7 @@ interface Options {
 }
 
 export class RateLimit {
+  readonly distrusted: Distrusted
   readonly #perMinute: number
   readonly #leaseSize: number
   readonly #time: () => number
@@ -86,6 +87,7 @@ export class RateLimit {
     this.#leaseSize = Math.max(1, Math.floor(perMinute / LEASES_PER_LIMIT))
     this.#time = () => now().getTime()
     this.#shared = window
+    this.distrusted = new Distrusted(this.#time)
     this.#report = report
   }
 
@@ -182,6 +184,7 @@ export class RateLimit {
 
   #place(lease: Lease, kind: Entrant): Place {
     let held: PlaceKind | undefined = kind
+    let later: Place | undefined
     const move = (next: PlaceKind | undefined) => {
       if (held === undefined || held === next) return
       const difference = { [held]: -1, ...(next && { [next]: 1 }) }
@@ -192,17 +195,22 @@ export class RateLimit {
         this.#countAlone(cause)
       }
     }
+    const leave = () => {
+      const isShort = this.#leaseSize > 1 && this.#leases.get(kind) === lease && this.#isCurrent(lease)
+      if (held !== kind || !isShort) return move(undefined)
+      held = undefined
+      lease.left += 1
+    }
     return {
-      verified: () => {
-        if (held === 'trial') move('paid')
+      paid: () => {
+        const place = this.enter('paid')
+        if ('kind' in place) return place
+        leave()
+        later = place
+        return undefined
       },
-      failed: () => move('failed'),
-      leave: () => {
-        const isShort = this.#leaseSize > 1 && this.#leases.get(kind) === lease && this.#isCurrent(lease)
-        if (held !== kind || !isShort) return move(undefined)
-        held = undefined
-        lease.left += 1
-      },
+      failed: () => move(kind === 'trial' ? 'failed' : 'unpaid'),
+      leave: () => (later ? later.leave() : leave()),
     }
   }
 

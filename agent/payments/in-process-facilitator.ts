@@ -70,7 +70,17 @@ export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
     address: account.address,
     // One after the other, so that a number is never taken while another is not yet with the node.
     writeContract: (call: Parameters<typeof wallet.writeContract>[0]) =>
-      inLine(() => wallet.writeContract({ ...call, gas: GAS_MAX } as never)),
+      inLine(async () => {
+        try {
+          return await wallet.writeContract({ ...call, gas: GAS_MAX } as never)
+        } catch (cause) {
+          // Without the node's words: x402 finds reasons of the buyer's in them, such as no funds where the relayer has none for
+          // gas, and its caller would take that for a refusal before anything was sent.
+          relayer.report('transaction_not_sent', cause)
+          // oxlint-disable-next-line preserve-caught-error -- the cause is reported, and must not be read
+          throw new Error('The transaction was not taken')
+        }
+      }),
     // Only its own receipt: the relayer's next transaction may have the number of a dropped one, and pays for another sale.
     waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
       wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),

@@ -63,7 +63,11 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
     try {
       const identities = await desk.log.unfinished()
       forget(identities)
-      const due = identities.filter(isDue).slice(0, RECORDS_PER_ROUND_MAX)
+      // Who has waited longest comes first: in the order of keys the last would never have their turn.
+      const due = identities
+        .filter(isDue)
+        .toSorted((one, other) => dueAt(one) - dueAt(other))
+        .slice(0, RECORDS_PER_ROUND_MAX)
       const next = due.values()
       await Promise.all(Array.from({ length: CONCURRENCY_MAX }, () => workThrough(next)))
     } catch (cause) {
@@ -94,8 +98,13 @@ export function openReconciler({ desk, timer, random, alone }: Reconciliation): 
   /** A settlement under way somewhere else is not ours to judge yet. */
   function isLeftAlone({ state, updated_at }: ResponseRecord): boolean {
     const begunAt = Date.parse(updated_at)
+    const age = desk.now().getTime() - begunAt
     const isBegun = state === 'prepared' || state === 'settling'
-    return isBegun && begunAt >= startedAt && desk.now().getTime() - begunAt < SETTLING_MS_MAX
+    return isBegun && begunAt >= startedAt && age >= 0 && age < SETTLING_MS_MAX
+  }
+
+  function dueAt(identity: string): number {
+    return waits.get(identity)?.until ?? 0
   }
 
   function isDue(identity: string): boolean {

@@ -4,9 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { expressMessages } from '../../rest-facade/messages.ts'
-import { importDataset } from '../../store/import/run.ts'
-import { SYNTHETIC } from '../../store/source.ts'
-import { PROCESSES, REGISTER } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
 import { TestSeller } from '../support/seller.ts'
 
@@ -17,14 +14,7 @@ export const LOOKUP_PATH = '/api/v1/company/73848'
 export async function openShop(): Promise<TestSeller> {
   const shop = await TestSeller.open()
   shop.limitTo(Number.MAX_SAFE_INTEGER)
-  await importDataset({
-    dataDirectory: shop.directory,
-    catalog: shop.seller.catalog,
-    path: REGISTER,
-    publication: SYNTHETIC,
-    processes: PROCESSES,
-    now: () => new Date(),
-  })
+  await shop.import()
   return shop
 }
 

@@ -11,7 +11,8 @@ import { tokenOn } from './token.ts'
 
 export type RealShop = Awaited<ReturnType<typeof openRealShop>>
 
-export async function openRealShop() {
+/** `nodeOf` may put something between the relayer and its node. */
+export async function openRealShop(nodeOf: (url: string) => Promise<string> = async (url) => url) {
   const sandbox = await openTestChain()
   const { buyer, relayer } = sandbox.accounts
   const { url } = sandbox.chain
@@ -21,7 +22,7 @@ export async function openRealShop() {
   const deployment = DEPLOYMENTS.testnet
   const facilitator = openInProcessFacilitator({
     deployment,
-    rpcUrl: url,
+    rpcUrl: await nodeOf(url),
     relayerKey: relayer.privateKey,
     pollingMs: 50,
     confirmationMs: 3_000,

@@ -12,7 +12,10 @@ import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Chain, Evidence } from '../../agent/payments/chain.ts'
 import { openCatalog } from '../../store/catalog.ts'
+import { importDataset } from '../../store/import/run.ts'
 import { openResponseLog, type ResponseRecord } from '../../store/responses.ts'
+import { SYNTHETIC } from '../../store/source.ts'
+import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
@@ -65,6 +68,18 @@ export class TestSeller {
   async restart(): Promise<void> {
     await this.#closeStore()
     this.seller = this.#open(120)
+  }
+
+  /** Imports the tests' register. */
+  async import(): Promise<void> {
+    await importDataset({
+      dataDirectory: this.directory,
+      catalog: this.seller.catalog,
+      path: REGISTER,
+      publication: SYNTHETIC,
+      processes: PROCESSES,
+      now: () => this.now(),
+    })
   }
 
   limitTo(perMinute: number): void {

@@ -7,12 +7,9 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Evidence } from '../../../agent/payments/chain.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { readPayment } from '../../../agent/payments/headers.ts'
-import { importDataset } from '../../../store/import/run.ts'
-import { SYNTHETIC } from '../../../store/source.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { aRecord } from '../../support/records.ts'
 import { settledReply, TestSeller, TRANSACTION } from '../../support/seller.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -398,8 +395,38 @@ describe('a sale', () => {
   it('is not begun when its answer cannot be stored', async () => {
     const { log } = shop.seller.desk
     shop.seller.desk = { ...shop.seller.desk, log: { ...log, claim: () => Promise.reject(new Error('disk full')) } }
-    expect(await shop.lookup(payment).catch((error: unknown) => String(error))).to.contain('disk full')
+    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(shop.reports).to.deep.equal(['sale_failed'])
     expect(calls('settle')).to.equal(0)
+  })
+
+  it('keeps its payment when its answer is stored, and nobody can say so', async () => {
+    const { log } = shop.seller.desk
+    const claim: typeof log.claim = async (record) => {
+      await log.claim(record)
+      throw new Error('EIO')
+    }
+    shop.seller.desk = { ...shop.seller.desk, log: { ...log, claim } }
+    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    shop.seller.desk = { ...shop.seller.desk, log }
+    expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+    expect(calls('settle')).to.equal(1)
+  })
+
+  it('gives the answer that another process has sold meanwhile, and not what its own data says by now', async () => {
+    const bought: Outcome[] = []
+    shop.script.verify = async () => {
+      shop.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
+      const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
+      const order = { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' }
+      bought.push(await perform({ ...shop.seller, turns: new Turns() }, order))
+      // A snapshot that no longer has the company.
+      shop.seller.terms = { ...testTerms, mode: 'mainnet' }
+      return { isValid: true, payer: payment.payload.authorization.from }
+    }
+    await shop.import()
+    expect(await shop.lookup(payment)).to.deep.equal(bought[0])
+    expect(bought.map(wordOf)).to.deep.equal(['answer'])
   })
 
   it('leaves a settlement to the other process that has begun the same attempt', async () => {
@@ -442,16 +469,6 @@ describe('a sale', () => {
   })
 
   describe('and its dataset', () => {
-    const importFixture = () =>
-      importDataset({
-        dataDirectory: shop.directory,
-        catalog: shop.seller.catalog,
-        path: REGISTER,
-        publication: SYNTHETIC,
-        processes: PROCESSES,
-        now: () => shop.now(),
-      })
-
     it('must be there, paid or not, but for the synthetic company', async () => {
       expect(wordOf(await shop.lookup(undefined, '73848'))).to.equal('dataset_unavailable')
       expect(wordOf(await shop.lookup(payment, '73848'))).to.equal('dataset_unavailable')
@@ -460,7 +477,7 @@ describe('a sale', () => {
     })
 
     it('must have been retrieved in the last 72 hours; replays and the synthetic company go on', async () => {
-      await importFixture()
+      await shop.import()
       const bought = await shop.lookup(payment, '73848')
       expect(wordOf(bought)).to.equal('answer')
       const late = Date.now() + 72 * HOUR_MS + 60_000
@@ -473,7 +490,7 @@ describe('a sale', () => {
     it('may be 72 hours old to the second', async () => {
       const start = new Date('2026-01-01T00:00:00Z')
       shop.now = () => start
-      await importFixture()
+      await shop.import()
       shop.now = () => new Date(start.getTime() + 72 * HOUR_MS)
       expect(wordOf(await shop.lookup(undefined, '73848'))).to.match(/^payment_required/)
       shop.now = () => new Date(start.getTime() + 72 * HOUR_MS + 1)
@@ -481,7 +498,7 @@ describe('a sale', () => {
     })
 
     it('has no synthetic company on mainnet', async () => {
-      await importFixture()
+      await shop.import()
       shop.seller.terms = { ...testTerms, mode: 'mainnet' }
       expect(wordOf(await shop.lookup(payment))).to.equal('company_not_found')
     })

@@ -172,50 +172,79 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
     }
 
     it('measures each kind against its own rivals', () => {
-      const rows: { unpaid?: number; trial?: number; paid?: number; failed?: number; next: Entrant; free: boolean }[] =
-        [
-          { unpaid: 119, next: 'unpaid', free: true },
-          { unpaid: 120, next: 'unpaid', free: false },
-          { unpaid: 120, next: 'trial', free: true },
-          { unpaid: 120, next: 'paid', free: true },
-          { unpaid: 60, paid: 59, next: 'unpaid', free: true },
-          { unpaid: 60, paid: 60, next: 'unpaid', free: false },
-          { unpaid: 60, trial: 60, next: 'unpaid', free: false },
-          { unpaid: 60, failed: 60, next: 'unpaid', free: false },
-          { unpaid: 60, paid: 60, next: 'paid', free: true },
-          { paid: 119, next: 'paid', free: true },
-          { paid: 120, next: 'paid', free: false },
-          { paid: 120, next: 'trial', free: false },
-          { paid: 120, next: 'unpaid', free: false },
-          { trial: 60, paid: 60, next: 'paid', free: false },
-          { trial: 60, paid: 60, next: 'trial', free: false },
-          { trial: 60, paid: 59, next: 'trial', free: true },
-          { unpaid: 120, paid: 119, next: 'paid', free: true },
-          { unpaid: 120, paid: 120, next: 'paid', free: false },
-          { failed: 119, next: 'trial', free: true },
-          { failed: 120, next: 'trial', free: false },
-          { failed: 120, next: 'paid', free: true },
-          { failed: 60, trial: 60, next: 'trial', free: false },
-          { failed: 60, paid: 119, next: 'trial', free: true },
-        ]
+      const rows: (Partial<Record<PlaceKind, number>> & { next: Entrant; free: boolean })[] = [
+        { unpaid: 119, next: 'unpaid', free: true },
+        { unpaid: 120, next: 'unpaid', free: false },
+        { unpaid: 120, next: 'trial', free: true },
+        { unpaid: 120, next: 'paid', free: true },
+        { unpaid: 60, paid: 59, next: 'unpaid', free: true },
+        { unpaid: 60, paid: 60, next: 'unpaid', free: false },
+        { unpaid: 60, trial: 60, next: 'unpaid', free: false },
+        { unpaid: 60, failed: 60, next: 'unpaid', free: false },
+        { unpaid: 60, paid: 60, next: 'paid', free: true },
+        { paid: 119, next: 'paid', free: true },
+        { paid: 120, next: 'paid', free: false },
+        { paid: 120, next: 'trial', free: false },
+        { paid: 120, next: 'unpaid', free: false },
+        { trial: 60, paid: 60, next: 'paid', free: true },
+        { trial: 120, next: 'paid', free: true },
+        { trial: 120, next: 'known', free: true },
+        { trial: 120, next: 'trial', free: false },
+        { trial: 119, paid: 119, next: 'trial', free: true },
+        { known: 120, next: 'trial', free: true },
+        { known: 120, next: 'known', free: true },
+        { known: 120, next: 'paid', free: true },
+        { known: 120, next: 'unpaid', free: false },
+        { paid: 120, next: 'known', free: false },
+        { failed: 120, next: 'known', free: true },
+        { unpaid: 120, paid: 119, next: 'paid', free: true },
+        { unpaid: 120, paid: 120, next: 'paid', free: false },
+        { failed: 119, next: 'trial', free: true },
+        { failed: 120, next: 'trial', free: false },
+        { failed: 120, next: 'paid', free: true },
+        { failed: 60, trial: 60, next: 'trial', free: false },
+        { failed: 60, paid: 119, next: 'trial', free: true },
+      ]
       for (const row of rows) {
         const door = openDoor(120)
         // In this order there is room for each.
-        for (const place of door.fill('paid', row.failed ?? 0)) place.failed()
+        for (const place of door.fill('trial', row.failed ?? 0)) place.failed()
         door.fill('unpaid', row.unpaid ?? 0)
         door.fill('paid', row.paid ?? 0)
         door.fill('trial', row.trial ?? 0)
+        door.fill('known', row.known ?? 0)
         expect(door.wait(row.next) === 0, JSON.stringify(row)).to.equal(row.free)
       }
     })
 
-    it('counts a stranger whose payment was verified among the paid, and no longer as one who may fail', () => {
+    it('counts a stranger who has paid among those, and no longer as one who may fail', () => {
       const door = openDoor(2)
-      door.place('paid').failed()
-      door.place('trial').verified()
+      door.place('trial').failed()
+      expect(door.place('trial').paid()).to.equal(undefined)
       expect(door.wait('trial')).to.equal(0)
       door.place('paid')
       expect(door.wait('paid')).to.equal(60)
+    })
+
+    it('lets nobody pay beyond the limit, however many were let in to be verified', () => {
+      for (const kind of ['trial', 'known'] as const) {
+        const door = openDoor(2)
+        const [first, second] = door.fill(kind, 2) as [Place, Place]
+        door.place('paid')
+        expect(first.paid()).to.equal(undefined)
+        expect(second.paid()).to.have.nested.property('refusal.retryAfterSeconds', 60)
+        second.leave()
+        first.leave()
+        expect(door.wait('paid')).to.equal(0)
+        expect(door.wait('unpaid')).to.equal(0)
+      }
+    })
+
+    it('counts the failure of a known payer as a free request', () => {
+      const door = openDoor(2)
+      for (let failure = 0; failure < 5; failure += 1) door.place('known').failed()
+      expect(door.wait('unpaid')).to.equal(60)
+      for (const kind of ['trial', 'known', 'paid'] as const) expect(door.wait(kind), kind).to.equal(0)
     })
 
     it('refuses strangers once so many payments have failed, tells them how long, and lets payers in', () => {
@@ -232,20 +261,11 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
       expect(door.wait('trial')).to.equal(0)
     })
 
-    it('counts a failed payment no longer as paid', () => {
-      const door = openDoor(2)
-      const [first] = door.fill('paid', 2) as [Place, Place]
-      expect(door.wait('paid')).to.equal(60)
-      first.failed()
-      expect(door.wait('paid')).to.equal(0)
-      expect(door.wait('unpaid')).to.equal(60)
-    })
-
     it('tells when there is a place, though failed payments stand in more of them than there are', () => {
       const door = openDoor(2)
       for (let second = 0; second < 10; second += 1) {
         door.at = START + second * 1000
-        door.place('paid').failed()
+        door.place('known').failed()
       }
       // Of ten, eight must go before there is a place: the ninth-last is from second 8.
       expect(door.wait('unpaid')).to.equal(59)
@@ -280,8 +300,8 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
             }
             const ended = end === 'none' ? undefined : places.splice(of % (places.length || 1), 1)[0]
             if (!ended || end === 'none') continue
-            ended.place[end]()
-            model.end(ended.counted, end)
+            const left = ended.place[end]()
+            expect(left !== undefined).to.equal(model.end(ended.counted, end, door.at))
           }
           expect(door.reports).to.deep.equal([])
         }),
@@ -293,9 +313,9 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
 
 /** One request: after how long, of which kind, and what then becomes of which earlier one. */
 const step = fc.record({
-  kind: fc.constantFrom<Entrant>('unpaid', 'trial', 'paid'),
+  kind: fc.constantFrom<Entrant>('unpaid', 'trial', 'known'),
   wait: fc.oneof(fc.constantFrom(0, 1, 29_999, 59_999, MINUTE), fc.integer({ min: 0, max: 20_000 })),
-  end: fc.constantFrom('none', 'verified', 'failed', 'leave'),
+  end: fc.constantFrom('none', 'paid', 'failed', 'leave'),
   of: fc.nat(10),
 })
 
@@ -317,9 +337,10 @@ class Model {
     const times = (...kinds: PlaceKind[]) =>
       this.#all.filter((each) => kinds.includes(each.kind) && each.at > now - MINUTE).map(({ at }) => at)
     const measured = {
-      unpaid: [times('unpaid', 'trial', 'paid', 'failed')],
-      trial: [times('trial', 'paid'), times('trial', 'failed')],
-      paid: [times('trial', 'paid')],
+      unpaid: [times('unpaid', 'trial', 'known', 'paid', 'failed')],
+      trial: [times('paid'), times('trial', 'failed')],
+      known: [times('paid')],
+      paid: [times('paid')],
     }
     return Math.max(
       ...measured[kind].map((list) => {
@@ -335,10 +356,13 @@ class Model {
     return counted
   }
 
-  end(counted: Counted, end: 'verified' | 'failed' | 'leave'): void {
-    if (end === 'leave') this.#all = this.#all.filter((each) => each !== counted)
-    else if (end === 'failed') counted.kind = 'failed'
-    else if (counted.kind === 'trial') counted.kind = 'paid'
+  /** Whether it is refused. */
+  end(counted: Counted, end: 'paid' | 'failed' | 'leave', now: number): boolean {
+    if (end === 'paid' && this.wait('paid', now) > 0) return true
+    if (end === 'failed') counted.kind = counted.kind === 'trial' ? 'failed' : 'unpaid'
+    else this.#all = this.#all.filter((each) => each !== counted)
+    if (end === 'paid') this.enter('paid', now)
+    return false
   }
 }
 
@@ -476,7 +500,7 @@ describe('a shared window that fails', () => {
     const door = new Door(3, [{ ...methodsOf(window), alone: (work) => (isBroken ? failing : window).alone(work) }])
     const place = door.place('trial')
     isBroken = true
-    place.verified()
+    place.paid()
     place.leave()
     expect(door.reports).to.include('rate_limit_alone')
   })

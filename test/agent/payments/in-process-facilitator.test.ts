@@ -1,4 +1,8 @@
 /** One's own relayer on a real chain that loses one of its transactions: no sale stays stuck behind the gap in its numbers. */
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
@@ -6,6 +10,8 @@ import type { WirePayment } from '../../support/payments.ts'
 import { openRealShop, type RealShop } from '../../support/real-shop.ts'
 
 const POLL_MS = 20
+
+const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
 
 describe('a relayer whose transaction is dropped', function () {
   // A receipt is waited for 3 s, and a chain of its own takes as long.
@@ -38,8 +44,6 @@ describe('a relayer whose transaction is dropped', function () {
     return { outcome }
   }
 
-  const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
-
   it('does not take the transaction that has its number next for its own', async () => {
     const [first, second] = [await place.sign(), await place.sign()]
     // The relayer's very first: the next one has its number again.
@@ -62,5 +66,54 @@ describe('a relayer whose transaction is dropped', function () {
     await waited
     for (const payment of payments) expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(payments.length)
+  })
+})
+
+/** What geth says where a relayer can't pay for gas. x402 reads a buyer without money into it. */
+const NO_GAS = {
+  code: -32000,
+  message: 'insufficient funds for gas * price + value: balance 100, tx cost 200, overshot 100',
+}
+
+describe('a relayer that has nothing left for gas', function () {
+  this.timeout(60_000)
+  let place: RealShop
+  let node: Server
+  let hasGas = false
+
+  /** The node, but for what it says of transactions. */
+  async function openNode(url: string): Promise<string> {
+    node = createServer((request, response) => {
+      void json(request).then(async (call) => {
+        const { id, method } = call as { id: number; method: string }
+        const isRefused = method === 'eth_sendRawTransaction' && !hasGas
+        const answer = isRefused ? { jsonrpc: '2.0', id, error: NO_GAS } : await forward(url, call)
+        return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
+      })
+    })
+    await once(node.listen(0, '127.0.0.1'), 'listening')
+    return `http://127.0.0.1:${(node.address() as AddressInfo).port}`
+  }
+
+  async function forward(url: string, call: unknown): Promise<unknown> {
+    const headers = { 'Content-Type': 'application/json' }
+    return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
+  }
+
+  before(async () => {
+    place = await openRealShop(openNode)
+  })
+  after(async () => {
+    node.close()
+    node.closeAllConnections()
+    await place.close()
+  })
+
+  it('leaves the sale open, whatever the node calls it, and makes it once it has some', async () => {
+    const payment = await place.sign()
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    hasGas = true
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+    expect(await place.transfers()).to.have.lengthOf(1)
   })
 })

@@ -105,6 +105,36 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
+  it('does not wait for a clock that was set back to catch up with a settlement that was begun', async () => {
+    open()
+    await reconciler?.round()
+    soon()
+    is(paid(true))
+    await claim('settling')
+    clock -= 5 * SECOND_MS
+    await reconciler?.round()
+    expect(await state()).to.equal('settled')
+  })
+
+  it('comes to every record, however many there are: who has waited longest comes first', async () => {
+    const { log } = shop.seller.desk
+    const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
+    await Promise.all(names.map((name) => log.claim(aRecord({ identity: name, state: 'unknown' }))))
+    const seen = new Set<string>()
+    shop.seller.desk = {
+      ...shop.seller.desk,
+      log: { ...log, read: (name) => (seen.add(name), log.read(name)) },
+    }
+    is({ nonce: 'unclear' })
+    const opened = open()
+    for (let round = 0; round < 3; round += 1) {
+      await opened.round()
+      // Longer than any wait, so that the first are due again before the last have been looked at.
+      clock += 130 * SECOND_MS
+    }
+    expect(seen.size).to.equal(names.length)
+  })
+
   for (const begun of ['prepared', 'settling'] as const) {
     it(`leaves a settlement that another has begun alone for as long as that may take: ${begun}`, async () => {
       open()

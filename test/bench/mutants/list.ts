@@ -140,8 +140,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the record is not looked for again after a refused verification',
     file: perform,
-    find: 'return (await recall(seller, purchase)) ?? verified;',
-    replace: 'return verified;',
+    find: 'const stored = await recall(seller, purchase);\n    if (stored)\n        place',
+    replace: 'const stored = undefined;\n    if (stored)\n        place',
   },
   {
     name: 'an unknown outcome is a 402',
@@ -198,7 +198,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response log is not synced',
     file: 'store/open.js',
-    find: 'noSync: false',
+    find: 'noSync: !isDurable',
     replace: 'noSync: true',
     by: 'order',
   },
