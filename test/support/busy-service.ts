@@ -8,7 +8,7 @@ import { startService } from '../../agent/service.ts'
 import type { Timer } from '../../store/import/schedule.ts'
 import { PROCESSES } from './fixtures.ts'
 import { testTerms } from './payments.ts'
-import { settledReply } from './seller.ts'
+import { settledReply, TRANSACTION } from './seller.ts'
 
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
@@ -50,7 +50,12 @@ const service = await startService({
     chain: {
       head: async () => 100n,
       isNonceFree: async () => true,
-      evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
+      // Every transfer is there and final at once.
+      evidence: async ({ authorization: { from, to, value } }) => ({
+        nonce: 'used',
+        transfer: { from, to, value: BigInt(value), transaction: TRANSACTION },
+        isFinal: true,
+      }),
     },
     payTo: testTerms.payTo,
   },
