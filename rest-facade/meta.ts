@@ -1,9 +1,10 @@
 /** `GET /api/v1/meta` (spec 2.9) and `GET /attribution` (spec 2.10): what is sold, from which data, at what price. */
 import type { OperationName } from '../agent/operation/schema.ts'
-import { endpoint, ROUTES } from '../agent/operation/resource.ts'
+import { endpoint } from '../agent/operation/resource.ts'
 import type { Terms } from '../agent/payments/terms.ts'
 import { datasetStatus, type Catalog, type Dataset } from '../store/catalog.ts'
 import { CRO_COMPANIES } from '../store/source.ts'
+import { accessOf } from './documents/deployment.ts'
 
 const SERVICE_NAME = 'irish-company-agent'
 
@@ -16,7 +17,8 @@ export interface Facts {
   now: () => Date
 }
 
-export function metadata({ version, terms, onSale, rateLimitPerMinute, now }: Facts, { snapshot, source }: Dataset) {
+export function metadata(facts: Facts, { snapshot, source }: Dataset) {
+  const { version, onSale, now } = facts
   const { snapshot_id, row_count, quarantined_company_count, rejected_row_count, imported_at } = snapshot.info
   return {
     service: SERVICE_NAME,
@@ -29,17 +31,7 @@ export function metadata({ version, terms, onSale, rateLimitPerMinute, now }: Fa
     quarantined_company_count,
     rejected_row_count,
     imported_at,
-    access: {
-      mode: terms.mode,
-      network: terms.network,
-      asset: terms.asset,
-      pay_to: terms.payTo,
-      payment_required: true,
-      price_micro_usdc: terms.prices.lookup,
-      endpoint_prices: Object.fromEntries(onSale.map((operation) => [ROUTES[operation].path, terms.prices[operation]])),
-      limit_scope: 'shared_origin_service',
-      lookup_limit_per_minute: rateLimitPerMinute,
-    },
+    access: accessOf(facts),
   }
 }
 

@@ -7,7 +7,7 @@ import { parseOperation, type Operation, type OperationName } from '../../agent/
 import { quoteFor, type Reason } from '../../agent/payments/quote.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../../agent/matching/version.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
-import type { Deployment } from './deployment.ts'
+import { accessOf, type Deployment } from './deployment.ts'
 import { registryExamples } from './registry-examples.ts'
 
 const PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
@@ -138,7 +138,7 @@ export function documentExamples(deployment: Deployment, path: string): Record<s
 }
 
 function documentExample(deployment: Deployment, path: string): object {
-  const { baseUrl, version, terms, onSale, rateLimitPerMinute } = deployment
+  const { baseUrl, version, onSale } = deployment
   const { publisher, dataset_url, license, license_url, notice } = SYNTHETIC_SOURCE
   const documents = new Map<string, object>([
     [
@@ -153,17 +153,7 @@ function documentExample(deployment: Deployment, path: string): object {
         quarantined_company_count: 0,
         rejected_row_count: 0,
         imported_at: '2026-01-01T00:00:00Z',
-        access: {
-          mode: terms.mode,
-          network: terms.network,
-          asset: terms.asset,
-          pay_to: terms.payTo,
-          payment_required: true,
-          price_micro_usdc: terms.prices.lookup,
-          endpoint_prices: Object.fromEntries(onSale.map((name) => [ROUTES[name].path, terms.prices[name]])),
-          limit_scope: 'shared_origin_service',
-          lookup_limit_per_minute: rateLimitPerMinute,
-        },
+        access: accessOf(deployment),
       },
     ],
     ['/attribution', { publisher, dataset_url, license, license_url, notice }],
