@@ -76,7 +76,7 @@ export class RateLimit {
   readonly #report: (event: string, cause: unknown) => void
   readonly #leases = new Map<Entrant, Lease>()
   /** When there is room again, by the window's revision: finding out means walking through the entries. */
-  readonly #known = new Map<Entrant, { window: Window; revision: number; freeAt: number }>()
+  readonly #rooms = new Map<Entrant, { window: Window; revision: number; freeAt: number }>()
   /** No two entries of any process have one key. */
   readonly #token = randomUUID().slice(0, 8)
   #taken = 0
@@ -130,10 +130,10 @@ export class RateLimit {
     const now = this.#time()
     const [newest] = window.entries({ newestFirst: true })
     if (newest && isAhead(newest.key, now)) return 0
-    const known = this.#known.get(kind)
-    if (known?.window === window && known.revision === revision) return Math.max(0, known.freeAt - now)
+    const room = this.#rooms.get(kind)
+    if (room?.window === window && room.revision === revision) return Math.max(0, room.freeAt - now)
     const freeAt = this.#freeAt(window, kind, tally)
-    this.#known.set(kind, { window, revision, freeAt })
+    this.#rooms.set(kind, { window, revision, freeAt })
     return Math.max(0, freeAt - now)
   }
 
