@@ -5,7 +5,6 @@
  * of its company number (shorter ones first, then byte by byte), each as RFC 8785 JSON. The archive's own row order, its ZIP form and its date don't enter.
  */
 import { createHash } from 'node:crypto'
-import canonicalize from 'canonicalize'
 import { companyOf, VALUES_MIN, valuesOf, type Entry, type StoredRecord, type StoredValue } from './company.ts'
 
 /** Raised whenever the same archive may come out as another snapshot. */
@@ -19,7 +18,7 @@ const ADDRESS = -1
 
 export class SnapshotHash {
   readonly #hash = createHash('sha256')
-  #lines = `${canonicalize({ normalisation: NORMALISATION_VERSION })}\n`
+  #lines = `${JSON.stringify({ normalisation: NORMALISATION_VERSION })}\n`
 
   /** Adds one entry; the caller adds them in the order of their numbers. */
   add(companyNumber: string, entry: Entry): this {

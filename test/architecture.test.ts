@@ -43,7 +43,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^express$/, ['rest-facade', 'agent/a2a']],
   [/^(yauzl|csv-parse)/, ['store/import']],
   [/^(secp256k1|hash-wasm)$/, ['agent/payments']],
-  [/^canonicalize$/, ['agent/operation', 'store']],
+  [/^safe-stable-stringify$/, ['agent/operation']],
   [/^pino$/, ['agent']],
 ]
 

@@ -1,11 +1,17 @@
 /** The canonical bytes of an operation and their digest: what a payment is bound to. */
 import { hash } from 'node:crypto'
-import canonicalize from 'canonicalize'
+import { configure } from 'safe-stable-stringify'
 import type { Operation } from './schema.ts'
 
-/** RFC 8785 JSON of any JSON value. Throws on what has no JSON form. */
+/**
+ * Members in the order of their names' UTF-16 units, values as `JSON.stringify` writes them: RFC 8785. The reference that
+ * the tests hold it against takes four times as long, for a payment's payload 20 us.
+ */
+const stringify = configure({ strict: true, bigint: false })
+
+/** RFC 8785 JSON of any JSON value whose text is well-formed. Throws on what has no JSON form. */
 export function canonicalJson(value: unknown): string {
-  const json = canonicalize(value)
+  const json = stringify(value)
   if (json === undefined) throw new TypeError('The value has no JSON form')
   return json
 }

@@ -1,5 +1,7 @@
 /** What a payment is bound to: equal requests have equal digests, different ones don't. */
+import canonicalize from 'canonicalize'
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { canonicalJson, operationDigest } from '../../../agent/operation/canonical.ts'
 import { namesAnotherOperation, resourceUrl } from '../../../agent/operation/resource.ts'
 import { parseOperation, type Operation, type OperationName } from '../../../agent/operation/schema.ts'
@@ -19,6 +21,35 @@ describe('the digest of an operation', () => {
     expect(operationDigest(operation('lookup', { company_number: '1' }))).to.equal(
       '3988dc4305420836cb0ff7bf5d1085a24dd5c683e6c1c87a59e25974b8cc172e',
     )
+  })
+
+  it('is that of the reference, for every JSON value of well-formed text', () => {
+    const text = fc.string({ unit: 'grapheme' })
+    const number = fc.oneof(
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.constantFrom(-0, 1e21, 1e-7, 5e-324),
+    )
+    // Names that JavaScript would put in an order of its own, and those that sort otherwise by code point.
+    const names = fc.oneof(text, fc.nat().map(String), fc.constantFrom('\u{1f600}', '\ufb33', '\r', '"', 'toString'))
+    const { value } = fc.letrec((of) => ({
+      value: fc.oneof(text, number, fc.boolean(), fc.constant(null), of('list'), of('members')),
+      list: fc.array(of('value'), { maxLength: 4 }),
+      members: fc.dictionary(names, of('value'), { maxKeys: 12 }),
+    }))
+    fc.assert(
+      fc.property(value, (json) => canonicalJson(json) === canonicalize(json)),
+      { numRuns: 2_000 },
+    )
+    const many = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [String((at * 7919) % 1000), at]))
+    expect(canonicalJson(many)).to.equal(canonicalize(many))
+  })
+
+  it('is refused to what has no JSON form', () => {
+    const ring: unknown[] = []
+    ring.push(ring)
+    for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, 1n, { a: () => 1 }, ring]) {
+      expect(() => canonicalJson(value)).to.throw()
+    }
   })
 
   it('does not depend on order, spelling or stated defaults', () => {
