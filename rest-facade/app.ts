@@ -1,6 +1,7 @@
 /** The HTTP application: every route of the service, and what holds for all of them. */
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
+import { COMMON_HEADERS } from '../agent/executor/http.ts'
 import { API_PREFIX } from '../agent/operation/resource.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
@@ -60,9 +61,9 @@ export function createApp({
   app.enable('strict routing')
   app.enable('case sensitive routing')
 
-  app.use(commonHeaders)
   // Express tries one after the other: the busiest stand first.
   app.use(paidRoutes({ executor, baseUrl }))
+  app.use(commonHeaders)
   if (a2a) app.use(a2a.route)
   const { mode, network, payTo } = facts.terms
   const registered = { registry, baseUrl, network, payTo, a2aEnabled: a2a !== undefined, now: facts.now }
@@ -92,14 +93,6 @@ export function createApp({
   return app
 }
 
-const COMMON_HEADERS = Object.entries({
-  'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After`,
-  'X-Content-Type-Options': 'nosniff',
-  'Content-Security-Policy': "default-src 'none'",
-  'Referrer-Policy': 'no-referrer',
-})
-
 type Written = Pick<House, 'jwks' | 'pages'> & { a2a: House['a2a'] | undefined; testnetClient: string | undefined }
 
 /** Every document that stays as it is, by its path. */
@@ -114,10 +107,10 @@ function documents({ jwks, pages, testnetClient, a2a }: Written): Map<string, Pa
   ])
 }
 
-/** CORS lets a browser client pay (decisions 3); the rest keeps a browser from reading more into an answer than JSON. */
+/** For the documents, which set theirs one by one; and the answer to a browser that asks before it sends (CORS). */
 function commonHeaders(request: Request, response: Response, next: NextFunction): void {
   // Node's own way to set them: Express looks each one up for a character set to add.
-  for (const [name, value] of COMMON_HEADERS) response.setHeader(name, value)
+  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
   if (request.method !== 'OPTIONS') return next()
   response.set({
     'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',

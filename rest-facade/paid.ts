@@ -1,5 +1,5 @@
 /** The paid routes under `/api/v1`: what they check of HTTP themselves, before the agent is asked. */
-import { Router, type Request, type Response } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../agent/executor/http.ts'
 import { replyTo } from '../agent/executor/reply.ts'
@@ -17,36 +17,42 @@ export const RESOLVE_BODY_BYTES_MAX = 4096
 /** Far above what a name takes; a quote has to stay short. */
 const SPELLING_CHARACTERS_MAX = 2048
 
-/** Without a path parameter: Express would decode it, and a number spelt with percent signs is not a number. */
-const LOOKUP_PATH = new RegExp(`^${ROUTES.lookup.path}/[^/]*$`)
-
 interface Door {
   executor: CompanyAgentExecutor
   baseUrl: string
 }
 
 interface Route {
-  path: string | RegExp
+  /** Held against the path as it came: a number spelt with percent signs is not a number. */
+  path: RegExp
   sale: (door: Door, request: Request) => Outcome | Promise<Outcome>
 }
 
 const PAID_ROUTES: Record<OperationName, Route> = {
-  lookup: { path: LOOKUP_PATH, sale: lookup },
-  search: { path: ROUTES.search.path, sale: search },
-  resolve: { path: ROUTES.resolve.path, sale: resolve },
+  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/[^/]*$`), sale: lookup },
+  search: { path: new RegExp(`^${ROUTES.search.path}$`), sale: search },
+  resolve: { path: new RegExp(`^${ROUTES.resolve.path}$`), sale: resolve },
 }
 
-export function paidRoutes(door: Door): Router {
-  const router = Router({ strict: true, caseSensitive: true })
-  for (const operation of door.executor.onSale) {
-    const { path, sale } = PAID_ROUTES[operation]
-    const { method } = ROUTES[operation]
-    router.all(path, async (request, response) => {
-      const outcome = request.method === method ? sale(door, request) : refused(methodNotAllowed(method))
-      sendReply(response, replyTo(await outcome))
-    })
+/** One handler for all of them: Express's router, route and layers would be an eighth of a quote. */
+export function paidRoutes(door: Door): RequestHandler {
+  const { onSale } = door.executor
+  return (request, response, next) => {
+    const { path, method } = request
+    const operation = onSale.find((name) => PAID_ROUTES[name].path.test(path))
+    if (operation === undefined || method === 'OPTIONS') return next()
+    const isRight = method === ROUTES[operation].method
+    const outcome = isRight ? PAID_ROUTES[operation].sale(door, request) : notAllowed(operation)
+    return answer(response, outcome)
   }
-  return router
+}
+
+function notAllowed(operation: OperationName): Outcome {
+  return refused(methodNotAllowed(ROUTES[operation].method))
+}
+
+async function answer(response: Response, outcome: Outcome | Promise<Outcome>): Promise<void> {
+  sendReply(response, replyTo(await outcome))
 }
 
 function lookup(door: Door, request: Request): Outcome | Promise<Outcome> {

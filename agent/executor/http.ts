@@ -1,6 +1,16 @@
 /** What both doors share of HTTP: a header's every value, what a body is and reading it, and sending a reply. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { PAYMENT_HEADERS } from '../payments/terms.ts'
 import type { Reply } from './reply.ts'
+
+/** On every answer: CORS lets a browser client pay (decisions 3); the rest keeps a browser from reading more into it. */
+export const COMMON_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After`,
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'",
+  'Referrer-Policy': 'no-referrer',
+}
 
 /** Every value of a header as it came; Node joins repeated ones with a comma otherwise. */
 export function headerValues(request: IncomingMessage, name: string): string[] {
@@ -46,7 +56,8 @@ export function readBody(
 export function sendReply(response: ServerResponse, { status, headers, body }: Reply): void {
   // The client may have left; its answer is stored, and it can ask again.
   if (response.headersSent || response.destroyed) return
-  response.writeHead(status, { ...headers, 'Content-Length': Buffer.byteLength(body) })
+  // All at once: one that was set before makes Node keep them all in a second form.
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) })
   // As text, which Node sends in one piece with the head.
   response.end(response.req.method === 'HEAD' ? undefined : body)
 }
