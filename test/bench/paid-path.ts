@@ -2,7 +2,8 @@
  * `npm run bench -- paid-path [--seconds N]`: our own time in a paid lookup. Facilitator and chain answer at once, so what
  * is left is HTTP, the checks, the signature, and the durable writes. Beside it in the same run, with the same facilitator:
  * `@x402/express` as its documents show it, which checks no signature and writes nothing down, and a bare node:http
- * server. The buyers are a process of their own; CPU is the server process's, its threads included.
+ * server; and the response log by itself, which is what is left of a sale when nothing else takes time. The buyers are a
+ * process of their own; CPU is the server process's, its threads included.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,7 +18,9 @@ import express from 'express'
 import { requirementsOf } from '../../agent/payments/terms.ts'
 import { testTerms } from '../support/payments.ts'
 import type { TestSeller } from '../support/seller.ts'
-import type { Load, Measured, Order, Reply } from './paid/load.ts'
+import type { Load, Order, Reply } from './paid/load.ts'
+import { measureLog } from './paid/log.ts'
+import type { Measured } from './paid/measured.ts'
 import { listen, LOOKUP_PATH, openShop, serverOf, type Listening } from './shop.ts'
 import { allMet, markdown, targetOf, targetTable, type Target } from './targets.ts'
 
@@ -43,6 +46,7 @@ const NAMES = {
   quote: 'quote (402)',
   replay: 'replay of a stored answer',
   paid: 'paid lookup, new payment each',
+  log: 'of which its two durable writes',
   stockQuote: '@x402/express quote',
   stock: '@x402/express paid',
 } as const
@@ -58,7 +62,8 @@ export async function paidPath({ seconds = SECONDS_DEFAULT }: Record<string, str
   try {
     await warmUp({ servers, buyers })
     const rows: Row[] = []
-    for (const concurrency of CONCURRENCIES) rows.push(...(await measureAll({ servers, buyers, concurrency, seconds })))
+    for (const concurrency of CONCURRENCIES)
+      rows.push(...(await measureAll({ shop, servers, buyers, concurrency, seconds })))
     const targets = report(rows)
     return Number(seconds) < SECONDS_JUDGED_MIN || allMet(targets)
   } finally {
@@ -77,21 +82,24 @@ async function warmUp({ servers: { ours, stock }, buyers }: Pick<Round, 'servers
 }
 
 interface Round {
+  shop: TestSeller
   servers: Record<'ours' | 'stock' | 'bare', Listening>
   buyers: ChildProcess
   concurrency: number
   seconds: string
 }
 
-async function measureAll({ servers, buyers, concurrency, seconds }: Round): Promise<Row[]> {
+async function measureAll({ shop, servers, buyers, concurrency, seconds }: Round): Promise<Row[]> {
   const durationMs = Number(seconds) * 1000
   const rows: Row[] = []
-  const measure = async (name: string, { port }: Listening, load: Pick<Load, 'paying' | 'status'>): Promise<void> => {
+  const add = async (name: string, work: () => Promise<Measured>): Promise<void> => {
     const before = process.cpuUsage()
-    const measured = await ask<Measured>(buyers, { port, path: LOOKUP_PATH, concurrency, durationMs, ...load })
+    const measured = await work()
     const { user, system } = process.cpuUsage(before)
     rows.push({ name, concurrency, ...measured, cpuMicroseconds: (user + system) / measured.requests })
   }
+  const measure = (name: string, { port }: Listening, load: Pick<Load, 'paying' | 'status'>): Promise<void> =>
+    add(name, () => ask<Measured>(buyers, { port, path: LOOKUP_PATH, concurrency, durationMs, ...load }))
   await ask(buyers, { sign: Math.ceil(Number(seconds) * SALES_PER_SECOND_MAX) })
   const { ours, stock, bare } = servers
   await measure(NAMES.bare, bare, { paying: 'none', status: 200 })
@@ -99,6 +107,7 @@ async function measureAll({ servers, buyers, concurrency, seconds }: Round): Pro
   await measure(NAMES.stockQuote, stock, { paying: 'none', status: 402 })
   await measure(NAMES.replay, ours, { paying: 'one', status: 200 })
   await measure(NAMES.paid, ours, { paying: 'each_new', status: 200 })
+  await add(NAMES.log, () => measureLog(shop.seller.desk.log, { concurrency, durationMs }))
   await measure(NAMES.stock, stock, { paying: 'any', status: 200 })
   return rows
 }

@@ -1,5 +1,6 @@
 /** The client of the benchmark `http`, in a process of its own: autocannon, told what to send by messages of its parent. */
 import autocannon, { type Request } from 'autocannon'
+import { stayAwake } from '../awake.ts'
 import { sign } from '../paid/sign.ts'
 
 /** How often autocannon looks whether its time is up. */
@@ -76,3 +77,5 @@ function run({ url, connections, seconds, requests }: Load): Promise<Measured> {
 }
 
 process.on('message', async (load: Load) => process.send?.(await run(load)))
+
+stayAwake()

@@ -4,6 +4,8 @@
  * messages of the parent process.
  */
 import { connect, type Socket } from 'node:net'
+import { stayAwake } from '../awake.ts'
+import { measured, type Measured } from './measured.ts'
 import { sign } from './sign.ts'
 
 /** Which payment goes with each request. */
@@ -19,13 +21,6 @@ export interface Load {
   requestsMax?: number
   /** The only status that counts. */
   status: number
-}
-
-export interface Measured {
-  p50: number
-  p99: number
-  perSecond: number
-  requests: number
 }
 
 export type Order = { sign: number } | Load
@@ -124,10 +119,7 @@ async function run({
     connection.close()
   }
   await Promise.all(Array.from({ length: concurrency }, buyer))
-  const elapsed = performance.now() - began
-  times.sort((one, other) => one - other)
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
-  return { p50: at(0.5), p99: at(0.99), perSecond: (times.length / elapsed) * 1000, requests: times.length }
+  return measured(times, performance.now() - began)
 }
 
 process.on('message', async (order: Order) => {
@@ -139,3 +131,5 @@ process.on('message', async (order: Order) => {
     process.send?.((await run(order)) satisfies Reply)
   }
 })
+
+stayAwake()
