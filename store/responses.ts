@@ -129,11 +129,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     return record?.state === 'rejected' || record?.state === 'expired' ? undefined : record
   }
 
-  /** This and the next only inside a write transaction. */
-  function put(record: ResponseRecord): void {
-    void records.put(record.identity, seal(JSON.stringify(record)))
-  }
-
+  /** Only inside a write transaction. */
   function list(record: ResponseRecord): void {
     if (!isFinished(record)) void unfinished.put(record.identity, true)
     else {
@@ -167,17 +163,20 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
   return {
     read: async (identity, paymentId) => find(identity) ?? findById(paymentId),
 
-    claim: (record) =>
-      durable(
+    claim: async (record) => {
+      // Before the transaction, in which other processes wait.
+      const bytes = sealed(responseRecordSchema.parse(record))
+      return durable(
         environment.transaction(() => {
           const holder = find(record.identity) ?? findById(record.payment_id)
           if (holder) return { claimed: false, record: holder }
-          put(responseRecordSchema.parse(record))
+          void records.put(record.identity, bytes)
           list(record)
           if (record.payment_id !== undefined) void paymentIds?.put(record.payment_id, record.identity)
           return { claimed: true, record }
         }),
-      ),
+      )
+    },
 
     advance: (from, change) =>
       durable(
@@ -188,7 +187,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
             throw new Error(`A ${found.state} record cannot become ${change.state}`)
           }
           const next = { ...found, ...change }
-          put(next)
+          void records.put(next.identity, sealed(next))
           if (isFinished(next)) list(next)
           return next
         }),
@@ -217,6 +216,10 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
 
     close: () => environment.close(),
   }
+}
+
+function sealed(record: ResponseRecord): Buffer {
+  return seal(JSON.stringify(record))
 }
 
 function isPaid(record: ResponseRecord | undefined): boolean {

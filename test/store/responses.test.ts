@@ -242,4 +242,21 @@ describe('the response log', () => {
     )
     expect(outcome).to.equal('CorruptRecord')
   })
+
+  it("never returns a record that stands in another's place", async () => {
+    const [one, other] = [aRecord({}), aRecord({ identity: 'other', body: '{"other":true}' })]
+    await log.claim(one)
+    await log.claim(other)
+    await log.close()
+    const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
+    await records.put(one.identity, Buffer.from(records.getBinary(other.identity) ?? Buffer.alloc(0)))
+    await environment.close()
+    log = openResponseLog(directory)
+    const outcome = await log.read(one.identity).then(
+      () => 'returned',
+      () => 'refused',
+    )
+    expect(outcome).to.equal('refused')
+  })
 })
