@@ -8,6 +8,9 @@ import { sourceSchema, type Source } from './source.ts'
 /** The age at which the last successful retrieval stops new purchases (spec 8). */
 const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 
+/** What was current is taken for it this long: every request asks several times, and LMDB is a twentieth of a quote. */
+const CURRENT_FOR_MS = 10
+
 /** The last successful retrieval of the source, changed or not. */
 const retrievalSchema = z.strictObject({
   snapshot_id: z.string(),
@@ -31,7 +34,7 @@ export interface Dataset {
 
 export interface Catalog {
   retrieval(): Retrieval | undefined
-  /** The current dataset, read anew at each call: another process may have published one. */
+  /** The current dataset, looked for again after {@link CURRENT_FOR_MS}: another process may have published one. */
   current(): Dataset | undefined
   /** What is known of the current snapshot, without holding it open for anybody. */
   info(): Promise<SnapshotInfo | undefined>
@@ -48,7 +51,7 @@ export function openCatalog(dataDirectory: string): Catalog {
 
   let last: { bytes: Buffer; retrieval: Retrieval } | undefined
 
-  /** Read anew each time, and parsed only when it is another than the last: every request asks. */
+  /** Read anew each time, and parsed only when it is another than the last. */
   function retrieval(): Retrieval | undefined {
     const bytes = environment.getBinary(CURRENT_KEY)
     if (bytes === undefined) return undefined
@@ -71,11 +74,18 @@ export function openCatalog(dataDirectory: string): Catalog {
     return wanted
   }
 
+  let current: Dataset | undefined
+  let lookedAt = Number.NEGATIVE_INFINITY
+
   return {
     retrieval,
     current() {
+      const now = performance.now()
+      if (now - lookedAt < CURRENT_FOR_MS) return current
+      lookedAt = now
       const found = retrieval()
-      return found && { snapshot: snapshot(found.snapshot_id), source: found.source }
+      current = found && { snapshot: snapshot(found.snapshot_id), source: found.source }
+      return current
     },
     async info() {
       const id = retrieval()?.snapshot_id
@@ -88,6 +98,7 @@ export function openCatalog(dataDirectory: string): Catalog {
     },
     async publish(next) {
       await durable(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
+      lookedAt = Number.NEGATIVE_INFINITY
     },
     openSnapshots: () => [...opened.keys()],
     async close() {

@@ -1,3 +1,5 @@
+/** What the requests of a benchmark took, in milliseconds. */
+
 export interface Measured {
   p50: number
   p99: number
