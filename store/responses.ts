@@ -5,6 +5,7 @@
  * compare-and-set on state and attempt inside one LMDB write transaction, which only one process holds at a time. What is
  * visible here is on disk: a promise of this file that has resolved survives a kill and a loss of power.
  */
+import { setImmediate } from 'node:timers/promises'
 import { z } from 'zod'
 import {
   FINISHED_DATABASE,
@@ -90,6 +91,8 @@ export interface ResponseLog {
 
 /** Of a payer, to find one that was settled. It is the first, but for who has let many come to nothing. */
 const PAYMENTS_READ_MAX = 16
+/** Of the unfinished, of which there are a quarter of an hour's sales: between one part and the next, others have their turn. */
+const KEYS_AT_ONCE = 1_000
 /** Payers that are known to have paid and are not looked for again. Then all are forgotten: it is not worth more. */
 const PAYERS_KEPT_MAX = 10_000
 
@@ -204,7 +207,18 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
       return hasPaid
     },
 
-    unfinished: async () => [...unfinished.getKeys()],
+    unfinished: async () => {
+      const identities: string[] = []
+      for (;;) {
+        const start = identities.at(-1)
+        const next = [
+          ...unfinished.getKeys({ ...(start !== undefined && { start, exclusiveStart: true }), limit: KEYS_AT_ONCE }),
+        ]
+        identities.push(...next)
+        if (next.length < KEYS_AT_ONCE) return identities
+        await setImmediate()
+      }
+    },
 
     prune: ({ before, max }) =>
       durable(

@@ -94,6 +94,31 @@ describe('the response log', () => {
     expect(states).to.have.members(['prepared', 'settling', 'unknown', 'settled', 'refused'])
   })
 
+  it('lists thousands, each once, and lets others have their turn meanwhile', async () => {
+    for (const count of [1_000, 1_500]) {
+      await Promise.all(
+        Array.from({ length: count }, (_, index) => log.claim(aRecord({ identity: `${count}/${index}` }))),
+      )
+    }
+    let turns = 0
+    let isListed = false
+    const others = () => {
+      turns += 1
+      if (!isListed) setImmediate(others)
+    }
+    setImmediate(others)
+    const identities = await log.unfinished()
+    isListed = true
+    expect(identities).to.have.lengthOf(2_500)
+    expect(new Set(identities).size).to.equal(2_500)
+    expect(turns).to.be.at.least(2)
+  })
+
+  it('lists all of exactly as many as it reads at once', async () => {
+    await Promise.all(Array.from({ length: 1_000 }, (_, index) => log.claim(aRecord({ identity: `i${index}` }))))
+    expect(await log.unfinished()).to.have.lengthOf(1_000)
+  })
+
   it('forgets a record as unfinished once its settlement is confirmed', async () => {
     const record = aRecord({ state: 'settling', attempt: 1 })
     await log.claim(record)
