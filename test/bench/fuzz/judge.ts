@@ -43,7 +43,7 @@ function bodyFault({ status, text }: WireReply): string | undefined {
 
 /** Given before the request came to a route, and the connection's last. A HEAD has no body to tell it by. */
 function isOfTheWire({ method }: FuzzRequest, { status, headers, text }: WireReply): boolean {
-  if (method === 'CONNECT') return status === 405
+  if (method === 'CONNECT' && status === 405) return true
   if (method !== 'HEAD') return WIRE_REFUSALS.has(errorOf(text)?.code ?? '')
   return headers.get('connection') === 'close' && [...WIRE_REFUSALS.values()].some((each) => each.status === status)
 }
