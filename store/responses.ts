@@ -18,6 +18,7 @@ import {
 } from './layout.ts'
 import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
 import { seal, unseal } from './seal.ts'
+import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
 export const TRANSITIONS = {
@@ -76,7 +77,10 @@ export type Change = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment
 export interface ResponseLog {
   /** The record of a payment, or else the one that holds its payment id: another payment's. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
-  /** Takes the place of a new payment. Answers the record that holds it: the given one, or another's that came first. */
+  /**
+   * Takes the place of a new payment. Answers the record that holds it: the given one, or another's that came first. Fails
+   * when the disk is nearly full, while what was begun can still be advanced.
+   */
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
   advance(from: Place, change: Change & { state: State }): Promise<ResponseRecord | undefined>
@@ -99,9 +103,10 @@ const PAYERS_KEPT_MAX = 10_000
 interface Access {
   /** For a look beside the service that writes. */
   readOnly?: boolean
+  freeBytes?: FreeBytes
 }
 
-export function openResponseLog(dataDirectory: string, { readOnly = false }: Access = {}): ResponseLog {
+export function openResponseLog(dataDirectory: string, { readOnly = false, freeBytes }: Access = {}): ResponseLog {
   const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses', readOnly })
   const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
   const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
@@ -113,6 +118,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
   if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
+  const checkReserve = reserveIn(responsesFolder(dataDirectory), RESERVE_BYTES.sale, freeBytes)
   /** Who has paid. */
   const payers = new Set<string>()
 
@@ -167,6 +173,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false }: Acc
     read: async (identity, paymentId) => find(identity) ?? findById(paymentId),
 
     claim: async (record) => {
+      checkReserve()
       // Before the transaction, in which other processes wait.
       const bytes = sealed(responseRecordSchema.parse(record))
       return durable(

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { ENTRIES_DATABASE, TOTAL_KEY, limitsFolder } from './layout.ts'
 import { durableSync, openEnvironment, UnsoundError } from './open.ts'
+import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
 export const PLACE_KINDS = ['unpaid', 'trial', 'known', 'paid', 'failed'] as const
 
@@ -68,11 +69,16 @@ const BOOT_ID = '/proc/sys/kernel/random/boot_id'
 /** In place of it on other systems, where the window is written durably instead. */
 const ANY_BOOT = 'any'
 
-export function openWindow(dataDirectory: string, { bootId = BOOT_ID } = {}): Window {
+interface Options {
+  bootId?: string
+  freeBytes?: FreeBytes
+}
+
+export function openWindow(dataDirectory: string, { bootId = BOOT_ID, freeBytes }: Options = {}): Window {
   const boot = readBoot(bootId)
   const folder = join(limitsFolder(dataDirectory), boot ?? ANY_BOOT)
   removeOthers(folder, limitsFolder(dataDirectory))
-  const open = () => openSound(folder, boot === undefined)
+  const open = () => openSound(folder, { isDurable: boot === undefined, freeBytes })
   try {
     return open()
   } catch (cause) {
@@ -101,12 +107,17 @@ function removeOthers(own: string, folder: string): void {
   }
 }
 
+interface Opening {
+  isDurable: boolean
+  freeBytes: FreeBytes | undefined
+}
+
 /** In lmdb's documentation, but not in its types. */
 interface Fresh {
   resetReadTxn(): void
 }
 
-function openSound(folder: string, isDurable: boolean): Window {
+function openSound(folder: string, { isDurable, freeBytes }: Opening): Window {
   const environment = openEnvironment({ folder, kind: 'limits', isDurable })
   const list = environment.openDB<unknown, string>({ name: ENTRIES_DATABASE, encoding: 'json' })
   let isAlone = false
@@ -165,5 +176,16 @@ function openSound(folder: string, isDurable: boolean): Window {
   }
 
   alone(mend)
-  return { alone, total, entries, find, put, close: () => environment.close() }
+  const checkReserve = reserveIn(folder, RESERVE_BYTES.sale, freeBytes)
+  return {
+    alone(work) {
+      checkReserve()
+      return alone(work)
+    },
+    total,
+    entries,
+    find,
+    put,
+    close: () => environment.close(),
+  }
 }

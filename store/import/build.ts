@@ -16,6 +16,7 @@ import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
+import { RESERVE_BYTES, reserveIn, type FreeBytes } from '../space.ts'
 import { openCsv } from './archive.ts'
 import { ImportError } from './errors.ts'
 import { guardRows, type Expected } from './guard.ts'
@@ -62,6 +63,7 @@ interface BuildRequest {
   shareRead: () => number
   now: () => Date
   onProgress: (progress: Progress) => void
+  freeBytes?: FreeBytes
 }
 
 interface Counts {
@@ -90,10 +92,10 @@ export const buildFile: BuildFile = async ({ path, expected = ANYTHING, signal, 
 
 /** Builds and keeps a snapshot under its id. What is left of a build that failed is removed; nothing points to it. */
 async function buildSnapshot(request: BuildRequest): Promise<SnapshotInfo> {
-  const { dataDirectory, processes, rows, shareRead, now, onProgress } = request
+  const { dataDirectory, processes, rows, shareRead, now, onProgress, freeBytes } = request
   const folder = newBuildingFolder(dataDirectory, processes)
   try {
-    const counts = await load({ folder, rows, shareRead, onProgress })
+    const counts = await load({ folder, rows, shareRead, onProgress, freeBytes })
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows cannot be companies`)
     }
@@ -141,9 +143,12 @@ async function isUntouched(folder: string, now: Date): Promise<boolean> {
   return now.getTime() - Math.max(...times) > UNTOUCHED_MS_MAX
 }
 
-type LoadRequest = { folder: string } & Pick<BuildRequest, 'rows' | 'shareRead' | 'onProgress'>
+interface LoadRequest extends Pick<BuildRequest, 'rows' | 'shareRead' | 'onProgress'> {
+  folder: string
+  freeBytes: FreeBytes | undefined
+}
 
-async function load({ folder, rows, shareRead, onProgress }: LoadRequest): Promise<Counts> {
+async function load({ folder, rows, shareRead, onProgress, freeBytes }: LoadRequest): Promise<Counts> {
   let { environment, companies } = openBuild(folder)
   const counts: Counts = { rows: 0, rejected: 0, findings: {} }
   const count = (name: string) => (counts.findings[name] = (counts.findings[name] ?? 0) + 1)
@@ -151,7 +156,10 @@ async function load({ folder, rows, shareRead, onProgress }: LoadRequest): Promi
   const batch: { key: string; bytes: Buffer }[] = []
   let highest = ''
 
+  const checkReserve = reserveIn(folder, RESERVE_BYTES.import, freeBytes)
+
   function flush(): void {
+    checkReserve()
     durableSync(() =>
       environment.transactionSync(() => {
         for (const each of batch) put(each)
