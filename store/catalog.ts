@@ -82,9 +82,10 @@ export function openCatalog(dataDirectory: string): Catalog {
     current() {
       const now = performance.now()
       if (now - lookedAt < CURRENT_FOR_MS) return current
-      lookedAt = now
       const found = retrieval()
       current = found && { snapshot: snapshot(found.snapshot_id), source: found.source }
+      // Last: what could not be read is no reason to go on with what was there before.
+      lookedAt = now
       return current
     },
     async info() {
