@@ -115,7 +115,8 @@ function findFault(params: Record<string, unknown>, hasExtension: boolean): RpcE
   const contents = CONTENTS.filter((name) => part?.[name] !== undefined)
   if (contents.length !== 1) return invalidParams('a part must hold exactly one of text and data')
   if (part?.raw !== undefined || part?.url !== undefined) return RPC_ERRORS.contentType
-  if (message.taskId) return RPC_ERRORS.taskNotFound
+  // Of a task that it does not find the SDK tells the log, in the client's words.
+  if (message.taskId || message.referenceTaskIds?.length) return RPC_ERRORS.taskNotFound
   if (message.contextId) return RPC_ERRORS.contextsUnsupported
   if (configuration?.taskPushNotificationConfig !== undefined) return RPC_ERRORS.pushNotSupported
   if (part?.data !== undefined && !hasExtension) return RPC_ERRORS.extensionRequired

@@ -215,6 +215,7 @@ const CONTENT: WireCase[] = [
 const UNSUPPORTED: WireCase[] = [
   { name: 'a contextId', code: -32004, body: sending({ contextId: MARK }) },
   { name: 'a taskId', code: -32001, body: sending({ taskId: MARK }) },
+  { name: 'a task that is referred to', code: -32001, body: sending({ referenceTaskIds: [MARK] }) },
   { name: 'a taskId and a contextId', code: -32001, body: sending({ taskId: 't', contextId: 'c' }) },
   { name: 'GetTask', code: -32001, body: rpc({ method: 'GetTask', params: { id: MARK } }) },
   { name: 'CancelTask', code: -32001, body: rpc({ method: 'CancelTask', params: { id: MARK } }) },
@@ -321,7 +322,10 @@ describe('the A2A door', () => {
       { name: 'a negative id', body: rpc({ id: -1 }) },
       { name: 'a charset', body: rpc(), headers: { 'Content-Type': 'application/json; charset=utf-8' } },
       { name: 'a type in capitals', body: rpc(), headers: { 'Content-Type': 'Application/JSON' } },
-      { name: 'what the SDK’s client leaves empty', body: sending({ taskId: '', contextId: '' }) },
+      {
+        name: 'what the SDK’s client leaves empty',
+        body: sending({ taskId: '', contextId: '', referenceTaskIds: [] }),
+      },
       {
         name: 'metadata and a configuration',
         body: rpc({
