@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
-import { sendReply } from './executor/http.ts'
+import { COMMON_HEADERS, sendReply } from './executor/http.ts'
 import { replyTo, type Reply } from './executor/reply.ts'
 import { refused } from './operation/outcome.ts'
 import { WIRE_REFUSALS } from './operation/refusal.ts'
@@ -177,7 +177,7 @@ function wireReply(code: string): Reply {
 }
 
 function sayAndClose(socket: Socket, { status, headers, body }: Reply): void {
-  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
+  const all = { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)

@@ -115,7 +115,10 @@ export type RefusalCode = keyof typeof REFUSALS
 
 /** What is refused before there is a request to route: no operation has these, and no description of a route names them. */
 export const WIRE_REFUSALS: ReadonlyMap<string, { status: number; message: string }> = new Map([
-  ['malformed_request', { status: 400, message: 'The request is not valid HTTP/1.1.' }],
+  [
+    'malformed_request',
+    { status: 400, message: 'The request is not valid HTTP/1.1; a URL has its letters beyond ASCII percent-encoded.' },
+  ],
   ['request_timeout', { status: 408, message: 'The request did not arrive in time.' }],
   ['headers_too_large', { status: 431, message: 'The headers are too large or too many.' }],
 ])

@@ -49,6 +49,7 @@ function expectOnly(heard: string, code: string): void {
   expect(headers).to.include.members([
     'connection: close',
     'content-type: application/json; charset=utf-8',
+    'access-control-allow-origin: *',
     `content-length: ${body.length}`,
   ])
   expect(body).to.equal(JSON.stringify({ error: { code, message } }))

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { RPC_ERRORS } from '../../../agent/a2a/errors.ts'
 import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
-import { REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
 import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, termsOf, type Mode } from '../../../agent/payments/terms.ts'
@@ -61,6 +61,10 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         expect(Buffer.byteLength(textOf(pages, path))).to.be.within(4_000, MARKDOWN_BYTES_MAX)
       })
     }
+
+    it('/docs/api.md names what is refused before there is a route', () => {
+      for (const code of WIRE_REFUSALS.keys()) expect(textOf(pages, '/docs/api.md')).to.contain(`\`${code}\``)
+    })
 
     it('name network, asset, receiver, domain and prices of the deployment, and of no other', () => {
       const own = DEPLOYMENTS[mode]
