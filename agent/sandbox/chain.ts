@@ -120,7 +120,10 @@ async function start(place: Place, saved: string | undefined): Promise<Anvil> {
   }
 }
 
+/** Another service on this directory may have ended the chain, and begun to use the next: then that one is not ours to end. */
 async function stop(place: Place, anvil: Anvil): Promise<void> {
+  const now = await readChain(place)
+  if (now && (now.state === 'saved' || now.anvil.instance !== anvil.instance)) return
   await record(place, { state: 'ending', anvil })
   await finish(place, anvil)
 }

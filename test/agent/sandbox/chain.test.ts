@@ -238,6 +238,23 @@ describe('the embedded chain', () => {
     expect((await chainFile()).state).to.equal('saved')
   })
 
+  it('is not ended by a service that used the one before it', async () => {
+    const [first, second] = [await openTestChain(directory), await openTestChain(directory)]
+    expect(second.chain.url).to.equal(first.chain.url)
+    await second.chain.stop()
+    const third = await openTestChain(directory)
+    const { transactionHash } = await pay(third)
+    const before = await evidence(third, transactionHash)
+    const running = await chainFile()
+    await first.chain.stop()
+    expect(await chainFile()).to.deep.equal(running)
+    expect(await evidence(third, transactionHash)).to.deep.equal(before)
+    await third.chain.stop()
+    const fourth = await openTestChain(directory)
+    expect(await evidence(fourth, transactionHash)).to.deep.equal(before)
+    await fourth.chain.stop()
+  })
+
   it('refuses to be prepared where the token would not sign like USDC', async () => {
     const { prepareChain } = await import('../../../agent/sandbox/deploy.ts')
     const chain = await startChain({ directory, chainId: 31_337 })
