@@ -19,7 +19,7 @@ const USAGE = `usage: client lookup NUMBER                                      
                                           a name, a number or both
        client --retry FILE                repeat a purchase with the same payment
        client verify-card                 check the agent card's signature
-       with --url URL, and to buy also --a2a (the other door) and --key-file FILE`
+       with --url URL where FILE doesn't say it, and to buy also --a2a (the other door) and --key-file FILE`
 
 const EXIT_DONE = 0
 const EXIT_REFUSED = 1
@@ -39,22 +39,36 @@ export interface Terminal extends Wire {
 
 export async function clientCommand(terminal: Terminal): Promise<number> {
   const parsed = readArgs(terminal.args)
-  const work = parsed && choose(terminal, parsed)
+  const work = parsed && choose({ ...terminal, fetch: reaching(terminal.fetch) }, parsed)
   if (work) return work()
   terminal.print(USAGE)
   return EXIT_USAGE
 }
 
+/** The platform says of every such failure that a fetch failed, and not where. */
+function reaching(fetch: Terminal['fetch']): Terminal['fetch'] {
+  return async (input, init) => {
+    try {
+      return await fetch(input, init)
+    } catch (cause) {
+      const { origin } = new URL(input instanceof Request ? input.url : input)
+      throw new Error(`${origin} can't be reached: start the service there, or name its address with --url`, { cause })
+    }
+  }
+}
+
 /** What the arguments ask for; undefined when they ask for nothing of ours, or for two things. */
 function choose(terminal: Terminal, { values, positionals }: Args): (() => Promise<number>) | undefined {
-  const { url, retry: file, a2a } = values
+  const { url, retry: file, a2a, 'key-file': key } = values
   const baseUrl = (url ?? terminal.defaultUrl).replace(/\/$/, '')
   const [command, ...subjects] = positionals
   const isAlone = subjects.length === 0 && givenOptions(values).length === 0
-  if (file !== undefined) return command === undefined && isAlone ? () => retry(terminal, file) : undefined
+  // A repeat goes where the purchase went, with its own payment.
+  const isRepeat = command === undefined && isAlone && !a2a && key === undefined && url === undefined
+  if (file !== undefined) return isRepeat ? () => retry(terminal, file) : undefined
   if (command === 'verify-card') return isAlone ? () => checkCard(terminal, baseUrl) : undefined
   const wish = readWish(command, subjects, values)
-  const keyFile = values['key-file'] ?? terminal.defaultKeyFile
+  const keyFile = key ?? terminal.defaultKeyFile
   return wish && (() => buy(terminal, { ...wish, baseUrl, keyFile, a2a }))
 }
 

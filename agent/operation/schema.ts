@@ -16,10 +16,15 @@ const LIMIT_DEFAULT = 5
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
+/** What is not there at all is told from what is not text. */
+function textRule(rule: string) {
+  return ({ input }: { input: unknown }) => (input === undefined ? 'is required' : rule)
+}
+
 /** NFKC, trimmed, inner white space to single spaces: the form that is counted, compared, hashed and echoed. */
 function text(min: number, max: number) {
   return z
-    .string({ error: 'must be text' })
+    .string({ error: textRule('must be text') })
     .refine((value) => !hasHidden(value), {
       error: 'must not contain control or invisible characters',
       abort: true,
@@ -39,7 +44,7 @@ function longText(purpose: string) {
 }
 
 const companyNumber = z
-  .string({ error: 'must be text of 1 to 20 ASCII digits' })
+  .string({ error: textRule('must be text of 1 to 20 ASCII digits') })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
   .meta({ description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros count.' })
 

@@ -19,7 +19,7 @@ const CANDIDATE: Candidate = {
     ...SYNTHETIC_COMPANY,
     company_number: '999999',
     legal_name: 'EXAMPLE TRADING LIMITED',
-    registered_address: { lines: ['1 SAMPLE STREET', 'DUBLIN 2'], eircode: 'D02X285' },
+    registered_address: { lines: ['1 SAMPLE STREET', 'DUBLIN 2'], eircode: 'D02 X285' },
   },
   score: 1000,
   match_type: 'relaxed_name',

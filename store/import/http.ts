@@ -98,8 +98,15 @@ async function ask(url: URL, headers: Record<string, string>, watch: Watch): Pro
   } catch (cause) {
     throw watch.signal.aborted
       ? watch.signal.reason
-      : new ImportError('source_unreachable', 'the source cannot be reached', cause)
+      : new ImportError('source_unreachable', `the source cannot be reached (${codeOf(cause)})`, cause)
   }
+}
+
+/** Of what the platform says, the code alone, such as `ECONNREFUSED`: its sentence names addresses. */
+function codeOf(cause: unknown): string {
+  const inner = cause instanceof Error ? cause.cause : undefined
+  const code = inner instanceof Error && 'code' in inner ? String(inner.code) : ''
+  return /^[A-Z_]{1,40}$/.test(code) ? code : 'no reason given'
 }
 
 function checkStatus(response: Response, headers: Record<string, string>): Response {

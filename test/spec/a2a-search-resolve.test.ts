@@ -36,7 +36,7 @@ const REFUSED: [name: string, data: Data, code: RefusalCode, rule: string][] = [
     [`a search for ${JSON.stringify(input)}`, searching(input), 'invalid_query', 'must be an object'],
     [`a resolution of ${JSON.stringify(input)}`, resolving(input), 'invalid_body', 'must be an object'],
   ]),
-  ['a search for nothing', searching({}), 'invalid_query', 'q must be text'],
+  ['a search for nothing', searching({}), 'invalid_query', 'q is required'],
   ...[null, 7, ['abc'], { a: 'abc' }].map((q): (typeof REFUSED)[number] => [
     `a q of ${JSON.stringify(q)}`,
     searching({ q }),

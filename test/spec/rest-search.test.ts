@@ -18,8 +18,8 @@ const LIMIT_RULE = 'limit must be a whole number from 1 to 10'
 const ENCODING_RULE = 'it must be percent-encoded UTF-8'
 
 const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
-  ['', 'invalid_query', 'q must be text'],
-  ['limit=5', 'invalid_query', 'q must be text'],
+  ['', 'invalid_query', 'q is required'],
+  ['limit=5', 'invalid_query', 'q is required'],
   ['q', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],
   ['q=', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],
   ['q=+++', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],

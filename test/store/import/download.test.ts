@@ -340,7 +340,11 @@ describe('a retrieval over HTTP', () => {
     it('says source_unreachable when nobody listens', async () => {
       const gone = await startPortal()
       await gone.close()
-      expect(await outcomeOf(retrieve(gone.url))).to.equal('source_unreachable')
+      const fault = await retrieve(gone.url).catch((cause: unknown) => cause)
+      expect(fault).to.include({
+        fault: 'source_unreachable',
+        message: 'the source cannot be reached (ECONNREFUSED)',
+      })
     })
 
     it('takes exactly as much as it may', async () => {
