@@ -23,7 +23,7 @@ interface OpenOptions {
 
 /**
  * Settings in full, because durability hangs on them. Without `overlappingSync` a value is visible only once it is
- * durable, and two writing processes lose nothing to a kill; 8 KiB pages hold the response log in half the space.
+ * durable, and two writing processes lose nothing to a kill.
  */
 const DURABLE = {
   overlappingSync: false,
@@ -32,12 +32,17 @@ const DURABLE = {
   separateFlushed: false,
   compression: false,
   encoding: 'json',
-  pageSize: 8192,
 } as const satisfies RootDatabaseOptions
+
+/**
+ * Of a new environment; one that is there keeps its own. A lookup's record has a page of 4 KiB to itself, in half the space
+ * and with a quarter less time for each step than where two are to share one of 8.
+ */
+const PAGE_BYTES: Record<EnvironmentKind, number> = { catalog: 8192, snapshot: 8192, responses: 4096, limits: 8192 }
 
 const DATA_FILE = 'data.mdb'
 /** What LMDB writes when it makes an environment with two databases, and some. */
-const FIRST_BYTES = 16 * DURABLE.pageSize
+const FIRST_BYTES = 128 * 1024
 /** In the first page, after its header: LMDB's magic number and the version of its format (mdb.c, `MDB_meta`). */
 const LMDB_MAGIC_AT = 24
 const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
@@ -50,11 +55,11 @@ const META_BYTES = 160
  * A sound file ends early where its last pages are free and were never written: those of one of our small transactions.
  * More missing pages than that have held something.
  */
-const PAGES_SHORT_MAX = 64n
+const PAGES_SHORT_MAX = 128n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
   const { folder, kind, readOnly = false, isDurable = true } = options
-  const environment = openFolder(folder, { readOnly, isDurable, isWhole: kind === 'responses' || kind === 'limits' })
+  const environment = openFolder(folder, { kind, readOnly, isDurable })
   try {
     checkLayout(environment, { folder, kind, readOnly })
     return environment
@@ -66,7 +71,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
 
 function openFolder(
   folder: string,
-  { readOnly, isDurable, isWhole }: { readOnly: boolean; isDurable: boolean; isWhole: boolean },
+  { kind, readOnly, isDurable }: Required<Pick<OpenOptions, 'kind' | 'readOnly' | 'isDurable'>>,
 ): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
@@ -74,8 +79,16 @@ function openFolder(
       checkSpace(folder)
     }
     checkFile(join(folder, DATA_FILE), readOnly)
-    if (isWhole) checkLength(join(folder, DATA_FILE))
-    return open<unknown, string>({ ...DURABLE, noSync: !isDurable, path: folder, readOnly, noSubdir: false, maxDbs: 8 })
+    if (kind === 'responses' || kind === 'limits') checkLength(join(folder, DATA_FILE))
+    return open<unknown, string>({
+      ...DURABLE,
+      pageSize: PAGE_BYTES[kind],
+      noSync: !isDurable,
+      path: folder,
+      readOnly,
+      noSubdir: false,
+      maxDbs: 8,
+    })
   } catch (cause) {
     const Kind = cause instanceof UnsoundError ? UnsoundError : StoreError
     throw new Kind(`${folder}: cannot be opened as an LMDB environment (${reason(cause)})`, { cause })
@@ -117,7 +130,8 @@ function checkLength(path: string): void {
   if (!existsSync(path)) return
   const file = openSync(path, 'r')
   try {
-    const pages = [0, DURABLE.pageSize].flatMap((at) => lengthIn(file, at) ?? [])
+    const first = lengthIn(file, 0)
+    const pages = first ? [first, lengthIn(file, Number(first.pageSize)) ?? first] : []
     const newest = pages.reduce((one, other) => (other.transaction > one.transaction ? other : one), pages[0] ?? NONE)
     const needed = (newest.lastPage + 1n - PAGES_SHORT_MAX) * newest.pageSize
     // After the pages were read: another process may write, and its file is longer before it says so.

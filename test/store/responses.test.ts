@@ -208,6 +208,27 @@ describe('the response log', () => {
     expect(await log.read('i1')).to.equal(undefined)
   })
 
+  it('of larger pages, as they once were made, is read and written, and noticed when it was cut short', async () => {
+    await log.close()
+    const folder = responsesFolder(directory)
+    await rm(folder, { recursive: true })
+    const settings = { path: folder, noSubdir: false, overlappingSync: false, pageSize: 8192, maxDbs: 8 }
+    const environment = open({ ...settings, encoding: 'json' })
+    await environment.put('layout', { kind: 'responses', version: 2 })
+    await environment.close()
+    log = openResponseLog(directory)
+    const records = Array.from({ length: 100 }, (_, at) => aRecord({ identity: `i${at}`, body: 'x'.repeat(40_000) }))
+    for (const record of records) await log.claim(record)
+    await reopen()
+    for (const record of records) expect(await log.read(record.identity)).to.deep.equal(record)
+    await log.close()
+    const file = join(folder, 'data.mdb')
+    expect((await readFile(file)).readUInt32LE(48)).to.equal(8192)
+    await truncate(file, Math.floor((await stat(file)).size / 2))
+    expect(() => openResponseLog(directory)).to.throw(StoreError, /cut short/)
+    log = openResponseLog(join(directory, 'another'))
+  })
+
   describe('cut short', () => {
     const path = () => join(responsesFolder(directory), 'data.mdb')
 
