@@ -53,9 +53,9 @@ const TRANSACTION_AT = 152
 const META_BYTES = 160
 /**
  * A sound file ends early where its last pages are free and were never written: those of one of our small transactions.
- * More missing pages than that have held something.
+ * More missing bytes than that have held something.
  */
-const PAGES_SHORT_MAX = 128n
+const BYTES_SHORT_MAX = 512n * 1024n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
   const { folder, kind, readOnly = false, isDurable = true } = options
@@ -133,7 +133,7 @@ function checkLength(path: string): void {
     const first = lengthIn(file, 0)
     const pages = first ? [first, lengthIn(file, Number(first.pageSize)) ?? first] : []
     const newest = pages.reduce((one, other) => (other.transaction > one.transaction ? other : one), pages[0] ?? NONE)
-    const needed = (newest.lastPage + 1n - PAGES_SHORT_MAX) * newest.pageSize
+    const needed = (newest.lastPage + 1n) * newest.pageSize - BYTES_SHORT_MAX
     // After the pages were read: another process may write, and its file is longer before it says so.
     if (BigInt(fstatSync(file).size) < needed) throw new UnsoundError('the file is cut short: restore it from a copy')
   } finally {

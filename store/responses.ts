@@ -103,6 +103,7 @@ const PAYERS_KEPT_MAX = 10_000
 interface Access {
   /** For a look beside the service that writes. */
   readOnly?: boolean
+  /** The system's own unless a test plays a full disk. */
   freeBytes?: FreeBytes
 }
 

@@ -52,7 +52,7 @@ function reaching(fetch: Terminal['fetch']): Terminal['fetch'] {
       return await fetch(input, init)
     } catch (cause) {
       const { origin } = new URL(input instanceof Request ? input.url : input)
-      throw new Error(`${origin} can't be reached: start the service there, or name its address with --url`, { cause })
+      throw new Error(`${origin} can't be reached: is the service running there?`, { cause })
     }
   }
 }

@@ -166,8 +166,9 @@ describe('the window of the rate limit', () => {
     if (process.platform === 'win32') this.skip()
     const command = ['-c', fileLimit(FILE_BLOCKS_MAX), process.execPath, FILLER, directory]
     const { stdout, status, signal } = spawnSync('sh', command, { encoding: 'utf8' })
-    // LMDB's own report of the write has overrun its buffer (store/space.ts), which the allocator notices or not.
-    if (signal === 'SIGABRT' || signal === 'SIGSEGV') this.skip()
+    // LMDB's own report of the write has overrun its buffer (store/space.ts), which only this Node's allocator notices.
+    const isNoticed = process.version.startsWith('v24.')
+    if (isNoticed && (signal === 'SIGABRT' || signal === 'SIGSEGV')) this.skip()
     expect(status).to.equal(0)
     const report = JSON.parse(stdout) as { failure: string; written: number; counted: number; unhandled: string[] }
     expect(report.failure).to.equal('StoreError')

@@ -300,6 +300,14 @@ describe('the client', () => {
     expect(requests).to.deep.equal([])
   })
 
+  it('says where nobody answers', async () => {
+    await new Promise<void>((resolve) => void server.close(() => resolve()))
+    for (const args of [['lookup', '1'], ['verify-card']]) {
+      const said = await client(...args).catch((cause: unknown) => (cause instanceof Error ? cause.message : ''))
+      expect(said).to.equal(`${url} can't be reached: is the service running there?`)
+    }
+  })
+
   it('explains itself', async () => {
     for (const args of [
       [],
@@ -315,6 +323,9 @@ describe('the client', () => {
       ['lookup', '1', '--retry'],
       ['lookup', '1', '--retry', 'FILE'],
       ['--retry', 'FILE', '--limit', '1'],
+      ['--retry', 'FILE', '--a2a'],
+      ['--retry', 'FILE', '--key-file', 'KEY'],
+      ['--retry', 'FILE', '--url', BASE],
       ['verify-card', 'foo'],
     ]) {
       printed = []
