@@ -46,6 +46,14 @@ describe('the catalogue', () => {
     expect(other.current()?.snapshot.info).to.deep.equal(info)
   })
 
+  it('has what it has published itself in the same moment', async () => {
+    await publish(catalog)
+    const lost = { ...catalog.retrieval()!, snapshot_id: `sha256:${'0'.repeat(64)}` }
+    expect(catalog.current()).not.to.equal(undefined)
+    await catalog.publish(lost)
+    expect(() => catalog.current()).to.throw()
+  })
+
   it('fails each time while what is current can not be read, and never gives what was before', async () => {
     await publish(catalog)
     expect(catalog.current()).not.to.equal(undefined)

@@ -1,5 +1,5 @@
 /** The response log on a real LMDB: claims, fences, states, and what is read back. */
-import { mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -208,26 +208,32 @@ describe('the response log', () => {
     expect(await log.read('i1')).to.equal(undefined)
   })
 
-  it('of larger pages, as they once were made, is read and written, and noticed when it was cut short', async () => {
-    await log.close()
-    const folder = responsesFolder(directory)
-    await rm(folder, { recursive: true })
-    const settings = { path: folder, noSubdir: false, overlappingSync: false, pageSize: 8192, maxDbs: 8 }
-    const environment = open({ ...settings, encoding: 'json' })
-    await environment.put('layout', { kind: 'responses', version: 2 })
-    await environment.close()
-    log = openResponseLog(directory)
-    const records = Array.from({ length: 100 }, (_, at) => aRecord({ identity: `i${at}`, body: 'x'.repeat(40_000) }))
-    for (const record of records) await log.claim(record)
-    await reopen()
-    for (const record of records) expect(await log.read(record.identity)).to.deep.equal(record)
-    await log.close()
-    const file = join(folder, 'data.mdb')
-    expect((await readFile(file)).readUInt32LE(48)).to.equal(8192)
-    await truncate(file, Math.floor((await stat(file)).size / 2))
-    expect(() => openResponseLog(directory)).to.throw(StoreError, /cut short/)
-    log = openResponseLog(join(directory, 'another'))
-  })
+  for (const pageSize of [4096, 8192]) {
+    it(`of pages of ${pageSize} bytes is read and written, and noticed when its last step is cut off`, async () => {
+      await log.close()
+      const folder = responsesFolder(directory)
+      await rm(folder, { recursive: true })
+      const settings = { path: folder, noSubdir: false, overlappingSync: false, pageSize, maxDbs: 8 }
+      const environment = open({ ...settings, encoding: 'json' })
+      await environment.put('layout', { kind: 'responses', version: 2 })
+      await environment.close()
+      log = openResponseLog(directory)
+      const file = join(folder, 'data.mdb')
+      expect((await readFile(file)).readUInt32LE(48)).to.equal(pageSize)
+      // LMDB writes what is newest into its first two pages by turns.
+      for (const turn of [1, 2]) {
+        const record = aRecord({ identity: `i${turn}`, body: 'x'.repeat(4_000_000) })
+        await log.claim(record)
+        await reopen()
+        expect(await log.read(record.identity)).to.deep.equal(record)
+        const copy = join(directory, `copy-${turn}`)
+        await cp(folder, responsesFolder(copy), { recursive: true })
+        const copied = join(responsesFolder(copy), 'data.mdb')
+        await truncate(copied, (await stat(copied)).size - 2_000_000)
+        expect(() => openResponseLog(copy)).to.throw(StoreError, /cut short/)
+      }
+    })
+  }
 
   describe('cut short', () => {
     const path = () => join(responsesFolder(directory), 'data.mdb')
