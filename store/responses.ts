@@ -6,6 +6,7 @@
  * visible here is on disk: a promise of this file that has resolved survives a kill and a loss of power.
  */
 import { setImmediate } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import {
   FINISHED_DATABASE,
@@ -66,7 +67,7 @@ const responseRecordSchema = z.strictObject({
   updated_at: z.iso.datetime(),
 })
 
-export type ResponseRecord = z.infer<typeof responseRecordSchema>
+export type ResponseRecord = Readonly<z.infer<typeof responseRecordSchema>>
 
 /** The place in a record's life that a step starts from; the fence against whoever else works on it. */
 export type Place = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
@@ -97,6 +98,8 @@ export interface ResponseLog {
 const PAYMENTS_READ_MAX = 16
 /** Of the unfinished, of which there are a quarter of an hour's sales: between one part and the next, others have their turn. */
 const KEYS_AT_ONCE = 1_000
+/** Records whose bytes are remembered with what they say: those of sales under way, and of answers that were lost. */
+const RECORDS_KEPT_MAX = 256
 /** Payers that are known to have paid and are not looked for again. Then all are forgotten: it is not worth more. */
 const PAYERS_KEPT_MAX = 10_000
 
@@ -117,19 +120,29 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   const paymentIds = readOnly
     ? undefined
     : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
-  if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
-
   const checkReserve = reserveIn(responsesFolder(dataDirectory), RESERVE_BYTES.sale, freeBytes)
   /** Who has paid. */
   const payers = new Set<string>()
+  /** What was read or written last. It spares the reading of bytes that are still the same, never the look at them. */
+  const known = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: RECORDS_KEPT_MAX })
+  if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
   /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
   function find(identity: string): ResponseRecord | undefined {
     const bytes = records.getBinary(identity)
     if (!bytes) return undefined
+    const last = known.get(identity)
+    if (last?.bytes.equals(bytes)) return last.record
     const record = JSON.parse(unseal(bytes)) as ResponseRecord
     if (record.identity !== identity) throw new Error('A stored record is not in its place')
+    known.set(identity, { bytes, record })
     return record
+  }
+
+  /** Only inside a write transaction. */
+  function write(record: ResponseRecord, bytes: Buffer): void {
+    void records.put(record.identity, bytes)
+    known.set(record.identity, { bytes, record })
   }
 
   /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
@@ -181,7 +194,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
         environment.transaction(() => {
           const holder = find(record.identity) ?? findById(record.payment_id)
           if (holder) return { claimed: false, record: holder }
-          void records.put(record.identity, bytes)
+          write(record, bytes)
           list(record)
           if (record.payment_id !== undefined) void paymentIds?.put(record.payment_id, record.identity)
           return { claimed: true, record }
@@ -198,7 +211,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
             throw new Error(`A ${found.state} record cannot become ${change.state}`)
           }
           const next = { ...found, ...change }
-          void records.put(next.identity, sealed(next))
+          write(next, sealed(next))
           if (isFinished(next)) list(next)
           return next
         }),

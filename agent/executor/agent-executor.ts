@@ -122,12 +122,12 @@ function parseStructured(data: unknown): Operation | Refusal {
 function toMessage(requestId: string, outcome: Outcome): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
-  return message(`answer-${outcome.id}`, dataPart(JSON.parse(outcome.body)))
+  return message(replyId('answer', outcome.purchase), dataPart(JSON.parse(outcome.body)))
 }
 
-/** An id for a reply that nothing is stored of: the same for the same request, and no echo of it. */
-function replyId(kind: string, requestId: string): string {
-  return `${kind}-${sha256Hex(requestId).slice(0, 32)}`
+/** The same for the same cause, and no echo of it. */
+function replyId(kind: string, cause: string): string {
+  return `${kind}-${sha256Hex(cause).slice(0, 32)}`
 }
 
 function message(messageId: string, part: Part): Message {

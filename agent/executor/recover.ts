@@ -1,6 +1,5 @@
 /** Step 3: what a payment that is on record gets. Also the last step: what a record has come to, as an outcome. */
 import type { ResponseRecord } from '../../store/responses.ts'
-import { sha256Hex } from '../operation/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { reconcileForBuyer } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay.ts'
@@ -76,6 +75,5 @@ export function outcomeUnknown(): Refused {
 
 function answerOf({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {
   if (payment_response === null) throw new Error('A settled record has no settlement')
-  const id = sha256Hex(`${identity} ${payment_hash}`).slice(0, 32)
-  return { kind: 'answer', body, paymentResponse: payment_response, id }
+  return { kind: 'answer', body, paymentResponse: payment_response, purchase: `${identity} ${payment_hash}` }
 }

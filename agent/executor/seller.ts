@@ -1,4 +1,5 @@
 /** What one sale is made with and about: the seller's surroundings, and the order as a door hands it in. */
+import { LRUCache } from 'lru-cache'
 import type { Catalog } from '../../store/catalog.ts'
 import { operationDigest } from '../operation/canonical.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
@@ -46,13 +47,27 @@ export interface Purchase extends Order {
   offer: Offered | { kind: 'none' } | { kind: 'unreadable'; reason: Reason }
 }
 
+/** Of some kilobytes each. */
+const OFFERS_KEPT_MAX = 256
+/** The latest, under their headers: who asks again sends the same header for the same operation. */
+const offers = new LRUCache<string, { operation: string; offer: Offered }>({ max: OFFERS_KEPT_MAX })
+
 export function openPurchase(order: Order): Purchase {
-  const read = readPayment(order.paymentHeaders)
-  if (read.kind !== 'payment') return { ...order, offer: read }
+  const [header = '', ...more] = order.paymentHeaders
+  const operation = JSON.stringify(order.operation)
+  const known = offers.get(header)
+  if (more.length === 0 && known?.operation === operation) return { ...order, offer: known.offer }
+  const offer = readOffer(order)
+  if (offer.kind === 'payment') offers.set(header, { operation, offer })
+  return { ...order, offer }
+}
+
+function readOffer({ paymentHeaders, operation }: Order): Purchase['offer'] {
+  const read = readPayment(paymentHeaders)
+  if (read.kind !== 'payment') return read
   const { payment, parsed } = read
   const knownBy = { identity: paymentIdentity(payment), id: paymentIdKey(payment), hash: paymentHash(parsed) }
-  const digest = operationDigest(order.operation)
-  return { ...order, offer: { kind: 'payment', payment, ...knownBy, digest } }
+  return { kind: 'payment', payment, ...knownBy, digest: operationDigest(operation) }
 }
 
 /** A 402: the refusal of a payment, or of its absence, with a fresh quote that says why. */

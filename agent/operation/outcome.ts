@@ -14,8 +14,8 @@ interface Answer {
   body: string
   /** The `PAYMENT-RESPONSE` header. */
   paymentResponse: string
-  /** Names the stored answer; the same for every replay of it. */
-  id: string
+  /** What the stored answer is known by, the same for every replay of it. Not for others: it names the payer. */
+  purchase: string
 }
 
 export interface Refused {

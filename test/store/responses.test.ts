@@ -2,6 +2,7 @@
 import { cp, mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { open } from 'lmdb'
 import { RECORDS_DATABASE, responsesFolder } from '../../store/layout.ts'
@@ -276,23 +277,39 @@ describe('the response log', () => {
     expect(outcome).to.equal('refused')
   })
 
-  it('never returns a record with a flipped bit', async () => {
+  it('never returns a record with a flipped bit, nor one that it knew before', async () => {
     const record = aRecord({})
     await log.claim(record)
-    await log.close()
+    expect(await log.read(record.identity)).to.deep.equal(record)
     const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
     const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
     const bytes = Buffer.from(records.getBinary(record.identity) ?? Buffer.alloc(0))
     const at = bytes.length - 20
     bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
     await records.put(record.identity, bytes)
+    const read = () =>
+      log.read(record.identity).then(
+        () => 'returned',
+        (error: unknown) => (error instanceof Error ? error.name : ''),
+      )
+    expect(await read()).to.equal('CorruptRecord')
     await environment.close()
-    log = openResponseLog(directory)
-    const outcome = await log.read(record.identity).then(
-      () => 'returned',
-      (error: unknown) => (error instanceof Error ? error.name : ''),
-    )
-    expect(outcome).to.equal('CorruptRecord')
+    await reopen()
+    expect(await read()).to.equal('CorruptRecord')
+  })
+
+  it('reads what another has written since it read or wrote last', async () => {
+    // LMDB looks anew once the turn of events is over in which it looked last.
+    const readIn = (place: ResponseLog) => setTimeout(2).then(() => place.read('i'))
+    const other = openResponseLog(directory)
+    const record = aRecord({ identity: 'i' })
+    await log.claim(record)
+    expect((await readIn(log))?.state).to.equal('prepared')
+    await other.advance(record, { state: 'unknown', updated_at })
+    expect((await readIn(log))?.state).to.equal('unknown')
+    await log.advance({ ...record, state: 'unknown' }, { state: 'settled', updated_at })
+    expect((await readIn(other))?.state).to.equal('settled')
+    await other.close()
   })
 
   it("never returns a record that stands in another's place", async () => {

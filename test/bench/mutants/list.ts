@@ -17,6 +17,7 @@ const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const recover = 'agent/executor/recover.js'
 const replay = 'agent/payments/replay.js'
+const seller = 'agent/executor/seller.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -201,5 +202,11 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'noSync: !isDurable',
     replace: 'noSync: true',
     by: 'order',
+  },
+  {
+    name: 'a payment is known by its header, whatever operation it comes with',
+    file: seller,
+    find: 'known?.operation === operation',
+    replace: 'known',
   },
 ]

@@ -9,7 +9,7 @@ import { measured, type Measured } from './measured.ts'
 import { sign } from './sign.ts'
 
 /** Which payment goes with each request. */
-export type Paying = 'none' | 'one' | 'each_new' | 'any'
+export type Paying = 'none' | 'one' | 'each_new' | 'sold' | 'any'
 
 export interface Load {
   port: number
@@ -37,6 +37,9 @@ function nextPayment(paying: Paying, at: number): string | undefined {
       return payments[0]
     case 'each_new':
       return unused.pop()
+    case 'sold':
+      // The others after the first, those that 'each_new' has taken: the longest ago comes first.
+      return payments.at(-1 - (at % (payments.length - 1 - unused.length)))
     case 'any':
       return payments[at % payments.length]
   }
