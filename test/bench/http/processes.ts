@@ -1,4 +1,4 @@
-/** The processes of the benchmark `http`: each on a core of its own where that can be had, and measured from outside. */
+/** The processes of the benchmarks over HTTP: server and client on a core each where that can be had, measured from outside. */
 import { fork, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -33,6 +33,16 @@ function start(file: string, core: string, args: string[], environment: Record<s
     // JSON has no NaN.
     serialization: 'advanced',
   })
+}
+
+/** Takes the server's core for this process and all its threads. */
+export function beTheServer(): void {
+  if (isPinned) spawnSync('taskset', ['-acp', SERVER_CORE, String(process.pid)])
+}
+
+/** The buyers of `paid-path`. */
+export function startBuyers(): ChildProcess {
+  return start('bench/paid/load.js', CLIENT_CORE, [])
 }
 
 export function startClient(): ChildProcess {

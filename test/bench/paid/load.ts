@@ -23,7 +23,7 @@ export interface Load {
   status: number
 }
 
-export type Order = { sign: number } | Load
+type Order = { sign: number } | Load
 export type Reply = { signed: number } | Measured
 
 let payments: string[] = []
