@@ -22,6 +22,7 @@ import { openEntrance, type ServerLimits } from './entrance.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { RateLimit } from './executor/rate-limit.ts'
 import type { Seller } from './executor/seller.ts'
+import { Offers } from './executor/offers.ts'
 import { Turns } from './executor/turns.ts'
 import type { Chain } from './payments/chain.ts'
 import { openReconciler } from './payments/reconciler.ts'
@@ -146,6 +147,7 @@ function openSeller(
     desk: { log, facilitator, chain, now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     turns: new Turns(),
+    offers: new Offers(),
   }
 }
 

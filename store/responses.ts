@@ -98,8 +98,8 @@ export interface ResponseLog {
 const PAYMENTS_READ_MAX = 16
 /** Of the unfinished, of which there are a quarter of an hour's sales: between one part and the next, others have their turn. */
 const KEYS_AT_ONCE = 1_000
-/** Records whose bytes are remembered with what they say: those of sales under way, and of answers that were lost. */
-const RECORDS_KEPT_MAX = 256
+/** Records that are remembered as they were read: more than a round of the reconciler reads (`RECORDS_PER_ROUND_MAX`). */
+const RECORDS_REMEMBERED_MAX = 512
 /** Payers that are known to have paid and are not looked for again. Then all are forgotten: it is not worth more. */
 const PAYERS_KEPT_MAX = 10_000
 
@@ -123,28 +123,29 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   const checkReserve = reserveIn(responsesFolder(dataDirectory), RESERVE_BYTES.sale, freeBytes)
   /** Who has paid. */
   const payers = new Set<string>()
-  /** What was read or written last. It spares the reading of bytes that are still the same, never the look at them. */
-  const known = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: RECORDS_KEPT_MAX })
+  /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
+  const remembered = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: RECORDS_REMEMBERED_MAX })
   if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
   /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
   function find(identity: string): ResponseRecord | undefined {
-    // In LMDB's own buffer, until the next look at anything; its length is the value's and no more.
-    const there = records.getBinaryFast(identity)
-    if (!there) return undefined
-    const last = known.get(identity)
-    if (last?.bytes.compare(there, 0, there.length) === 0) return last.record
-    const bytes = Buffer.from(there.subarray(0, there.length))
+    // LMDB's own buffer: the next look overwrites it, and it is longer than the `length` it tells, which `equals` and a hash
+    // would not see. So its end is always given.
+    const stored = records.getBinaryFast(identity)
+    if (!stored) return undefined
+    const last = remembered.get(identity)
+    if (last?.bytes.compare(stored, 0, stored.length) === 0) return last.record
+    const bytes = Buffer.from(stored.subarray(0, stored.length))
     const record = JSON.parse(unseal(bytes)) as ResponseRecord
     if (record.identity !== identity) throw new Error('A stored record is not in its place')
-    known.set(identity, { bytes, record })
+    remembered.set(identity, { bytes, record })
     return record
   }
 
   /** Only inside a write transaction. */
   function write(record: ResponseRecord, bytes: Buffer): void {
     void records.put(record.identity, bytes)
-    known.set(record.identity, { bytes, record })
+    remembered.set(record.identity, { bytes, record })
   }
 
   /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
@@ -180,6 +181,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     const record = attempt(() => find(key.slice(key.indexOf(' ') + 1)))
     if (!record || !isFinished(record) || endKey(record) !== key) return false
     void records.remove(record.identity)
+    remembered.delete(record.identity)
     const { payment_id } = record
     if (payment_id !== undefined && paymentIds?.get(payment_id) === record.identity) void paymentIds.remove(payment_id)
     return true

@@ -4,7 +4,8 @@ import { payerKey } from '../payments/binding.ts'
 import { isPlain } from '../payments/signature.ts'
 import type { Fault } from './examine.ts'
 import type { Place } from './rate-limit.ts'
-import type { Offered, Seller } from './seller.ts'
+import type { Offered } from './offers.ts'
+import type { Seller } from './seller.ts'
 
 /** Who has paid before is no stranger: no number of failing payments from fresh keys stands in his way. */
 export async function admit(seller: Seller, offered: Offered | Fault): Promise<Place | Refused> {

@@ -122,12 +122,12 @@ function parseStructured(data: unknown): Operation | Refusal {
 function toMessage(requestId: string, outcome: Outcome): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
-  return message(replyId('answer', outcome.purchase), dataPart(JSON.parse(outcome.body)))
+  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)))
 }
 
-/** The same for the same cause, and no echo of it. */
-function replyId(kind: string, cause: string): string {
-  return `${kind}-${sha256Hex(cause).slice(0, 32)}`
+/** The same id for the same origin, and no echo of it. */
+function replyId(kind: string, origin: string): string {
+  return `${kind}-${sha256Hex(origin).slice(0, 32)}`
 }
 
 function message(messageId: string, part: Part): Message {

@@ -1,7 +1,8 @@
 /** Steps 6 and 7: whether there is a payment, and whether its form, terms, times and signature are the quoted ones. */
 import { checkTerms, isSignedByPayer } from '../payments/authorization.ts'
 import type { Reason } from '../payments/quote.ts'
-import type { Offered, Purchase, Seller } from './seller.ts'
+import type { Offered } from './offers.ts'
+import type { Purchase, Seller } from './seller.ts'
 
 /** Why a payment can't be taken, without anybody having been asked. */
 export interface Fault {

@@ -18,7 +18,7 @@ import { askForPayment, openPurchase, shelfOf, type Order, type Purchase, type S
 import { verifyPayment } from './verify.ts'
 
 export async function perform(seller: Seller, order: Order): Promise<Outcome> {
-  const purchase = openPurchase(order)
+  const purchase = openPurchase(seller, order)
   const { offer } = purchase
   // One payment is worked on by one request at a time: of twenty equal ones, one settles and nineteen find its record.
   return offer.kind === 'payment'

@@ -1,7 +1,8 @@
 /** Step 10: the answer and the intent to be paid for it, on disk before anything is sent. */
 import type { ResponseRecord } from '../../store/responses.ts'
 import { requirementsOf } from '../payments/terms.ts'
-import type { Offered, Purchase, Seller } from './seller.ts'
+import type { Offered } from './offers.ts'
+import type { Purchase, Seller } from './seller.ts'
 import type { Verified } from './verify.ts'
 
 export interface Prepared {

@@ -3,7 +3,8 @@ import type { ResponseRecord } from '../../store/responses.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { reconcileForBuyer } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay.ts'
-import { askForPayment, type Offered, type Purchase, type Seller } from './seller.ts'
+import type { Offered } from './offers.ts'
+import { askForPayment, type Purchase, type Seller } from './seller.ts'
 
 /** How soon asking again about an unknown outcome can help. */
 const RETRY_AFTER_SECONDS = 5
@@ -56,6 +57,7 @@ export function outcomeOf(seller: Seller, purchase: Purchase, record: ResponseRe
   switch (record.state) {
     case 'settled':
     case 'confirmed':
+      seller.offers.remember(purchase.paymentHeaders, purchase.operation, purchase.offer)
       return answerOf(record)
     case 'refused':
     case 'rejected':
@@ -75,5 +77,5 @@ export function outcomeUnknown(): Refused {
 
 function answerOf({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {
   if (payment_response === null) throw new Error('A settled record has no settlement')
-  return { kind: 'answer', body, paymentResponse: payment_response, purchase: `${identity} ${payment_hash}` }
+  return { kind: 'answer', body, paymentResponse: payment_response, purchaseKey: `${identity} ${payment_hash}` }
 }

@@ -4,7 +4,8 @@ import { checkTimes } from '../payments/authorization.ts'
 import { verify } from '../payments/facilitator.ts'
 import type { Payment } from '../payments/headers.ts'
 import { requirementsOf } from '../payments/terms.ts'
-import { askForPayment, type Offered, type Purchase, type Seller } from './seller.ts'
+import type { Offered } from './offers.ts'
+import { askForPayment, type Purchase, type Seller } from './seller.ts'
 
 /** How deep a reorganisation may move a transaction to an earlier block than the head we noted. */
 const REORG_BLOCKS_MAX = 64n

@@ -15,7 +15,7 @@ interface Answer {
   /** The `PAYMENT-RESPONSE` header. */
   paymentResponse: string
   /** What the stored answer is known by, the same for every replay of it. Not for others: it names the payer. */
-  purchase: string
+  purchaseKey: string
 }
 
 export interface Refused {

@@ -7,6 +7,7 @@ import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
 import { RateLimit } from '../../agent/executor/rate-limit.ts'
 import type { Order, Seller } from '../../agent/executor/seller.ts'
+import { Offers } from '../../agent/executor/offers.ts'
 import { Turns } from '../../agent/executor/turns.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
@@ -142,6 +143,7 @@ export class TestSeller {
       },
       rateLimit: new RateLimit({ perMinute, now: () => this.now() }),
       turns: new Turns(),
+      offers: new Offers(),
     }
   }
 

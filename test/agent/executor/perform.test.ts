@@ -2,6 +2,7 @@
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { perform } from '../../../agent/executor/perform.ts'
+import { Offers } from '../../../agent/executor/offers.ts'
 import { Turns } from '../../../agent/executor/turns.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Evidence } from '../../../agent/payments/chain.ts'
@@ -63,6 +64,22 @@ describe('a sale', () => {
     }
     await shop.lookup(payment)
     expect(seen).to.equal('prepared')
+  })
+
+  it('remembers an offer once it has bought an answer, and not while its outcome is open', async () => {
+    const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
+    const isRemembered = () => {
+      const [one, other] = [1, 2].map(() => shop.seller.offers.read([header(payment)], operation))
+      return one === other
+    }
+    shop.script.settle = async () => {
+      throw new Error('no answer')
+    }
+    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(isRemembered()).to.equal(false)
+    shop.script.evidence = async () => used()(payment)
+    expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+    expect(isRemembered()).to.equal(true)
   })
 
   it('is not made twice: the retry is answered from the log and asks nobody', async () => {
@@ -286,7 +303,7 @@ describe('a sale', () => {
       shop.script.isNonceFree = async () => {
         looks += 1
         if (looks > 1) return true
-        const other = { ...shop.seller, turns: new Turns() }
+        const other = { ...shop.seller, turns: new Turns(), offers: new Offers() }
         const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
         await perform(other, { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' })
         return false
@@ -419,7 +436,7 @@ describe('a sale', () => {
       shop.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
       const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
       const order = { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' }
-      bought.push(await perform({ ...shop.seller, turns: new Turns() }, order))
+      bought.push(await perform({ ...shop.seller, turns: new Turns(), offers: new Offers() }, order))
       // A snapshot that no longer has the company.
       shop.seller.terms = { ...testTerms, mode: 'mainnet' }
       return { isValid: true, payer: payment.payload.authorization.from }

@@ -17,7 +17,7 @@ const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const recover = 'agent/executor/recover.js'
 const replay = 'agent/payments/replay.js'
-const seller = 'agent/executor/seller.js'
+const offers = 'agent/executor/offers.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -205,8 +205,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a payment is known by its header, whatever operation it comes with',
-    file: seller,
-    find: 'known?.operation === operation',
+    file: offers,
+    find: 'known?.operation === JSON.stringify(operation)',
     replace: 'known',
   },
 ]

@@ -1,6 +1,7 @@
 /** One server process of the simulation: the product's own executor and reconciler between simulated doors. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
+import { Offers } from '../../../agent/executor/offers.ts'
 import { Turns } from '../../../agent/executor/turns.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
@@ -95,6 +96,7 @@ export class SimulatedServer {
       },
       rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
       turns,
+      offers: new Offers(),
     }
     this.#executor = new CompanyAgentExecutor({ seller, baseUrl: BASE_URL, help: '' })
     const { report } = seller.desk
