@@ -298,6 +298,19 @@ describe('the response log', () => {
     expect(await read()).to.equal('CorruptRecord')
   })
 
+  it('remembers nothing but what is on disk, whatever a payment holds', async () => {
+    const payment = { toJSON: 'x', constructor: { a: [1, '\u2028', null] }, 10: 1, 9: { é: 1e300 } }
+    const record = aRecord({ payment })
+    await log.claim(record)
+    const claimed = await log.read(record.identity)
+    await log.advance(record, { state: 'settled', payment_response: 'é', updated_at })
+    const settled = await log.read(record.identity)
+    expect(claimed).to.deep.equal(record)
+    expect(settled).to.deep.equal({ ...record, state: 'settled', payment_response: 'é', updated_at })
+    await reopen()
+    expect(JSON.stringify(await log.read(record.identity))).to.equal(JSON.stringify(settled))
+  })
+
   it('reads what another has written since it read or wrote last', async () => {
     // LMDB looks anew once the turn of events is over in which it looked last.
     const readIn = (place: ResponseLog) => setTimeout(2).then(() => place.read('i'))
