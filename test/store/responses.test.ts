@@ -313,16 +313,16 @@ describe('the response log', () => {
 
   it('reads what another has written since it read or wrote last', async () => {
     // LMDB looks anew once the turn of events is over in which it looked last.
-    const readIn = (place: ResponseLog) => setTimeout(2).then(() => place.read('i'))
-    const other = openResponseLog(directory)
+    const stateIn = (place: ResponseLog) => setTimeout(2).then(async () => (await place.read('i'))?.state)
+    const [other, reader] = [openResponseLog(directory), openResponseLog(directory, { readOnly: true })]
     const record = aRecord({ identity: 'i' })
     await log.claim(record)
-    expect((await readIn(log))?.state).to.equal('prepared')
+    expect([await stateIn(log), await stateIn(reader)]).to.deep.equal(['prepared', 'prepared'])
     await other.advance(record, { state: 'unknown', updated_at })
-    expect((await readIn(log))?.state).to.equal('unknown')
+    expect([await stateIn(log), await stateIn(reader)]).to.deep.equal(['unknown', 'unknown'])
     await log.advance({ ...record, state: 'unknown' }, { state: 'settled', updated_at })
-    expect((await readIn(other))?.state).to.equal('settled')
-    await other.close()
+    expect([await stateIn(other), await stateIn(reader)]).to.deep.equal(['settled', 'settled'])
+    for (const each of [other, reader]) await each.close()
   })
 
   it("never returns a record that stands in another's place", async () => {
