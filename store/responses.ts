@@ -129,8 +129,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
 
   /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
   function find(identity: string): ResponseRecord | undefined {
-    // LMDB's own buffer: the next look overwrites it, and it is longer than the `length` it tells, which `equals` and a hash
-    // would not see. So its end is always given.
+    // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
+    // says, and `equals` or a hash would take all of it, so its end is always given.
     const stored = records.getBinaryFast(identity)
     if (!stored) return undefined
     const last = remembered.get(identity)

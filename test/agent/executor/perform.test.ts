@@ -1,8 +1,8 @@
 /** The sale under faults: what facilitators and chains can answer, where the process can die, and what a retry then gets. */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { perform } from '../../../agent/executor/perform.ts'
 import { Offers } from '../../../agent/executor/offers.ts'
+import { perform } from '../../../agent/executor/perform.ts'
 import { Turns } from '../../../agent/executor/turns.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Evidence } from '../../../agent/payments/chain.ts'
