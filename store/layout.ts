@@ -12,10 +12,11 @@
  *   {DATA_DIR}/building/{name}/    LMDB, a snapshot in the making; left behind only by a killed import
  *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
  *     'layout'                  -> { kind: 'responses', version }
- *     records: identity         -> sealed ResponseRecord (JSON)
+ *     unfinished: identity      -> revision, sealed ResponseRecord (JSON), of those whose state is not final
+ *     records: identity         -> sealed ResponseRecord (JSON), of the others
+ *     finished: time identity   -> true, for each of the others, in the order in which they ended
  *     payment-ids: payer, id   -> identity, of the payments that were given an id by their buyer
- *     unfinished: identity      -> true, for every record whose state is not final
- *     finished: time/identity   -> true, for every other, in the order in which they ended (since version 2)
+ *                                  (version 2: all in records, `true` in unfinished; 1: likewise, without finished)
  *   {DATA_DIR}/limits/{boot}/      LMDB, the rate limit's window, written without sync and never read after another boot
  *     'layout'                  -> { kind: 'limits', version }
  *     'total'                   -> { revision, tally }: what all entries add up to
@@ -27,7 +28,7 @@ import { join } from 'node:path'
 
 export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 2, limits: 1 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 3, limits: 1 }
 
 /** The oldest layout that is still read, and brought up to date by who writes. The money on record outlives a version. */
 export const OLDEST_LAYOUT: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1, limits: 1 }

@@ -2,12 +2,16 @@
  * The response log: every answer that a payment has bought or may have bought.
  *
  * An answer is claimed by its payment's identity before the payment is settled, and every later step is a
- * compare-and-set on state and attempt inside one LMDB write transaction, which only one process holds at a time. What is
- * visible here is on disk: a promise of this file that has resolved survives a kill and a loss of power.
+ * compare-and-set: a write under a condition that LMDB checks in its own thread and transaction, which only one process
+ * holds at a time. What is visible here is on disk: a promise of this file that has resolved survives a kill and a loss of
+ * power.
+ *
+ * A record whose state is not final lives among the unfinished, together with its revision, and moves to the others with
+ * its last step. So what is left to be done is found without a list that every sale would have to write.
  */
 import { setImmediate } from 'node:timers/promises'
+import { getLastVersion } from 'lmdb'
 import { LRUCache } from 'lru-cache'
-import { z } from 'zod'
 import {
   FINISHED_DATABASE,
   LAYOUT_KEY,
@@ -18,7 +22,7 @@ import {
   responsesFolder,
 } from './layout.ts'
 import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
-import { seal, unseal } from './seal.ts'
+import { CorruptRecord, seal, unseal } from './seal.ts'
 import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
@@ -41,33 +45,32 @@ export const STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
 
 export type State = (typeof STATES)[number]
 
-const responseRecordSchema = z.strictObject({
+export interface ResponseRecord {
   /** Network, asset, payer and nonce, lower case. */
-  identity: z.string().min(1),
+  readonly identity: string
   /** The payer and the id that he gave the payment, where he gave one. */
-  payment_id: z.string().min(1).optional(),
+  readonly payment_id?: string
   /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
-  payment_hash: z.string().regex(/^[0-9a-f]{64}$/),
+  readonly payment_hash: string
   /** SHA-256 of the canonical operation that the payment bought. */
-  operation_digest: z.string().regex(/^[0-9a-f]{64}$/),
-  state: z.enum(STATES),
+  readonly operation_digest: string
+  readonly state: State
   /** How many settlements were begun at most: 1 for what is prepared; 0 in logs whose settlements were begun apart. */
-  attempt: z.int().nonnegative(),
+  readonly attempt: number
   /** The payment payload and the terms it was taken on, to settle again after a crash. Never logged. */
-  payment: z.record(z.string(), z.unknown()),
-  requirements: z.record(z.string(), z.unknown()),
-  /** The head of the chain before the first settlement: nothing of this payment can be in an older block. */
-  from_block: z.string().regex(/^[0-9]+$/),
-  snapshot_id: z.string(),
+  readonly payment: Record<string, unknown>
+  readonly requirements: Record<string, unknown>
+  /** The head of the chain before the first settlement, in decimal: nothing of this payment can be in an older block. */
+  readonly from_block: string
+  readonly snapshot_id: string
   /** The answer as it is sent, byte for byte. */
-  body: z.string(),
+  readonly body: string
   /** The `PAYMENT-RESPONSE` header, once settled. */
-  payment_response: z.string().nullable(),
-  prepared_at: z.iso.datetime(),
-  updated_at: z.iso.datetime(),
-})
-
-export type ResponseRecord = Readonly<z.infer<typeof responseRecordSchema>>
+  readonly payment_response: string | null
+  /** Both ISO 8601, in UTC. */
+  readonly prepared_at: string
+  readonly updated_at: string
+}
 
 /** The place in a record's life that a step starts from; the fence against whoever else works on it. */
 export type Place = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
@@ -79,8 +82,8 @@ export interface ResponseLog {
   /** The record of a payment, or else the one that holds its payment id: another payment's. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
-   * Takes the place of a new payment. Answers the record that holds it: the given one, or another's that came first. Fails
-   * when the disk is nearly full, while what was begun can still be advanced.
+   * Takes the place of a new payment with a record whose state is not final. Answers the record that holds it: the given
+   * one, or another's that came first. Fails when the disk is nearly full, while what was begun can still be advanced.
    */
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Moves a record on from exactly this place. Undefined when it is no longer there: read it and decide again. */
@@ -110,28 +113,37 @@ interface Access {
   freeBytes?: FreeBytes
 }
 
+/** A record that may still change, and how often it was written: a step counts only while it is this often. */
+interface Unfinished {
+  record: ResponseRecord
+  revision: number
+}
+
+const FIRST_REVISION = 1
+
 export function openResponseLog(dataDirectory: string, { readOnly = false, freeBytes }: Access = {}): ResponseLog {
   const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses', readOnly })
+  const unfinished = environment.openDB<Buffer, string>({
+    name: UNFINISHED_DATABASE,
+    encoding: 'binary',
+    useVersions: true,
+  })
   const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
-  const unfinished = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
-  const finished = readOnly
-    ? undefined
-    : environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
-  const paymentIds = readOnly
-    ? undefined
-    : environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+  const finished = environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+  const paymentIds = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
   const checkReserve = reserveIn(responsesFolder(dataDirectory), RESERVE_BYTES.sale, freeBytes)
   /** Who has paid. */
   const payers = new Set<string>()
   /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
   const remembered = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: RECORDS_REMEMBERED_MAX })
-  if (!readOnly && layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
+  const found = layoutOf(environment)
+  if (found < LAYOUT_VERSION.responses) durableSync(() => upgrade(found))
 
-  /** The seal shows that it is what this layout's program wrote, and that was checked when its place was taken. */
-  function find(identity: string): ResponseRecord | undefined {
+  /** The seal shows that it is what a program of this layout wrote. */
+  function lookUp(database: typeof records, identity: string): ResponseRecord | undefined {
     // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
     // says, and `equals` or a hash would take all of it, so its end is always given.
-    const stored = records.getBinaryFast(identity)
+    const stored = database.getBinaryFast(identity)
     if (!stored) return undefined
     const last = remembered.get(identity)
     if (last?.bytes.compare(stored, 0, stored.length) === 0) return last.record
@@ -142,34 +154,71 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     return record
   }
 
-  /** Only inside a write transaction. */
-  function write(record: ResponseRecord, bytes: Buffer): void {
-    void records.put(record.identity, bytes)
-    remembered.set(record.identity, { bytes, record })
+  function findUnfinished(identity: string): Unfinished | undefined {
+    const record = lookUp(unfinished, identity)
+    if (!record) return undefined
+    const revision = getLastVersion()
+    // The seal is not over LMDB's number, and with one that can't be counted on two steps could both be the next.
+    if (!Number.isSafeInteger(revision) || revision < FIRST_REVISION) throw new CorruptRecord('No revision')
+    return { record, revision }
+  }
+
+  function find(identity: string): ResponseRecord | undefined {
+    return findUnfinished(identity)?.record ?? lookUp(records, identity)
   }
 
   /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
   function findById(paymentId: string | undefined): ResponseRecord | undefined {
-    const identity = paymentId === undefined ? undefined : paymentIds?.get(paymentId)
+    const identity = paymentId === undefined ? undefined : paymentIds.get(paymentId)
     const record = identity === undefined ? undefined : find(identity)
     return record?.state === 'rejected' || record?.state === 'expired' ? undefined : record
   }
 
-  /** Only inside a write transaction. */
-  function list(record: ResponseRecord): void {
-    if (!isFinished(record)) void unfinished.put(record.identity, true)
-    else {
-      void unfinished.remove(record.identity)
-      void finished?.put(endKey(record), true)
+  const findHolder = (identity: string, paymentId?: string) => find(identity) ?? findById(paymentId)
+
+  /** Whether the place was free, and is this record's now. */
+  async function take(record: ResponseRecord, bytes: Buffer): Promise<boolean> {
+    const { identity, payment_id } = record
+    if (payment_id !== undefined) {
+      return environment.transaction(() => {
+        if (findHolder(identity, payment_id)) return false
+        void unfinished.put(identity, bytes, FIRST_REVISION)
+        void paymentIds.put(payment_id, identity)
+        return true
+      })
     }
+    let isNotBegun = Promise.resolve(false)
+    const isNotEnded = records.ifNoExists(identity, () => {
+      isNotBegun = unfinished.ifNoExists(identity, () => unfinished.put(identity, bytes, FIRST_REVISION))
+    })
+    return (await Promise.all([isNotEnded, isNotBegun])).every(Boolean)
   }
 
-  /** Version 1 had no list of what is finished, and took `settled` for final. */
-  function upgrade(): void {
+  /** Whether it was still at this revision, and now is what is given. */
+  function replace({ record, revision }: Unfinished, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
+    const { identity } = record
+    if (!isFinished(next)) return unfinished.put(identity, bytes, revision + 1, revision)
+    return unfinished.ifVersion(identity, revision, () => {
+      void unfinished.remove(identity)
+      void records.put(identity, bytes)
+      void finished.put(endKey(next), true)
+    })
+  }
+
+  /** Version 1 had no list of what is finished, and took `settled` for final. Both had all records in one place. */
+  function upgrade(from: number): void {
     environment.transactionSync(() => {
-      for (const identity of records.getKeys()) {
-        const record = attempt(() => find(identity))
-        if (record) list(record)
+      const listed = new Set(unfinished.getKeys())
+      for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
+        const record = attempt(() => lookUp(records, identity))
+        const bytes = records.getBinary(identity)
+        if (record && isFinished(record)) void finished.put(endKey(record), true)
+        // What can't be read is left where the operator is shown it.
+        if (!bytes || (record ? isFinished(record) : !listed.has(identity))) void unfinished.remove(identity)
+        else {
+          void unfinished.put(identity, Buffer.from(bytes), FIRST_REVISION)
+          void records.remove(identity)
+        }
       }
       void environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
     })
@@ -177,54 +226,50 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
 
   /** A record that can't be read any more is left for the operator, and only its place in the list is given up. */
   function removeEnded(key: string): boolean {
-    void finished?.remove(key)
-    const record = attempt(() => find(key.slice(key.indexOf(' ') + 1)))
-    if (!record || !isFinished(record) || endKey(record) !== key) return false
+    void finished.remove(key)
+    const record = attempt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))
+    if (!record || endKey(record) !== key) return false
     void records.remove(record.identity)
     remembered.delete(record.identity)
     const { payment_id } = record
-    if (payment_id !== undefined && paymentIds?.get(payment_id) === record.identity) void paymentIds.remove(payment_id)
+    if (payment_id !== undefined && paymentIds.get(payment_id) === record.identity) void paymentIds.remove(payment_id)
     return true
   }
 
   return {
-    read: async (identity, paymentId) => find(identity) ?? findById(paymentId),
+    read: async (identity, paymentId) => findHolder(identity, paymentId),
 
     claim: async (record) => {
       checkReserve()
-      // Before the transaction, in which other processes wait.
-      const bytes = sealed(responseRecordSchema.parse(record))
-      return durable(
-        environment.transaction(() => {
-          const holder = find(record.identity) ?? findById(record.payment_id)
-          if (holder) return { claimed: false, record: holder }
-          write(record, bytes)
-          list(record)
-          if (record.payment_id !== undefined) void paymentIds?.put(record.payment_id, record.identity)
-          return { claimed: true, record }
-        }),
-      )
+      if (isFinished(record)) throw new Error(`A record cannot begin as ${record.state}`)
+      const bytes = sealed(record)
+      for (;;) {
+        const holder = findHolder(record.identity, record.payment_id)
+        if (holder) return { claimed: false, record: holder }
+        if (!(await durable(take(record, bytes)))) continue
+        remembered.set(record.identity, { bytes, record })
+        return { claimed: true, record }
+      }
     },
 
-    advance: (from, change) =>
-      durable(
-        environment.transaction(() => {
-          const found = find(from.identity)
-          if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
-          if (!(TRANSITIONS[found.state] as readonly State[]).includes(change.state)) {
-            throw new Error(`A ${found.state} record cannot become ${change.state}`)
-          }
-          const next = { ...found, ...change }
-          write(next, sealed(next))
-          if (isFinished(next)) list(next)
-          return next
-        }),
-      ),
+    advance: async (from, change) => {
+      if (!(TRANSITIONS[from.state] as readonly State[]).includes(change.state)) {
+        throw new Error(`A ${from.state} record cannot become ${change.state}`)
+      }
+      const here = findUnfinished(from.identity)
+      if (here?.record.state !== from.state || here.record.attempt !== from.attempt) return undefined
+      const next = { ...here.record, ...change }
+      const bytes = sealed(next)
+      if (!(await durable(replace(here, next, bytes)))) return undefined
+      remembered.set(next.identity, { bytes, record: next })
+      return next
+    },
 
     hasPaid: async (payerKey) => {
       if (payers.has(payerKey)) return true
-      const keys = records.getKeys({ start: `${payerKey}/`, end: `${payerKey}0`, limit: PAYMENTS_READ_MAX })
-      const hasPaid = [...keys].some((identity) => isPaid(attempt(() => find(identity))))
+      const range = { start: `${payerKey}/`, end: `${payerKey}0`, limit: PAYMENTS_READ_MAX }
+      const identities = [...records.getKeys(range), ...unfinished.getKeys(range)]
+      const hasPaid = identities.some((identity) => isPaid(attempt(() => find(identity))))
       if (hasPaid) {
         if (payers.size >= PAYERS_KEPT_MAX) payers.clear()
         payers.add(payerKey)
@@ -248,7 +293,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     prune: ({ before, max }) =>
       durable(
         environment.transaction(() => {
-          const keys = [...(finished?.getKeys({ end: before.toISOString(), limit: max }) ?? [])]
+          const keys = [...finished.getKeys({ end: before.toISOString(), limit: max })]
           return keys.filter(removeEnded).length
         }),
       ),

@@ -4,7 +4,8 @@ import { hash } from 'node:crypto'
 /** Half a SHA-256: a disk's flipped bits are not an attacker, and a million seals stay at 16 MB. */
 const SEAL_BYTES = 16
 
-class CorruptRecord extends Error {
+/** What is on disk is not what was written. */
+export class CorruptRecord extends Error {
   override name = 'CorruptRecord'
 }
 

@@ -9,7 +9,8 @@ import { SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
-import { aRecord } from '../support/records.ts'
+import { aRecord, hold } from '../support/records.ts'
+import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../store/layout.ts'
 import { openResponseLog } from '../../store/responses.ts'
 
 const MAIN = 'agent/main.js'
@@ -125,13 +126,14 @@ describe('the process', () => {
     })
 
     it('refuses a data directory of a newer layout, and leaves it as it is', async () => {
-      const folder = join(directory, 'responses')
+      const folder = responsesFolder(directory)
+      const version = LAYOUT_VERSION.responses + 1
       const environment = open({ path: folder, overlappingSync: false, encoding: 'json', pageSize: 8192 })
-      await environment.put('layout', { kind: 'responses', version: 3 })
+      await environment.put(LAYOUT_KEY, { kind: 'responses', version })
       await environment.close()
-      await refused(/responses: has layout version 3/)
+      await refused(new RegExp(`responses: has layout version ${version}`))
       const again = open({ path: folder, overlappingSync: false, encoding: 'json', pageSize: 8192 })
-      expect(again.get('layout')).to.deep.equal({ kind: 'responses', version: 3 })
+      expect(again.get(LAYOUT_KEY)).to.deep.equal({ kind: 'responses', version })
       await again.close()
     })
 
@@ -252,7 +254,7 @@ describe('the process', () => {
     const log = openResponseLog(directory)
     const record = aRecord({ state: 'unknown' })
     await log.claim(record)
-    await log.claim(aRecord({ state: 'confirmed', identity: 'ended' }))
+    await hold(log, aRecord({ state: 'confirmed', identity: 'ended' }))
     const listed = await output(run('payments', ['unfinished']))
     expect(listed).to.deep.include({ code: 0, stderr: '' })
     expect(listed.text).to.equal(`unknown  ${record.updated_at} attempt 1 ${record.identity}\n`)

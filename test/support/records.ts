@@ -1,6 +1,6 @@
 /** Records of the response log, as complete as the store demands, for tests that need one in a certain state. */
 import { DEPLOYMENTS, requirementsOf, termsOf } from '../../agent/payments/terms.ts'
-import type { ResponseRecord } from '../../store/responses.ts'
+import { TRANSITIONS, type ResponseLog, type ResponseRecord } from '../../store/responses.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
 export const RECEIVER = '0x00000000000000000000000000000000000000c2'
@@ -27,4 +27,13 @@ export function aRecord(change: Partial<ResponseRecord> & { nonce?: string; vali
     updated_at: '2026-01-01T00:00:00.000Z',
     ...rest,
   }
+}
+
+/** Puts a record of any state into a log, by way of the state before its last where that one is final. */
+export async function hold(log: ResponseLog, record: ResponseRecord): Promise<void> {
+  const { state, updated_at } = record
+  const isFinal = TRANSITIONS[state].length === 0
+  const begun = { ...record, state: isFinal ? (state === 'confirmed' ? 'settled' : 'prepared') : state } as const
+  await log.claim(begun)
+  if (isFinal) await log.advance(begun, { state, updated_at })
 }

@@ -6,7 +6,7 @@ import type { Evidence } from '../../../agent/payments/chain.ts'
 import { openReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import type { ResponseRecord, State } from '../../../store/responses.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { aRecord } from '../../support/records.ts'
+import { aRecord, hold } from '../../support/records.ts'
 import { TestSeller, TRANSACTION } from '../../support/seller.ts'
 
 const OTHER_TRANSACTION = `0x${'ef'.repeat(32)}`
@@ -73,7 +73,7 @@ describe('the reconciler', () => {
   async function claim(held: State, change: Partial<ResponseRecord> = {}): Promise<void> {
     const updated_at = new Date(clock).toISOString()
     const record = { ...aRecord({}), identity, payment, updated_at, state: held }
-    await shop.seller.desk.log.claim({ ...record, ...change })
+    await hold(shop.seller.desk.log, { ...record, ...change })
   }
 
   const soon = () => (clock += 6 * SECOND_MS)
