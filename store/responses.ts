@@ -149,7 +149,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     if (last?.bytes.compare(stored, 0, stored.length) === 0) return last.record
     const bytes = Buffer.from(stored.subarray(0, stored.length))
     const record = JSON.parse(unseal(bytes)) as ResponseRecord
-    if (record.identity !== identity) throw new Error('A stored record is not in its place')
+    if (record.identity !== identity) throw new CorruptRecord('A stored record is not in its place')
     remembered.set(identity, { bytes, record })
     return record
   }
@@ -210,7 +210,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     environment.transactionSync(() => {
       const listed = new Set(unfinished.getKeys())
       for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
-        const record = attempt(() => lookUp(records, identity))
+        const record = unlessCorrupt(() => lookUp(records, identity))
         const bytes = records.getBinary(identity)
         if (record && isFinished(record)) void finished.put(endKey(record), true)
         // What can't be read is left where the operator is shown it.
@@ -227,7 +227,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   /** A record that can't be read any more is left for the operator, and only its place in the list is given up. */
   function removeEnded(key: string): boolean {
     void finished.remove(key)
-    const record = attempt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))
+    const record = unlessCorrupt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))
     if (!record || endKey(record) !== key) return false
     void records.remove(record.identity)
     remembered.delete(record.identity)
@@ -269,7 +269,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
       if (payers.has(payerKey)) return true
       const range = { start: `${payerKey}/`, end: `${payerKey}0`, limit: PAYMENTS_READ_MAX }
       const identities = [...records.getKeys(range), ...unfinished.getKeys(range)]
-      const hasPaid = identities.some((identity) => isPaid(attempt(() => find(identity))))
+      const hasPaid = identities.some((identity) => isPaid(unlessCorrupt(() => find(identity))))
       if (hasPaid) {
         if (payers.size >= PAYERS_KEPT_MAX) payers.clear()
         payers.add(payerKey)
@@ -320,10 +320,11 @@ function endKey({ updated_at, identity }: ResponseRecord): string {
 }
 
 /** Undefined for a damaged record. */
-function attempt<T>(read: () => T): T | undefined {
+function unlessCorrupt<T>(read: () => T): T | undefined {
   try {
     return read()
-  } catch {
-    return undefined
+  } catch (cause) {
+    if (cause instanceof CorruptRecord) return undefined
+    throw cause
   }
 }

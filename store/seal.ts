@@ -11,8 +11,8 @@ export class CorruptRecord extends Error {
 
 export function seal(text: string): Buffer {
   const sealed = Buffer.allocUnsafe(SEAL_BYTES + Buffer.byteLength(text))
-  sealed.write(hash('sha256', text, 'binary'), 0, SEAL_BYTES, 'binary')
   sealed.write(text, SEAL_BYTES)
+  sealed.write(hash('sha256', sealed.subarray(SEAL_BYTES), 'binary'), 0, SEAL_BYTES, 'binary')
   return sealed
 }
 

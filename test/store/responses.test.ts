@@ -455,6 +455,6 @@ describe('the response log', () => {
     await unfinished.put(one.identity, copyOf(unfinished.getBinary(other.identity)), 1)
     await environment.close()
     log = openResponseLog(directory)
-    expect(await nameOf(log.read(one.identity))).to.equal('Error')
+    expect(await nameOf(log.read(one.identity))).to.equal('CorruptRecord')
   })
 })
