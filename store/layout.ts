@@ -12,8 +12,8 @@
  *   {DATA_DIR}/building/{name}/    LMDB, a snapshot in the making; left behind only by a killed import
  *   {DATA_DIR}/responses/          LMDB, the response log, apart from the data so that its sync settings are its own
  *     'layout'                  -> { kind: 'responses', version }
- *     unfinished: identity      -> revision, sealed ResponseRecord (JSON), of those whose state is not final
- *     records: identity         -> sealed ResponseRecord (JSON), of the others
+ *     unfinished: identity      -> revision, sealed ResponseRecord, of those whose state is not final
+ *     records: identity         -> sealed ResponseRecord, of the others
  *     finished: time identity   -> true, for each of the others, in the order in which they ended
  *     payment-ids: payer, id   -> identity, of the payments that were given an id by their buyer
  *                                  (version 2: all in records, `true` in unfinished; 1: likewise, without finished)

@@ -22,7 +22,7 @@ import {
   responsesFolder,
 } from './layout.ts'
 import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
-import { CorruptRecord, seal, unseal } from './seal.ts'
+import { CorruptRecord, SEAL_BYTES, seal, unseal } from './seal.ts'
 import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
@@ -113,9 +113,14 @@ interface Access {
   freeBytes?: FreeBytes
 }
 
-/** A record that may still change, and how often it was written: a step counts only while it is this often. */
-interface Unfinished {
+/** A record, and what it is on disk. */
+interface Stored {
+  bytes: Buffer
   record: ResponseRecord
+}
+
+/** One that may still change, and how often it was written: a step counts only while it is this often. */
+interface Unfinished extends Stored {
   revision: number
 }
 
@@ -135,36 +140,37 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   /** Who has paid. */
   const payers = new Set<string>()
   /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
-  const remembered = new LRUCache<string, { bytes: Buffer; record: ResponseRecord }>({ max: RECORDS_REMEMBERED_MAX })
+  const remembered = new LRUCache<string, Stored>({ max: RECORDS_REMEMBERED_MAX })
   const found = layoutOf(environment)
   if (found < LAYOUT_VERSION.responses) durableSync(() => upgrade(found))
 
   /** The seal shows that it is what a program of this layout wrote. */
-  function lookUp(database: typeof records, identity: string): ResponseRecord | undefined {
+  function lookUp(database: typeof records, identity: string): Stored | undefined {
     // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
     // says, and `equals` or a hash would take all of it, so its end is always given.
     const stored = database.getBinaryFast(identity)
     if (!stored) return undefined
     const last = remembered.get(identity)
-    if (last?.bytes.compare(stored, 0, stored.length) === 0) return last.record
+    if (last?.bytes.compare(stored, 0, stored.length) === 0) return last
     const bytes = Buffer.from(stored.subarray(0, stored.length))
-    const record = JSON.parse(unseal(bytes)) as ResponseRecord
+    const record = recordOf(unseal(bytes))
     if (record.identity !== identity) throw new CorruptRecord('A stored record is not in its place')
-    remembered.set(identity, { bytes, record })
-    return record
+    const found = { bytes, record }
+    remembered.set(identity, found)
+    return found
   }
 
   function findUnfinished(identity: string): Unfinished | undefined {
-    const record = lookUp(unfinished, identity)
-    if (!record) return undefined
+    const found = lookUp(unfinished, identity)
+    if (!found) return undefined
     const revision = getLastVersion()
     // The seal is not over LMDB's number, and with one that can't be counted on two steps could both be the next.
     if (!Number.isSafeInteger(revision) || revision < FIRST_REVISION) throw new CorruptRecord('No revision')
-    return { record, revision }
+    return { ...found, revision }
   }
 
   function find(identity: string): ResponseRecord | undefined {
-    return findUnfinished(identity)?.record ?? lookUp(records, identity)
+    return (findUnfinished(identity) ?? lookUp(records, identity))?.record
   }
 
   /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
@@ -210,7 +216,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     environment.transactionSync(() => {
       const listed = new Set(unfinished.getKeys())
       for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
-        const record = unlessCorrupt(() => lookUp(records, identity))
+        const record = unlessCorrupt(() => lookUp(records, identity))?.record
         const bytes = records.getBinary(identity)
         if (record && isFinished(record)) void finished.put(endKey(record), true)
         // What can't be read is left where the operator is shown it.
@@ -227,7 +233,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   /** A record that can't be read any more is left for the operator, and only its place in the list is given up. */
   function removeEnded(key: string): boolean {
     void finished.remove(key)
-    const record = unlessCorrupt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))
+    const record = unlessCorrupt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))?.record
     if (!record || endKey(record) !== key) return false
     void records.remove(record.identity)
     remembered.delete(record.identity)
@@ -242,13 +248,14 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     claim: async (record) => {
       checkReserve()
       if (isFinished(record)) throw new Error(`A record cannot begin as ${record.state}`)
-      const bytes = sealed(record)
+      const bytes = seal(JSON.stringify(record))
       for (;;) {
+        if (await durable(take(record, bytes))) {
+          remembered.set(record.identity, { bytes, record })
+          return { claimed: true, record }
+        }
         const holder = findHolder(record.identity, record.payment_id)
         if (holder) return { claimed: false, record: holder }
-        if (!(await durable(take(record, bytes)))) continue
-        remembered.set(record.identity, { bytes, record })
-        return { claimed: true, record }
       }
     },
 
@@ -259,7 +266,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
       const here = findUnfinished(from.identity)
       if (here?.record.state !== from.state || here.record.attempt !== from.attempt) return undefined
       const next = { ...here.record, ...change }
-      const bytes = sealed(next)
+      const bytes = seal(claimedIn(here.bytes), `\n${JSON.stringify(changesIn(next))}`)
       if (!(await durable(replace(here, next, bytes)))) return undefined
       remembered.set(next.identity, { bytes, record: next })
       return next
@@ -302,8 +309,19 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   }
 }
 
-function sealed(record: ResponseRecord): Buffer {
-  return seal(JSON.stringify(record))
+/** A record is a line of JSON, as it was claimed, and behind the first step a second one, of what has changed since. */
+function recordOf(text: string): ResponseRecord {
+  const [claimed = '', changed = '{}'] = text.split('\n')
+  return { ...(JSON.parse(claimed) as ResponseRecord), ...(JSON.parse(changed) as Change) }
+}
+
+function claimedIn(bytes: Buffer): Buffer {
+  const end = bytes.indexOf('\n', SEAL_BYTES)
+  return bytes.subarray(SEAL_BYTES, end < 0 ? bytes.length : end)
+}
+
+function changesIn({ state, attempt, payment_response, updated_at }: ResponseRecord): Change {
+  return { state, attempt, payment_response, updated_at }
 }
 
 function isPaid(record: ResponseRecord | undefined): boolean {

@@ -2,16 +2,20 @@
 import { hash } from 'node:crypto'
 
 /** Half a SHA-256: a disk's flipped bits are not an attacker, and a million seals stay at 16 MB. */
-const SEAL_BYTES = 16
+export const SEAL_BYTES = 16
 
 /** What is on disk is not what was written. */
 export class CorruptRecord extends Error {
   override name = 'CorruptRecord'
 }
 
-export function seal(text: string): Buffer {
-  const sealed = Buffer.allocUnsafe(SEAL_BYTES + Buffer.byteLength(text))
-  sealed.write(text, SEAL_BYTES)
+/** @param parts of one text, each as it is or in bytes */
+export function seal(...parts: readonly (string | Buffer)[]): Buffer {
+  let length = SEAL_BYTES
+  for (const part of parts) length += Buffer.byteLength(part)
+  const sealed = Buffer.allocUnsafe(length)
+  let end = SEAL_BYTES
+  for (const part of parts) end += typeof part === 'string' ? sealed.write(part, end) : part.copy(sealed, end)
   sealed.write(hash('sha256', sealed.subarray(SEAL_BYTES), 'binary'), 0, SEAL_BYTES, 'binary')
   return sealed
 }
