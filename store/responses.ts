@@ -141,8 +141,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   const payers = new Set<string>()
   /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
   const remembered = new LRUCache<string, Stored>({ max: RECORDS_REMEMBERED_MAX })
-  const found = layoutOf(environment)
-  if (found < LAYOUT_VERSION.responses) durableSync(() => upgrade(found))
+  const layout = layoutOf(environment)
+  if (layout < LAYOUT_VERSION.responses) durableSync(() => upgrade(layout))
 
   /** The seal shows that it is what a program of this layout wrote. */
   function lookUp(database: typeof records, identity: string): Stored | undefined {
