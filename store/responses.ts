@@ -22,60 +22,19 @@ import {
   responsesFolder,
 } from './layout.ts'
 import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
-import { CorruptRecord, SEAL_BYTES, seal, unseal } from './seal.ts'
+import {
+  advancedBytes,
+  claimedBytes,
+  isFinal,
+  recordIn,
+  TRANSITIONS,
+  type Change,
+  type Place,
+  type ResponseRecord,
+  type State,
+} from './record.ts'
+import { CorruptRecord } from './seal.ts'
 import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
-
-/** From each state the states that may follow. What has no follower is final. */
-export const TRANSITIONS = {
-  /** The answer is stored, and its settlement may begin; nobody knows how far it came. */
-  prepared: ['settled', 'refused', 'unknown', 'rejected', 'expired'],
-  /** A further one was begun; likewise. */
-  settling: ['settled', 'refused', 'unknown'],
-  unknown: ['settling', 'settled', 'rejected', 'expired'],
-  /** Said by the facilitator, or seen in a block that is not final: audited until it is. */
-  settled: ['confirmed', 'unknown'],
-  /** Said by the facilitator, with a nonce that was free: audited likewise. */
-  refused: ['settled', 'rejected', 'expired'],
-  confirmed: [],
-  rejected: [],
-  expired: [],
-} as const satisfies Record<string, readonly string[]>
-
-export const STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
-
-export type State = (typeof STATES)[number]
-
-export interface ResponseRecord {
-  /** Network, asset, payer and nonce, lower case. */
-  readonly identity: string
-  /** The payer and the id that he gave the payment, where he gave one. */
-  readonly payment_id?: string
-  /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
-  readonly payment_hash: string
-  /** SHA-256 of the canonical operation that the payment bought. */
-  readonly operation_digest: string
-  readonly state: State
-  /** How many settlements were begun at most: 1 for what is prepared; 0 in logs whose settlements were begun apart. */
-  readonly attempt: number
-  /** The payment payload and the terms it was taken on, to settle again after a crash. Never logged. */
-  readonly payment: Record<string, unknown>
-  readonly requirements: Record<string, unknown>
-  /** The head of the chain before the first settlement, in decimal: nothing of this payment can be in an older block. */
-  readonly from_block: string
-  readonly snapshot_id: string
-  /** The answer as it is sent, byte for byte. */
-  readonly body: string
-  /** The `PAYMENT-RESPONSE` header, once settled. */
-  readonly payment_response: string | null
-  /** Both ISO 8601, in UTC. */
-  readonly prepared_at: string
-  readonly updated_at: string
-}
-
-/** The place in a record's life that a step starts from; the fence against whoever else works on it. */
-export type Place = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
-
-export type Change = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response'>> & { updated_at: string }
 
 /** The port: narrow enough that a shared database can take LMDB's place. */
 export interface ResponseLog {
@@ -144,7 +103,6 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   const layout = layoutOf(environment)
   if (layout < LAYOUT_VERSION.responses) durableSync(() => upgrade(layout))
 
-  /** The seal shows that it is what a program of this layout wrote. */
   function lookUp(database: typeof records, identity: string): Stored | undefined {
     // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
     // says, and `equals` or a hash would take all of it, so its end is always given.
@@ -153,7 +111,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     const last = remembered.get(identity)
     if (last?.bytes.compare(stored, 0, stored.length) === 0) return last
     const bytes = Buffer.from(stored.subarray(0, stored.length))
-    const record = recordOf(unseal(bytes))
+    const record = recordIn(bytes)
     if (record.identity !== identity) throw new CorruptRecord('A stored record is not in its place')
     const found = { bytes, record }
     remembered.set(identity, found)
@@ -203,7 +161,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   /** Whether it was still at this revision, and now is what is given. */
   function replace({ record, revision }: Unfinished, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
     const { identity } = record
-    if (!isFinished(next)) return unfinished.put(identity, bytes, revision + 1, revision)
+    if (!isFinal(next.state)) return unfinished.put(identity, bytes, revision + 1, revision)
     return unfinished.ifVersion(identity, revision, () => {
       void unfinished.remove(identity)
       void records.put(identity, bytes)
@@ -218,9 +176,9 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
       for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
         const record = unlessCorrupt(() => lookUp(records, identity))?.record
         const bytes = records.getBinary(identity)
-        if (record && isFinished(record)) void finished.put(endKey(record), true)
+        if (record && isFinal(record.state)) void finished.put(endKey(record), true)
         // What can't be read is left where the operator is shown it.
-        if (!bytes || (record ? isFinished(record) : !listed.has(identity))) void unfinished.remove(identity)
+        if (!bytes || (record ? isFinal(record.state) : !listed.has(identity))) void unfinished.remove(identity)
         else {
           void unfinished.put(identity, Buffer.from(bytes), FIRST_REVISION)
           void records.remove(identity)
@@ -247,8 +205,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
 
     claim: async (record) => {
       checkReserve()
-      if (isFinished(record)) throw new Error(`A record cannot begin as ${record.state}`)
-      const bytes = seal(JSON.stringify(record))
+      if (isFinal(record.state)) throw new Error(`A record cannot begin as ${record.state}`)
+      const bytes = claimedBytes(record)
       for (;;) {
         if (await durable(take(record, bytes))) {
           remembered.set(record.identity, { bytes, record })
@@ -266,7 +224,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
       const here = findUnfinished(from.identity)
       if (here?.record.state !== from.state || here.record.attempt !== from.attempt) return undefined
       const next = { ...here.record, ...change }
-      const bytes = seal(claimedIn(here.bytes), `\n${JSON.stringify(changesIn(next))}`)
+      const bytes = advancedBytes(here.bytes, next)
       if (!(await durable(replace(here, next, bytes)))) return undefined
       remembered.set(next.identity, { bytes, record: next })
       return next
@@ -309,27 +267,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   }
 }
 
-/** A record is a line of JSON, as it was claimed, and behind the first step a second one, of what has changed since. */
-function recordOf(text: string): ResponseRecord {
-  const [claimed = '', changed = '{}'] = text.split('\n')
-  return { ...(JSON.parse(claimed) as ResponseRecord), ...(JSON.parse(changed) as Change) }
-}
-
-function claimedIn(bytes: Buffer): Buffer {
-  const end = bytes.indexOf('\n', SEAL_BYTES)
-  return bytes.subarray(SEAL_BYTES, end < 0 ? bytes.length : end)
-}
-
-function changesIn({ state, attempt, payment_response, updated_at }: ResponseRecord): Change {
-  return { state, attempt, payment_response, updated_at }
-}
-
 function isPaid(record: ResponseRecord | undefined): boolean {
   return record?.state === 'settled' || record?.state === 'confirmed'
-}
-
-function isFinished({ state }: ResponseRecord): boolean {
-  return TRANSITIONS[state].length === 0
 }
 
 /** Keys in the order of time; ISO 8601 in UTC sorts as text. */

@@ -1,5 +1,5 @@
 /** Step 10: the answer and the intent to be paid for it, on disk before anything is sent. */
-import type { ResponseRecord } from '../../store/responses.ts'
+import type { ResponseRecord } from '../../store/record.ts'
 import { requirementsOf } from '../payments/terms.ts'
 import type { Offered } from './offers.ts'
 import type { Purchase, Seller } from './seller.ts'

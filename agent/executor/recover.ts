@@ -1,5 +1,5 @@
 /** Step 3: what a payment that is on record gets. Also the last step: what a record has come to, as an outcome. */
-import type { ResponseRecord } from '../../store/responses.ts'
+import type { ResponseRecord } from '../../store/record.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { reconcileForBuyer } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay.ts'

@@ -1,5 +1,6 @@
 /** `npm run payments -- unfinished | show IDENTITY`: what the response log holds, for the operator, beside a running service. */
-import { openResponseLog, type ResponseLog, type ResponseRecord } from '../../store/responses.ts'
+import type { ResponseRecord } from '../../store/record.ts'
+import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { paymentSchema } from './headers.ts'
 
 const EXIT_DONE = 0

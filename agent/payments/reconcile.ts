@@ -2,7 +2,7 @@
  * Brings a record forward by what the chain shows of its authorization, and by nothing else (decisions 5). The rule is
  * two tables: what the evidence means (`judge`), and what that does to a record of each state (`ACTIONS`).
  */
-import type { ResponseRecord, State } from '../../store/responses.ts'
+import type { ResponseRecord, State } from '../../store/record.ts'
 import { SECONDS_LEFT_MIN } from './authorization.ts'
 import type { Evidence } from './chain.ts'
 import type { Authorization } from './headers.ts'

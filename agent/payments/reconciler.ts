@@ -3,7 +3,7 @@
  * buyer to come back. Clock, timer and randomness are arguments, and each record is worked on under its own turn, so that
  * a retry that comes meanwhile waits for the result.
  */
-import type { ResponseRecord } from '../../store/responses.ts'
+import type { ResponseRecord } from '../../store/record.ts'
 import type { Timer } from './facilitator.ts'
 import { reconcile } from './reconcile.ts'
 import type { PaymentDesk } from './settle.ts'

@@ -1,5 +1,5 @@
 /** What a request gets whose payment is already on record: the whole rule as one table (decisions 2, step 3). */
-import { STATES, type ResponseRecord, type State } from '../../store/responses.ts'
+import { STATES, type ResponseRecord, type State } from '../../store/record.ts'
 
 /** What the log holds under the payment's identity. */
 export const RECORDS = ['none', ...STATES] as const

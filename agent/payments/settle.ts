@@ -8,14 +8,8 @@
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
-import {
-  TRANSITIONS,
-  type Change,
-  type Place,
-  type ResponseLog,
-  type ResponseRecord,
-  type State,
-} from '../../store/responses.ts'
+import { TRANSITIONS, type Change, type Place, type ResponseRecord, type State } from '../../store/record.ts'
+import type { ResponseLog } from '../../store/responses.ts'
 import type { Chain } from './chain.ts'
 import { settle as askFacilitator, type Timer } from './facilitator.ts'
 import type { Payment } from './headers.ts'

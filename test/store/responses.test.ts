@@ -15,7 +15,8 @@ import {
 } from '../../store/layout.ts'
 import { StoreError } from '../../store/open.ts'
 import { seal } from '../../store/seal.ts'
-import { openResponseLog, STATES, TRANSITIONS, type ResponseLog, type State } from '../../store/responses.ts'
+import { isFinal, STATES, TRANSITIONS, type State } from '../../store/record.ts'
+import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { aRecord, hold } from '../support/records.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
@@ -195,12 +196,11 @@ describe('the response log', () => {
     })
 
     for (const [index, state] of STATES.entries()) {
-      const isFinal = TRANSITIONS[state].length === 0
-      it(`${isFinal ? 'loses' : 'never loses'} an old record that is ${state}`, async () => {
+      it(`${isFinal(state) ? 'loses' : 'never loses'} an old record that is ${state}`, async () => {
         await hold(log, ended(index, state, 1))
-        expect(await log.prune({ before, max: 10 })).to.equal(isFinal ? 1 : 0)
-        expect(await left(STATES.length)).to.deep.equal(isFinal ? [] : [`i${index}`])
-        expect(await log.unfinished()).to.deep.equal(isFinal ? [] : [`i${index}`])
+        expect(await log.prune({ before, max: 10 })).to.equal(isFinal(state) ? 1 : 0)
+        expect(await left(STATES.length)).to.deep.equal(isFinal(state) ? [] : [`i${index}`])
+        expect(await log.unfinished()).to.deep.equal(isFinal(state) ? [] : [`i${index}`])
       })
     }
 
@@ -333,7 +333,7 @@ describe('the response log', () => {
   })
 
   it('begins no record with its last state', async () => {
-    const begun = STATES.filter((state) => TRANSITIONS[state].length === 0).map((state) => aRecord({ state }))
+    const begun = STATES.filter(isFinal).map((state) => aRecord({ state }))
     for (const record of begun) expect(await nameOf(log.claim(record))).to.equal('Error')
     expect(await log.unfinished()).to.deep.equal([])
   })

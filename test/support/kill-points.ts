@@ -1,5 +1,5 @@
 /** The points of a sale at which the kill programme kills the service, in order, and what must be true at each. */
-import type { State } from '../../store/responses.ts'
+import type { State } from '../../store/record.ts'
 
 interface Point<Name extends string = string> {
   /** In words, for the table of results. */

@@ -1,6 +1,7 @@
 /** Records of the response log, as complete as the store demands, for tests that need one in a certain state. */
 import { DEPLOYMENTS, requirementsOf, termsOf } from '../../agent/payments/terms.ts'
-import { TRANSITIONS, type ResponseLog, type ResponseRecord } from '../../store/responses.ts'
+import { isFinal, type ResponseRecord } from '../../store/record.ts'
+import type { ResponseLog } from '../../store/responses.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
 export const RECEIVER = '0x00000000000000000000000000000000000000c2'
@@ -32,8 +33,8 @@ export function aRecord(change: Partial<ResponseRecord> & { nonce?: string; vali
 /** Puts a record of any state into a log, by way of the state before its last where that one is final. */
 export async function hold(log: ResponseLog, record: ResponseRecord): Promise<void> {
   const { state, updated_at } = record
-  const isFinal = TRANSITIONS[state].length === 0
-  const begun = { ...record, state: isFinal ? (state === 'confirmed' ? 'settled' : 'prepared') : state } as const
+  if (!isFinal(state)) return void (await log.claim(record))
+  const begun = { ...record, state: state === 'confirmed' ? 'settled' : 'prepared' } as const
   await log.claim(begun)
-  if (isFinal) await log.advance(begun, { state, updated_at })
+  await log.advance(begun, { state, updated_at })
 }

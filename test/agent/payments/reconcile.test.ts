@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { ACTIONS, FINDINGS, judge, type Action, type Finding } from '../../../agent/payments/reconcile.ts'
 import type { Evidence } from '../../../agent/payments/chain.ts'
-import { STATES, TRANSITIONS, type State } from '../../../store/responses.ts'
+import { STATES, TRANSITIONS, type State } from '../../../store/record.ts'
 import { BUYER, RECEIVER } from '../../support/records.ts'
 
 const NOW = 1_800_000_000

@@ -1,7 +1,7 @@
 /** The replay table, over every combination there is. */
 import { expect } from 'chai'
 import { decideReplay, RECORDS, RELATIONS, REPLAY_TABLE, type Decision } from '../../../agent/payments/replay.ts'
-import type { ResponseRecord } from '../../../store/responses.ts'
+import type { ResponseRecord } from '../../../store/record.ts'
 import { aRecord } from '../../support/records.ts'
 
 const combinations = RECORDS.flatMap((record) =>

@@ -7,7 +7,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { open } from 'lmdb'
-import type { ResponseLog, ResponseRecord } from '../../../store/responses.ts'
+import type { ResponseRecord } from '../../../store/record.ts'
+import type { ResponseLog } from '../../../store/responses.ts'
 import { measured, type Measured } from './measured.ts'
 
 /** Of a lookup's. */

@@ -2,7 +2,8 @@
  * The response log of the simulation: the port's own compare-and-set over memory that two servers share. A call is carried
  * out at one moment and acknowledged at a later one; a crash between them, or before, is the seed's to decide.
  */
-import { TRANSITIONS, type Place, type ResponseLog, type ResponseRecord, type State } from '../../../store/responses.ts'
+import { isFinal, TRANSITIONS, type Place, type ResponseRecord, type State } from '../../../store/record.ts'
+import type { ResponseLog } from '../../../store/responses.ts'
 import { short } from './chain.ts'
 import type { Owner, World } from './world.ts'
 
@@ -133,7 +134,7 @@ export class SimulatedLog {
   }
 
   #prune(before: string, max: number): number {
-    const isOver = ({ state, updated_at }: ResponseRecord) => TRANSITIONS[state].length === 0 && updated_at < before
+    const isOver = ({ state, updated_at }: ResponseRecord) => isFinal(state) && updated_at < before
     const ended = [...this.records.values()].filter(isOver).slice(0, max)
     for (const record of ended) {
       this.#world.count(`state ${record.state} -> removed`)
@@ -153,7 +154,7 @@ export class SimulatedLog {
       () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
     )
     this.records.set(record.identity, record)
-    if (TRANSITIONS[record.state].length > 0) this.#unfinished.add(record.identity)
+    if (!isFinal(record.state)) this.#unfinished.add(record.identity)
     else this.#unfinished.delete(record.identity)
     this.onWrite(record, before)
     return record

@@ -5,7 +5,7 @@
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { replyTo } from '../../../agent/executor/reply.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { ResponseRecord } from '../../../store/responses.ts'
+import type { ResponseRecord } from '../../../store/record.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
