@@ -15,7 +15,7 @@
  *     unfinished: identity      -> revision, sealed ResponseRecord, of those whose state is not final
  *     records: identity         -> sealed ResponseRecord, of the others
  *     finished: time identity   -> true, for each of the others, in the order in which they ended
- *     payment-ids: payer, id   -> identity, of the payments that were given an id by their buyer
+ *     payment-ids: payer, id   -> identity, of those that were given an id by their buyer and have not come to nothing
  *                                  (version 2: all in records, `true` in unfinished; 1: likewise, without finished)
  *   {DATA_DIR}/limits/{boot}/      LMDB, the rate limit's window, written without sync and never read after another boot
  *     'layout'                  -> { kind: 'limits', version }

@@ -9,6 +9,7 @@
  * A record whose state is not final lives among the unfinished, together with its revision, and moves to the others with
  * its last step. So what is left to be done is found without a list that every sale would have to write.
  */
+import { randomInt } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { getLastVersion } from 'lmdb'
 import { LRUCache } from 'lru-cache'
@@ -21,7 +22,7 @@ import {
   UNFINISHED_DATABASE,
   responsesFolder,
 } from './layout.ts'
-import { durable, durableSync, layoutOf, openEnvironment } from './open.ts'
+import { durable, durableSync, layoutOf, openEnvironment, StoreError } from './open.ts'
 import {
   advancedBytes,
   claimedBytes,
@@ -83,7 +84,10 @@ interface Unfinished extends Stored {
   revision: number
 }
 
-const FIRST_REVISION = 1
+/** More than there are steps in all of a record's lives, and far below what LMDB's number can count. */
+const FIRST_REVISION_MAX = 2 ** 47
+/** Once more for a holder that was removed in between, and once for good measure. */
+const CLAIMS_TRIED_MAX = 3
 
 export function openResponseLog(dataDirectory: string, { readOnly = false, freeBytes }: Access = {}): ResponseLog {
   const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses', readOnly })
@@ -100,10 +104,16 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   const payers = new Set<string>()
   /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
   const remembered = new LRUCache<string, Stored>({ max: RECORDS_REMEMBERED_MAX })
-  const layout = layoutOf(environment)
-  if (layout < LAYOUT_VERSION.responses) durableSync(() => upgrade(layout))
+  let isClosed = false
+  if (layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
+
+  /** LMDB itself would throw where nobody can catch it, later. */
+  function checkOpen(): void {
+    if (isClosed) throw new StoreError('The response log is closed')
+  }
 
   function lookUp(database: typeof records, identity: string): Stored | undefined {
+    checkOpen()
     // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
     // says, and `equals` or a hash would take all of it, so its end is always given.
     const stored = database.getBinaryFast(identity)
@@ -123,7 +133,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     if (!found) return undefined
     const revision = getLastVersion()
     // The seal is not over LMDB's number, and with one that can't be counted on two steps could both be the next.
-    if (!Number.isSafeInteger(revision) || revision < FIRST_REVISION) throw new CorruptRecord('No revision')
+    if (!Number.isSafeInteger(revision) || revision < 1) throw new CorruptRecord('No revision')
     return { ...found, revision }
   }
 
@@ -131,47 +141,56 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     return (findUnfinished(identity) ?? lookUp(records, identity))?.record
   }
 
-  /** The record that holds a payment id. A payment that has come to nothing holds its own no longer. */
-  function findById(paymentId: string | undefined): ResponseRecord | undefined {
-    const identity = paymentId === undefined ? undefined : paymentIds.get(paymentId)
-    const record = identity === undefined ? undefined : find(identity)
-    return record?.state === 'rejected' || record?.state === 'expired' ? undefined : record
+  /** The record of a payment, or else the one that holds its payment id. */
+  function findHolder(identity: string, paymentId?: string): ResponseRecord | undefined {
+    const found = find(identity)
+    if (found || paymentId === undefined) return found
+    const holder = paymentIds.get(paymentId)
+    return holder === undefined ? undefined : find(holder)
   }
 
-  const findHolder = (identity: string, paymentId?: string) => find(identity) ?? findById(paymentId)
-
-  /** Whether the place was free, and is this record's now. */
-  async function take(record: ResponseRecord, bytes: Buffer): Promise<boolean> {
-    const { identity, payment_id } = record
-    if (payment_id !== undefined) {
-      return environment.transaction(() => {
-        if (findHolder(identity, payment_id)) return false
-        void unfinished.put(identity, bytes, FIRST_REVISION)
-        void paymentIds.put(payment_id, identity)
-        return true
-      })
+  /** Whether the place and the payment id were free, and are this record's now. */
+  async function take({ identity, payment_id }: ResponseRecord, bytes: Buffer): Promise<boolean> {
+    checkOpen()
+    const conditions: Promise<boolean>[] = []
+    // Another for each life of a record: what was seen of one that was removed leads to no step in the next.
+    const revision = randomInt(1, FIRST_REVISION_MAX)
+    const ifFree = (database: typeof records | typeof paymentIds, key: string, then: () => void) =>
+      void conditions.push(database.ifNoExists(key, then))
+    const write = () => {
+      void unfinished.put(identity, bytes, revision)
+      if (payment_id !== undefined) void paymentIds.put(payment_id, identity)
     }
-    let isNotBegun = Promise.resolve(false)
-    const isNotEnded = records.ifNoExists(identity, () => {
-      isNotBegun = unfinished.ifNoExists(identity, () => unfinished.put(identity, bytes, FIRST_REVISION))
-    })
-    return (await Promise.all([isNotEnded, isNotBegun])).every(Boolean)
+    const ifNew = () => ifFree(records, identity, () => ifFree(unfinished, identity, write))
+    // LMDB writes in the innermost block if all conditions hold, and tells of each by itself. Behind an inner block it
+    // would write although an outer condition failed: there must be nothing.
+    if (payment_id === undefined) ifNew()
+    else ifFree(paymentIds, payment_id, ifNew)
+    return (await Promise.all(conditions)).every(Boolean)
   }
 
   /** Whether it was still at this revision, and now is what is given. */
   function replace({ record, revision }: Unfinished, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
-    const { identity } = record
+    checkOpen()
+    const { identity, payment_id } = record
     if (!isFinal(next.state)) return unfinished.put(identity, bytes, revision + 1, revision)
     return unfinished.ifVersion(identity, revision, () => {
-      void unfinished.remove(identity)
       void records.put(identity, bytes)
       void finished.put(endKey(next), true)
+      if (payment_id !== undefined && hasComeToNothing(next)) void paymentIds.remove(payment_id)
+      void unfinished.remove(identity)
     })
   }
 
-  /** Version 1 had no list of what is finished, and took `settled` for final. Both had all records in one place. */
-  function upgrade(from: number): void {
+  /**
+   * Versions 1 and 2 had all records in one place, and payments that have come to nothing held their ids; 1 had no list of
+   * what is finished, and took `settled` for final.
+   */
+  function upgrade(): void {
     environment.transactionSync(() => {
+      // Another process may have done it while this one waited for its turn.
+      const from = layoutOf(environment)
+      if (from >= LAYOUT_VERSION.responses) return
       const listed = new Set(unfinished.getKeys())
       for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
         const record = unlessCorrupt(() => lookUp(records, identity))?.record
@@ -180,9 +199,15 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
         // What can't be read is left where the operator is shown it.
         if (!bytes || (record ? isFinal(record.state) : !listed.has(identity))) void unfinished.remove(identity)
         else {
-          void unfinished.put(identity, Buffer.from(bytes), FIRST_REVISION)
+          void unfinished.put(identity, Buffer.from(bytes), randomInt(1, FIRST_REVISION_MAX))
           void records.remove(identity)
         }
+      }
+      const ids = [...paymentIds.getRange()]
+      for (const { key, value: identity } of ids) {
+        const isThere = records.doesExist(identity) || unfinished.doesExist(identity)
+        const holder = unlessCorrupt(() => find(identity))
+        if (!isThere || (holder && hasComeToNothing(holder))) void paymentIds.remove(key)
       }
       void environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
     })
@@ -207,7 +232,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
       checkReserve()
       if (isFinal(record.state)) throw new Error(`A record cannot begin as ${record.state}`)
       const bytes = claimedBytes(record)
-      for (;;) {
+      for (let tried = 0; tried < CLAIMS_TRIED_MAX; tried += 1) {
         if (await durable(take(record, bytes))) {
           remembered.set(record.identity, { bytes, record })
           return { claimed: true, record }
@@ -215,6 +240,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
         const holder = findHolder(record.identity, record.payment_id)
         if (holder) return { claimed: false, record: holder }
       }
+      throw new StoreError('The place of a payment is not free, and nobody holds it')
     },
 
     advance: async (from, change) => {
@@ -263,12 +289,20 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
         }),
       ),
 
-    close: () => environment.close(),
+    close: () => {
+      isClosed = true
+      return environment.close()
+    },
   }
 }
 
 function isPaid(record: ResponseRecord | undefined): boolean {
   return record?.state === 'settled' || record?.state === 'confirmed'
+}
+
+/** Such a payment gives its id back. */
+function hasComeToNothing({ state }: ResponseRecord): boolean {
+  return state === 'rejected' || state === 'expired'
 }
 
 /** Keys in the order of time; ISO 8601 in UTC sorts as text. */

@@ -1,8 +1,11 @@
 /** The response log on a real LMDB: claims, fences, states, and what is read back. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { open, type RootDatabase } from 'lmdb'
 import {
@@ -14,12 +17,13 @@ import {
   UNFINISHED_DATABASE,
 } from '../../store/layout.ts'
 import { StoreError } from '../../store/open.ts'
-import { seal } from '../../store/seal.ts'
-import { isFinal, STATES, TRANSITIONS, type State } from '../../store/record.ts'
+import { claimedBytes, isFinal, STATES, TRANSITIONS, type State } from '../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { aRecord, hold } from '../support/records.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
+
+const OPENER = fileURLToPath(new URL(import.meta.resolve('#root/dist/test/support/open-at-once.js')))
 
 const copyOf = (stored: Buffer | undefined) => Buffer.from(stored ?? Buffer.alloc(0))
 
@@ -173,6 +177,9 @@ describe('the response log', () => {
       expect(await log.hasPaid(payer)).to.equal(true)
       expect(await log.hasPaid(longer)).to.equal(false)
     }
+    await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
+    await reopen()
+    expect(await log.hasPaid(payer)).to.equal(true)
   })
 
   describe('pruned', () => {
@@ -218,6 +225,17 @@ describe('the response log', () => {
       log = openResponseLog(directory)
     })
 
+    it('goes by the end that a record has, not by one that it once had', async () => {
+      await hold(log, ended(0, 'confirmed', 11))
+      const environment = openDirectly()
+      const finished = environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+      await finished.put('2026-01-01T00:00:00.000Z i0', true)
+      await environment.close()
+      await reopen()
+      expect(await log.prune({ before, max: 10 })).to.equal(0)
+      expect(await left(1)).to.deep.equal(['i0'])
+    })
+
     it('counts from its end, not from its beginning', async () => {
       const record = ended(0, 'unknown', 1)
       await log.claim(record)
@@ -243,6 +261,8 @@ describe('the response log', () => {
       await list.put('lost', true)
       if (version === 1) await environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' }).drop()
       await records.put('i3', flipped(records.getBinary('i3')))
+      const ids = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+      for (const identity of ['i0', 'i1', 'i3', 'lost']) await ids.put(`id of ${identity}`, identity)
       await environment.put(LAYOUT_KEY, { kind: 'responses', version })
       await environment.close()
     }
@@ -261,6 +281,11 @@ describe('the response log', () => {
           expect(await nameOf(log.read('i3'))).to.equal('CorruptRecord')
           expect(await log.read('lost')).to.equal(undefined)
         }
+        const environment = openDirectly()
+        expect([...recordsIn(environment).getKeys()]).to.deep.equal(['i1'])
+        const ids = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+        expect([...ids.getKeys()]).to.deep.equal(['id of i0', 'id of i3'])
+        await environment.close()
         const settled = aRecord({ state: 'settled', identity: 'i0' })
         expect((await log.advance(settled, { state: 'confirmed', updated_at }))?.state).to.equal('confirmed')
         expect((await log.claim(aRecord({ identity: 'i2' }))).claimed).to.equal(false)
@@ -270,6 +295,22 @@ describe('the response log', () => {
         expect(await log.unfinished()).to.deep.equal(['i2', 'i3'])
       })
     }
+
+    it('loses nothing when two processes open it at once', async () => {
+      for (let round = 0; round < 8; round += 1) {
+        await layOut(2)
+        const processes = [1, 2].map(() => fork(OPENER, [directory]))
+        const heard = () => Promise.all(processes.map(async (each) => (await once(each, 'message'))[0] as unknown))
+        await heard()
+        const moment = Date.now() + 20
+        const counts = heard()
+        for (const each of processes) each.send(moment)
+        expect(await counts).to.deep.equal([3, 3])
+        await Promise.all(processes.map(async (each) => each.exitCode ?? (await once(each, 'exit'))))
+        await rm(responsesFolder(directory), { recursive: true })
+        log = openResponseLog(directory)
+      }
+    }).timeout(60_000)
   })
 
   for (const pageSize of [4096, 8192]) {
@@ -378,11 +419,12 @@ describe('the response log', () => {
     await log.advance(record, { state: 'settled', payment_response: 'first', updated_at })
     const environment = openDirectly()
     const unfinished = unfinishedIn(environment)
+    const revision = unfinished.getEntry(record.identity)?.version ?? 0
     await setTimeout(2)
     // In one turn of events, so that this log still sees what it has seen: the record goes away and comes back.
     const before = log.read(record.identity)
     environment.transactionSync(() => {
-      void unfinished.put(record.identity, seal(JSON.stringify({ ...settled, payment_response: 'second' })), 4)
+      void unfinished.put(record.identity, claimedBytes({ ...settled, payment_response: 'second' }), revision + 2)
     })
     const [seen, step] = [log.read(record.identity), log.advance(settled, { state: 'confirmed', updated_at })]
     expect([(await before)?.payment_response, (await seen)?.payment_response]).to.deep.equal(['first', 'first'])
@@ -390,6 +432,78 @@ describe('the response log', () => {
     const confirmed = await log.advance(settled, { state: 'confirmed', updated_at })
     expect(confirmed).to.deep.equal({ ...settled, state: 'confirmed', payment_response: 'second', updated_at })
     await environment.close()
+  })
+
+  for (const [what, payment] of [
+    ['', {}],
+    [', also with an id of its own', { payment_id: 'id' }],
+  ] as const) {
+    it(`gives no place whose holder has ended since it was read${what}`, async () => {
+      const record = aRecord({ identity: 'i', ...payment })
+      const environment = openDirectly()
+      const records = recordsIn(environment)
+      await setTimeout(2)
+      const before = log.read('i')
+      environment.transactionSync(
+        () => void records.put('i', claimedBytes(aRecord({ identity: 'i', state: 'expired' }))),
+      )
+      const claim = log.claim(record)
+      expect(await before).to.equal(undefined)
+      expect((await claim).record.state).to.equal('expired')
+      expect(await log.unfinished()).to.deep.equal([])
+      expect(await log.read('another', 'id')).to.equal(undefined)
+      await environment.close()
+    })
+  }
+
+  it('gives one id to one of two payments, and one payment a place with the id or without', async () => {
+    const id = { payment_id: 'id' }
+    const payments = [aRecord({ identity: 'a', ...id }), aRecord({ identity: 'b', ...id })]
+    const claims = await Promise.all(payments.map((record) => log.claim(record)))
+    expect(claims.map(({ claimed }) => claimed)).to.deep.equal([true, false])
+    expect(claims.map(({ record }) => record.identity)).to.deep.equal(['a', 'a'])
+    const same = [aRecord({ identity: 'c', body: '1', payment_id: 'other' }), aRecord({ identity: 'c', body: '2' })]
+    const ofSame = await Promise.all(same.map((record) => log.claim(record)))
+    expect(ofSame.map(({ claimed, record }) => [claimed, record.body])).to.deep.equal([
+      [true, '1'],
+      [false, '1'],
+    ])
+    expect(await log.unfinished()).to.deep.equal(['a', 'c'])
+  })
+
+  for (const state of ['confirmed', 'rejected', 'expired'] as const) {
+    const isPaid = state === 'confirmed'
+    it(`${isPaid ? 'keeps the id of' : 'takes the id back from'} a payment that is ${state}`, async () => {
+      const id = { payment_id: 'id' }
+      await hold(log, aRecord({ identity: 'a', state, ...id }))
+      const later = await log.claim(aRecord({ identity: 'b', ...id }))
+      expect([later.claimed, later.record.identity]).to.deep.equal(isPaid ? [false, 'a'] : [true, 'b'])
+      expect((await log.read('a'))?.state).to.equal(state)
+    })
+  }
+
+  it('never counts a record from where one of the same payment began that was removed', async () => {
+    const environment = openDirectly()
+    const unfinished = unfinishedIn(environment)
+    const revisions = new Set<unknown>()
+    for (const body of ['1', '2', '3']) {
+      await log.claim(aRecord({ identity: 'i', body }))
+      await setTimeout(2)
+      revisions.add(unfinished.getEntry('i')?.version)
+      await unfinished.remove('i')
+    }
+    expect(revisions.size).to.equal(3)
+    await environment.close()
+  })
+
+  it('is heard when it is used after its end', async () => {
+    const record = aRecord({})
+    await log.claim(record)
+    await log.close()
+    expect(await nameOf(log.read(record.identity))).to.equal('StoreError')
+    expect(await nameOf(log.claim(aRecord({ identity: 'late' })))).to.equal('StoreError')
+    expect(await nameOf(log.advance(record, { state: 'settled', updated_at }))).to.equal('StoreError')
+    log = openResponseLog(directory)
   })
 
   it('gives each place to one, and takes each step once, for two logs that all hurry at once', async () => {
