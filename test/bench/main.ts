@@ -11,6 +11,7 @@ import { mutants } from './mutants.ts'
 import { order } from './order.ts'
 import { paidPath } from './paid-path.ts'
 import { quality } from './quality.ts'
+import { race } from './race.ts'
 import { rateLimit } from './rate-limit.ts'
 import { search } from './search.ts'
 import { simulate } from './simulate.ts'
@@ -28,6 +29,7 @@ const BENCHES: Record<string, (options: Record<string, string>) => Promise<boole
   order,
   'paid-path': paidPath,
   quality,
+  race,
   'rate-limit': rateLimit,
   search,
   simulate,

@@ -1,17 +1,20 @@
 /**
  * `npm run bench -- mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
- * programme that must catch it: the simulation, or `order` for what only a real disk shows. Says by which promise, and after
- * how many seeds; fails when one is not caught.
+ * programme that must catch it: the simulation; `race` for the log that the simulation replaces; or `order` for what only a
+ * real disk shows. Says by which promise, and after how many seeds; fails when one is not caught.
  */
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { orderIn } from './order.ts'
+import { raceIn } from './race.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
+const RACE_SECONDS = 5
+const RACE_WORKERS = 3
 /** What the simulation and the service are made of. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 
@@ -55,7 +58,8 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
     path,
     text.replace(mutant.find, () => mutant.replace),
   )
-  return mutant.by === 'order' ? tryOrder(copy) : trySimulation(copy, seedsMax)
+  const programmes = { order: tryOrder, race: tryRace, simulation: () => trySimulation(copy, seedsMax) }
+  return programmes[mutant.by ?? 'simulation'](copy)
 }
 
 async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
@@ -66,6 +70,11 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
     if (broken) return { verdict: 'caught', what: `${broken.invariant}, after ${seed} seeds` }
   }
   return missed(`by ${seedsMax} seeds`)
+}
+
+async function tryRace(copy: string): Promise<Verdict> {
+  const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS })
+  return faults[0] === undefined ? missed('by a race') : { verdict: 'caught', what: faults[0] }
 }
 
 async function tryOrder(copy: string): Promise<Verdict> {

@@ -7,8 +7,8 @@ export interface Mutant {
   /** Occurs exactly once. */
   find: string
   replace: string
-  /** What catches it; the simulation unless said. `order` sees the real disk, which the simulation can't. */
-  by?: 'order'
+  /** What catches it; the simulation unless said. The others see the real log and the real disk, which it can't. */
+  by?: 'order' | 'race'
 }
 
 const settle = 'agent/payments/settle.js'
@@ -18,6 +18,7 @@ const perform = 'agent/executor/perform.js'
 const recover = 'agent/executor/recover.js'
 const replay = 'agent/payments/replay.js'
 const offers = 'agent/executor/offers.js'
+const responses = 'store/responses.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -202,6 +203,34 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'noSync: !isDurable',
     replace: 'noSync: true',
     by: 'order',
+  },
+  {
+    name: 'a place is given if one of its conditions holds',
+    file: responses,
+    find: '.every(Boolean)',
+    replace: '.some(Boolean)',
+    by: 'race',
+  },
+  {
+    name: 'a payment id is given without a look at who holds it',
+    file: responses,
+    find: 'ifFree(paymentIds, payment_id, ifNew);',
+    replace: 'ifNew();',
+    by: 'race',
+  },
+  {
+    name: 'a step is taken whatever was written since it was read',
+    file: responses,
+    find: 'bytes, revision + 1, revision)',
+    replace: 'bytes, revision + 1)',
+    by: 'race',
+  },
+  {
+    name: 'what ends stays among the unfinished',
+    file: responses,
+    find: 'void unfinished.remove(identity);\n        });',
+    replace: '});',
+    by: 'race',
   },
   {
     name: 'a payment is known by its header, whatever operation it comes with',

@@ -1,0 +1,68 @@
+/**
+ * One of the processes of `bench race`: claims and advances records that the others want too, in turns of one to some
+ * hundred calls, until it is killed or its time is over. What the log has acknowledged it writes down at once, a line of
+ * JSON each. Run by `fork` with the data directory, the file of those lines, the moment the race began and when it ends.
+ */
+import { randomUUID } from 'node:crypto'
+import { openSync, writeSync } from 'node:fs'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { isFinal, TRANSITIONS, type State } from '../../../store/record.ts'
+import { openResponseLog } from '../../../store/responses.ts'
+import { aRecord } from '../../support/records.ts'
+import type { Acknowledged } from './judge.ts'
+
+/** New payments come up this often, and this many, so that each is wanted by many at once. */
+const GENERATION_MS = 500
+const PAYMENTS = 150
+/** Fewer ids than payments, so that several payments want one. */
+const PAYMENT_IDS = 40
+/** LMDB's thread begins before a turn of events is over that holds a thousand writes or some MB. */
+const CALLS_MAX = 400
+const BODY_MAX = 60_000
+
+const [directory = '', path = '', began, ends] = process.argv.slice(2)
+const file = openSync(path, 'a')
+const log = openResponseLog(directory)
+
+const below = (limit: number) => Math.floor(Math.random() * limit)
+const oneIn = (count: number) => below(count) === 0
+
+function acknowledge(what: Acknowledged): void {
+  writeSync(file, `${JSON.stringify(what)}\n`)
+}
+
+async function claim(identity: string, paymentId: string): Promise<void> {
+  const body = `${randomUUID()} ${'x'.repeat(oneIn(50) ? below(BODY_MAX) : below(2_000))}`
+  const { claimed, record } = await log.claim(aRecord({ identity, body, ...(oneIn(3) && { payment_id: paymentId }) }))
+  acknowledge(claimed ? { kind: 'claimed', identity, body } : { kind: 'held', identity: record.identity })
+}
+
+async function advance(identity: string): Promise<void> {
+  const record = await log.read(identity)
+  if (!record || isFinal(record.state)) return
+  const states: readonly State[] = TRANSITIONS[record.state]
+  async function step(): Promise<void> {
+    const change = {
+      state: states[below(states.length)] ?? 'unknown',
+      attempt: (record?.attempt ?? 0) + 1,
+      payment_response: randomUUID(),
+      updated_at: new Date().toISOString(),
+    }
+    const moved = record && (await log.advance(record, change))
+    if (moved) acknowledge({ kind: 'advanced', identity, ...change })
+  }
+  await Promise.all(Array.from({ length: 1 + below(3) }, step))
+}
+
+async function call(): Promise<void> {
+  if (oneIn(5)) await setImmediate()
+  const generation = Math.floor((Date.now() - Number(began)) / GENERATION_MS)
+  const identity = `${generation}/${below(PAYMENTS)}`
+  await (oneIn(2) ? claim(identity, `${generation} id ${below(PAYMENT_IDS)}`) : advance(identity))
+}
+
+while (Date.now() < Number(ends)) {
+  await Promise.all(Array.from({ length: 1 + below(oneIn(4) ? CALLS_MAX : CALLS_MAX / 10) }, call))
+  if (oneIn(3)) await sleep(below(5))
+}
+await log.close()
