@@ -171,7 +171,7 @@ function checkLayout(
   }
 }
 
-/** The version that was found when the environment was opened: {@link OLDEST_LAYOUT} or newer. */
+/** The version that it has now: {@link OLDEST_LAYOUT} or newer. */
 export function layoutOf(environment: RootDatabase<unknown, string>): number {
   const layout = environment.get(LAYOUT_KEY)
   return isLayout(layout) ? layout.version : 0

@@ -1,9 +1,10 @@
 /**
  * A record of the response log: its states, what may follow which, and its form on disk.
  *
- * That form is sealed: a line of JSON as it was claimed and, behind the first step, a second one of what has changed since.
- * So a step need not write the answer's text anew.
+ * That form is sealed: a line of JSON as it was claimed (or as a program of an older layout left it) and, behind the first
+ * step, a second one of what has changed since. So a step need not make the answer's text anew.
  */
+import { randomInt } from 'node:crypto'
 import { SEAL_BYTES, seal, unseal } from './seal.ts'
 
 /** From each state the states that may follow. What has no follower is final. */
@@ -60,6 +61,19 @@ export type Change = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment
 
 export function isFinal(state: State): boolean {
   return TRANSITIONS[state].length === 0
+}
+
+/** No money was taken for such a payment, and none ever will be: its id is free for another. */
+export function hasComeToNothing(state: State): boolean {
+  return state === 'rejected' || state === 'expired'
+}
+
+/** So large that two lives of a record never share a revision, and small enough to be counted on exactly. */
+const FIRST_REVISION_MAX = 2 ** 47
+
+/** Where the count of a record's revisions begins: what was seen of one that was removed leads to no step in the next. */
+export function firstRevision(): number {
+  return randomInt(1, FIRST_REVISION_MAX)
 }
 
 /** What a record is on disk when its place is taken. */

@@ -9,23 +9,16 @@
  * A record whose state is not final lives among the unfinished, together with its revision, and moves to the others with
  * its last step. So what is left to be done is found without a list that every sale would have to write.
  */
-import { randomInt } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { getLastVersion } from 'lmdb'
+import { getLastVersion, type Database } from 'lmdb'
 import { LRUCache } from 'lru-cache'
-import {
-  FINISHED_DATABASE,
-  LAYOUT_KEY,
-  LAYOUT_VERSION,
-  PAYMENT_IDS_DATABASE,
-  RECORDS_DATABASE,
-  UNFINISHED_DATABASE,
-  responsesFolder,
-} from './layout.ts'
-import { durable, durableSync, layoutOf, openEnvironment, StoreError } from './open.ts'
+import { endKey, responsesFolder } from './layout.ts'
+import { durable, StoreError } from './open.ts'
 import {
   advancedBytes,
   claimedBytes,
+  firstRevision,
+  hasComeToNothing,
   isFinal,
   recordIn,
   TRANSITIONS,
@@ -34,7 +27,8 @@ import {
   type ResponseRecord,
   type State,
 } from './record.ts'
-import { CorruptRecord } from './seal.ts'
+import { holderOf, openResponseDatabases } from './response-databases.ts'
+import { CorruptRecord, unlessCorrupt } from './seal.ts'
 import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
 /** The port: narrow enough that a shared database can take LMDB's place. */
@@ -84,39 +78,28 @@ interface Unfinished extends Stored {
   revision: number
 }
 
-/** More than there are steps in all of a record's lives, and far below what LMDB's number can count. */
-const FIRST_REVISION_MAX = 2 ** 47
 /** Once more for a holder that was removed in between, and once for good measure. */
 const CLAIMS_TRIED_MAX = 3
 
 export function openResponseLog(dataDirectory: string, { readOnly = false, freeBytes }: Access = {}): ResponseLog {
-  const environment = openEnvironment({ folder: responsesFolder(dataDirectory), kind: 'responses', readOnly })
-  const unfinished = environment.openDB<Buffer, string>({
-    name: UNFINISHED_DATABASE,
-    encoding: 'binary',
-    useVersions: true,
-  })
-  const records = environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
-  const finished = environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
-  const paymentIds = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+  const { environment, unfinished, records, finished, paymentIds } = openResponseDatabases({ dataDirectory, readOnly })
   const checkReserve = reserveIn(responsesFolder(dataDirectory), RESERVE_BYTES.sale, freeBytes)
   /** Who has paid. */
   const payers = new Set<string>()
   /** What was read or written last. It spares the parsing of bytes that are still the same, never the look at them. */
   const remembered = new LRUCache<string, Stored>({ max: RECORDS_REMEMBERED_MAX })
   let isClosed = false
-  if (layoutOf(environment) < LAYOUT_VERSION.responses) durableSync(upgrade)
 
   /** LMDB itself would throw where nobody can catch it, later. */
   function checkOpen(): void {
     if (isClosed) throw new StoreError('The response log is closed')
   }
 
-  function lookUp(database: typeof records, identity: string): Stored | undefined {
+  function lookUp(database: Database<Buffer, string>, identity: string): Stored | undefined {
     checkOpen()
     // LMDB's own buffer. The next look overwrites it, so what is remembered is a copy; and it is longer than its `length`
     // says, and `equals` or a hash would take all of it, so its end is always given.
-    const stored = database.getBinaryFast(identity)
+    const stored = bytesIn(database, identity)
     if (!stored) return undefined
     const last = remembered.get(identity)
     if (last?.bytes.compare(stored, 0, stored.length) === 0) return last
@@ -145,7 +128,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   function findHolder(identity: string, paymentId?: string): ResponseRecord | undefined {
     const found = find(identity)
     if (found || paymentId === undefined) return found
-    const holder = paymentIds.get(paymentId)
+    const holder = holderOf(paymentIds, paymentId)
     return holder === undefined ? undefined : find(holder)
   }
 
@@ -153,8 +136,7 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   async function take({ identity, payment_id }: ResponseRecord, bytes: Buffer): Promise<boolean> {
     checkOpen()
     const conditions: Promise<boolean>[] = []
-    // Another for each life of a record: what was seen of one that was removed leads to no step in the next.
-    const revision = randomInt(1, FIRST_REVISION_MAX)
+    const revision = firstRevision()
     const ifFree = (database: typeof records | typeof paymentIds, key: string, then: () => void) =>
       void conditions.push(database.ifNoExists(key, then))
     const write = () => {
@@ -177,43 +159,16 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     return unfinished.ifVersion(identity, revision, () => {
       void records.put(identity, bytes)
       void finished.put(endKey(next), true)
-      if (payment_id !== undefined && hasComeToNothing(next)) void paymentIds.remove(payment_id)
+      if (payment_id !== undefined && hasComeToNothing(next.state)) void paymentIds.remove(payment_id)
       void unfinished.remove(identity)
     })
   }
 
   /**
-   * Versions 1 and 2 had all records in one place, and payments that have come to nothing held their ids; 1 had no list of
-   * what is finished, and took `settled` for final.
+   * Only inside a transaction's callback, which LMDB may run between a condition of `take` or `replace` and what they write.
+   * It changes nothing of theirs: a record that has ended, and an id that names it. One that can't be read any more is left
+   * for the operator, and only its place in the list is given up.
    */
-  function upgrade(): void {
-    environment.transactionSync(() => {
-      // Another process may have done it while this one waited for its turn.
-      const from = layoutOf(environment)
-      if (from >= LAYOUT_VERSION.responses) return
-      const listed = new Set(unfinished.getKeys())
-      for (const identity of from === 1 ? new Set([...records.getKeys(), ...listed]) : listed) {
-        const record = unlessCorrupt(() => lookUp(records, identity))?.record
-        const bytes = records.getBinary(identity)
-        if (record && isFinal(record.state)) void finished.put(endKey(record), true)
-        // What can't be read is left where the operator is shown it.
-        if (!bytes || (record ? isFinal(record.state) : !listed.has(identity))) void unfinished.remove(identity)
-        else {
-          void unfinished.put(identity, Buffer.from(bytes), randomInt(1, FIRST_REVISION_MAX))
-          void records.remove(identity)
-        }
-      }
-      const ids = [...paymentIds.getRange()]
-      for (const { key, value: identity } of ids) {
-        const isThere = records.doesExist(identity) || unfinished.doesExist(identity)
-        const holder = unlessCorrupt(() => find(identity))
-        if (!isThere || (holder && hasComeToNothing(holder))) void paymentIds.remove(key)
-      }
-      void environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
-    })
-  }
-
-  /** A record that can't be read any more is left for the operator, and only its place in the list is given up. */
   function removeEnded(key: string): boolean {
     void finished.remove(key)
     const record = unlessCorrupt(() => lookUp(records, key.slice(key.indexOf(' ') + 1)))?.record
@@ -221,7 +176,8 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
     void records.remove(record.identity)
     remembered.delete(record.identity)
     const { payment_id } = record
-    if (payment_id !== undefined && paymentIds.get(payment_id) === record.identity) void paymentIds.remove(payment_id)
+    if (payment_id !== undefined && unlessCorrupt(() => holderOf(paymentIds, payment_id)) === record.identity)
+      void paymentIds.remove(payment_id)
     return true
   }
 
@@ -296,26 +252,15 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   }
 }
 
+function bytesIn(database: Database<Buffer, string>, identity: string): Buffer | undefined {
+  try {
+    return database.getBinaryFast(identity)
+  } catch (cause) {
+    // Where there is less than a revision LMDB reckons with a negative length.
+    throw cause instanceof RangeError ? new CorruptRecord('A stored record is too short', { cause }) : cause
+  }
+}
+
 function isPaid(record: ResponseRecord | undefined): boolean {
   return record?.state === 'settled' || record?.state === 'confirmed'
-}
-
-/** Such a payment gives its id back. */
-function hasComeToNothing({ state }: ResponseRecord): boolean {
-  return state === 'rejected' || state === 'expired'
-}
-
-/** Keys in the order of time; ISO 8601 in UTC sorts as text. */
-function endKey({ updated_at, identity }: ResponseRecord): string {
-  return `${updated_at} ${identity}`
-}
-
-/** Undefined for a damaged record. */
-function unlessCorrupt<T>(read: () => T): T | undefined {
-  try {
-    return read()
-  } catch (cause) {
-    if (cause instanceof CorruptRecord) return undefined
-    throw cause
-  }
 }

@@ -28,3 +28,13 @@ export function unseal(bytes: Buffer): string {
     throw new CorruptRecord('A stored record does not match its seal')
   return text.toString()
 }
+
+/** Undefined for what is damaged. */
+export function unlessCorrupt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof CorruptRecord) return undefined
+    throw cause
+  }
+}

@@ -3,7 +3,7 @@
  * a real LMDB, some with payment ids that they contend for too, and each is killed (SIGKILL) at random and begun again. At
  * the end all that was acknowledged to any of them must be on record, once: the simulation replaces this log by a model.
  */
-import { fork, type ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,10 +17,12 @@ const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
 const LIFE_MS = { min: 500, max: 3_000 }
+/** A process that takes longer to end than its last turn can is stuck. */
+const GRACE_MS = 20_000
 const FAULTS_SHOWN = 20
 
 interface Race {
-  /** Of whose compiled tree the processes are; the judge is ours. */
+  /** The compiled tree that the processes run; the judge is this one's. */
   root: string
   seconds: number
   workers: number
@@ -45,7 +47,7 @@ export async function race(options: Record<string, string>): Promise<boolean> {
   print(`${countOf('claimed')} places given, ${countOf('held')} refused, ${countOf('advanced')} steps taken`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
   print(`${faults.length} faults`)
-  return faults.length === 0 && countOf('advanced') > 0
+  return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
 export async function raceIn({ root, seconds, workers }: Race): Promise<Result> {
@@ -53,23 +55,14 @@ export async function raceIn({ root, seconds, workers }: Race): Promise<Result> 
   try {
     const began = Date.now()
     const ends = began + seconds * 1000
-    let kills = 0
-    async function runner(worker: number): Promise<void> {
-      for (let life = 0; Date.now() < ends; life += 1) {
-        const child = start({ root, directory, path: join(directory, `${worker}-${life}.jsonl`), began, ends })
-        const ended = once(child, 'exit')
-        const lasts = LIFE_MS.min + Math.random() * (LIFE_MS.max - LIFE_MS.min)
-        const isOver = await Promise.race([ended.then(() => true), sleep(lasts, false)])
-        if (!isOver && Date.now() < ends && child.kill('SIGKILL')) kills += 1
-        const [code] = (await ended) as [number | null]
-        if (code !== null && code !== 0) throw new Error(`a process of the race ended with ${code}`)
-      }
-    }
-    await Promise.all(Array.from({ length: workers }, (_, worker) => runner(worker)))
+    const runs = await Promise.all(
+      Array.from({ length: workers }, (_, worker) => run({ root, directory, worker, began, ends })),
+    )
     const acknowledged = await readAll(directory)
     const log = openResponseLog(directory)
     try {
-      return { kills, acknowledged, faults: await judge(log, acknowledged) }
+      const faults = [...runs.flatMap((each) => each.faults), ...(await judge(log, acknowledged))]
+      return { kills: runs.reduce((sum, each) => sum + each.kills, 0), acknowledged, faults }
     } finally {
       await log.close()
     }
@@ -78,17 +71,40 @@ export async function raceIn({ root, seconds, workers }: Race): Promise<Result> 
   }
 }
 
-interface Start {
+interface Run {
   root: string
   directory: string
-  path: string
+  worker: number
   began: number
   ends: number
 }
 
-function start({ root, directory, path, began, ends }: Start): ChildProcess {
-  return fork(join(root, 'dist/test/bench/race/racer.js'), [directory, path, String(began), String(ends)])
+/** One life after the other, until the race is over or one ends as it must not. */
+async function run({ root, directory, worker, began, ends }: Run): Promise<{ kills: number; faults: string[] }> {
+  const racer = join(root, 'dist/test/bench/race/racer.js')
+  for (let kills = 0; ; kills += 1) {
+    const path = join(directory, `${worker}-${kills}.jsonl`)
+    const child = fork(racer, [directory, path, String(began), String(ends)], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    })
+    let said = ''
+    child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
+    const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
+    const isOver = () => ended.then(() => true)
+    const lasts = LIFE_MS.min + Math.random() * (LIFE_MS.max - LIFE_MS.min)
+    const isToBeKilled = !(await Promise.race([isOver(), sleep(lasts, false, { ref: false })])) && Date.now() < ends
+    const isStuck =
+      !isToBeKilled && !(await Promise.race([isOver(), sleep(ends + GRACE_MS - Date.now(), false, { ref: false })]))
+    if (isToBeKilled || isStuck) child.kill('SIGKILL')
+    const [code, signal] = await ended
+    if (isStuck) return { kills, faults: ['a process does not end'] }
+    const isInOrder = code === 0 || (isToBeKilled && signal === 'SIGKILL')
+    if (!isInOrder) return { kills, faults: [`a process ended with ${signal ?? code}: ${errorIn(said)}`] }
+    if (!isToBeKilled) return { kills, faults: [] }
+  }
 }
+
+const errorIn = (text: string) => text.split('\n').find((line) => line.includes('Error')) ?? ''
 
 async function readAll(directory: string): Promise<Acknowledged[]> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.jsonl'))

@@ -46,7 +46,7 @@ describe('a full disk', function () {
     expect(failure).to.equal('StoreError')
     expect(written).to.be.greaterThan(10)
     expect(readable).to.equal(written)
-    // One a failed batch, of which there are two, which nobody can hold: lmdb's write.js, where an event turn's batch ends.
+    // Two batches fail, and each leaves one promise that nobody can hold: lmdb's write.js, where an event turn's batch ends.
     expect(unhandled).to.have.lengthOf.at.most(2)
     for (const each of unhandled) expect(each).to.equal('Error: Commit failed (see commitError for details)')
     const log = openResponseLog(directory)

@@ -15,6 +15,7 @@ import {
   RECORDS_DATABASE,
   responsesFolder,
   UNFINISHED_DATABASE,
+  UNFINISHED_LIST_DATABASE,
 } from '../../store/layout.ts'
 import { StoreError } from '../../store/open.ts'
 import { claimedBytes, isFinal, STATES, TRANSITIONS, type State } from '../../store/record.ts'
@@ -256,13 +257,14 @@ describe('the response log', () => {
       const listed = [...unfinished.getKeys()]
       for (const identity of listed) await records.put(identity, copyOf(unfinished.getBinary(identity)))
       await unfinished.clearAsync()
-      const list = environment.openDB<true, string>({ name: UNFINISHED_DATABASE, encoding: 'json' })
+      const list = environment.openDB<true, string>({ name: UNFINISHED_LIST_DATABASE, encoding: 'json' })
       for (const identity of listed) if (version === 2 || identity !== 'i0') await list.put(identity, true)
       await list.put('lost', true)
       if (version === 1) await environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' }).drop()
       await records.put('i3', flipped(records.getBinary('i3')))
       const ids = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
       for (const identity of ['i0', 'i1', 'i3', 'lost']) await ids.put(`id of ${identity}`, identity)
+      await environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'string' }).put('id that is damaged', '{')
       await environment.put(LAYOUT_KEY, { kind: 'responses', version })
       await environment.close()
     }
@@ -281,10 +283,14 @@ describe('the response log', () => {
           expect(await nameOf(log.read('i3'))).to.equal('CorruptRecord')
           expect(await log.read('lost')).to.equal(undefined)
         }
+        expect(await nameOf(log.claim(aRecord({ identity: 'i4', payment_id: 'id that is damaged' })))).to.equal(
+          'CorruptRecord',
+        )
         const environment = openDirectly()
         expect([...recordsIn(environment).getKeys()]).to.deep.equal(['i1'])
         const ids = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
-        expect([...ids.getKeys()]).to.deep.equal(['id of i0', 'id of i3'])
+        expect([...ids.getKeys()]).to.deep.equal(['id of i0', 'id of i3', 'id that is damaged'])
+        expect(environment.openDB({ name: UNFINISHED_LIST_DATABASE, encoding: 'json' }).getKeysCount()).to.equal(0)
         await environment.close()
         const settled = aRecord({ state: 'settled', identity: 'i0' })
         expect((await log.advance(settled, { state: 'confirmed', updated_at }))?.state).to.equal('confirmed')
@@ -300,17 +306,54 @@ describe('the response log', () => {
       for (let round = 0; round < 8; round += 1) {
         await layOut(2)
         const processes = [1, 2].map(() => fork(OPENER, [directory]))
-        const heard = () => Promise.all(processes.map(async (each) => (await once(each, 'message'))[0] as unknown))
-        await heard()
-        const moment = Date.now() + 20
-        const counts = heard()
-        for (const each of processes) each.send(moment)
-        expect(await counts).to.deep.equal([3, 3])
-        await Promise.all(processes.map(async (each) => each.exitCode ?? (await once(each, 'exit'))))
-        await rm(responsesFolder(directory), { recursive: true })
-        log = openResponseLog(directory)
+        const ends = processes.map((each) => once(each, 'exit'))
+        // What each says next, or how it ended.
+        const heard = () =>
+          Promise.all(
+            processes.map(async (each, at) => {
+              const [said] = (await Promise.race([once(each, 'message'), ends[at]])) as unknown[]
+              return said
+            }),
+          )
+        try {
+          expect(await heard()).to.deep.equal(['ready', 'ready'])
+          const counts = heard()
+          const moment = Date.now() + 20
+          for (const each of processes) each.send(moment)
+          expect(await counts).to.deep.equal([3, 3])
+        } finally {
+          for (const each of processes) each.kill('SIGKILL')
+          await Promise.all(ends)
+          await rm(responsesFolder(directory), { recursive: true })
+          log = openResponseLog(directory)
+        }
       }
     }).timeout(60_000)
+
+    it('keeps what is written afterwards, whatever a program of then does that still runs', async () => {
+      await layOut(2)
+      log = openResponseLog(directory)
+      const environment = openDirectly()
+      const list = environment.openDB<true, string>({ name: UNFINISHED_LIST_DATABASE, encoding: 'json' })
+      const old = claimedBytes(aRecord({ identity: 'i0', body: 'sold again' }))
+      for (const identity of ['i0', 'i2']) await list.put(identity, true)
+      await recordsIn(environment).put('i0', old)
+      await environment.close()
+      await reopen()
+      expect((await log.read('i0'))?.state).to.equal('settled')
+      expect(await log.unfinished()).to.deep.equal(['i0', 'i2', 'i3'])
+    })
+
+    it('says so when it cannot be brought up to date, and lets go of it', async () => {
+      await layOut(2)
+      const environment = openDirectly()
+      // A sealed record of a state that there never was.
+      await recordsIn(environment).put('i2', claimedBytes({ ...aRecord({ identity: 'i2' }), state: 'odd' as State }))
+      await environment.close()
+      expect(() => openResponseLog(directory)).to.throw(StoreError, /could not be brought up to date/)
+      await rm(responsesFolder(directory), { recursive: true })
+      log = openResponseLog(directory)
+    })
   })
 
   for (const pageSize of [4096, 8192]) {
@@ -481,6 +524,30 @@ describe('the response log', () => {
       expect((await log.read('a'))?.state).to.equal(state)
     })
   }
+
+  for (const length of [0, 1, 7, 8, 23, 24]) {
+    it(`never returns a record of ${length} bytes, and its payer has not paid with it`, async () => {
+      const environment = openDirectly()
+      for (const name of [UNFINISHED_DATABASE, RECORDS_DATABASE])
+        await environment.openDB<Buffer, string>({ name, encoding: 'binary' }).put(`${name}/1`, Buffer.alloc(length))
+      await environment.close()
+      await reopen()
+      for (const name of [UNFINISHED_DATABASE, RECORDS_DATABASE]) {
+        expect(await nameOf(log.read(`${name}/1`))).to.equal('CorruptRecord')
+        expect(await log.hasPaid(name)).to.equal(false)
+      }
+    })
+  }
+
+  it('sells to nobody whose id points at a payment that is not there', async () => {
+    const environment = openDirectly()
+    const ids = environment.openDB<string, string>({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+    await ids.put('id', 'nobody')
+    const claim = log.claim(aRecord({ payment_id: 'id' }))
+    expect(await nameOf(claim)).to.equal('StoreError')
+    expect(await log.unfinished()).to.deep.equal([])
+    await environment.close()
+  })
 
   it('never counts a record from where one of the same payment began that was removed', async () => {
     const environment = openDirectly()

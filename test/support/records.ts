@@ -1,4 +1,4 @@
-/** Records of the response log, as complete as the store demands, for tests that need one in a certain state. */
+/** Records of the response log, as complete as a sale's, for tests that need one in a certain state. */
 import { DEPLOYMENTS, requirementsOf, termsOf } from '../../agent/payments/terms.ts'
 import { isFinal, type ResponseRecord } from '../../store/record.ts'
 import type { ResponseLog } from '../../store/responses.ts'

@@ -219,6 +219,13 @@ export const MUTANTS: readonly Mutant[] = [
     by: 'race',
   },
   {
+    name: 'a payment that has come to nothing keeps its payment id',
+    file: responses,
+    find: 'hasComeToNothing(next.state)',
+    replace: 'false',
+    by: 'race',
+  },
+  {
     name: 'a step is taken whatever was written since it was read',
     file: responses,
     find: 'bytes, revision + 1, revision)',

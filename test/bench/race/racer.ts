@@ -9,7 +9,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { isFinal, TRANSITIONS, type State } from '../../../store/record.ts'
 import { openResponseLog } from '../../../store/responses.ts'
 import { aRecord } from '../../support/records.ts'
-import type { Acknowledged } from './judge.ts'
+import { digestOf, type Acknowledged } from './judge.ts'
 
 /** New payments come up this often, and this many, so that each is wanted by many at once. */
 const GENERATION_MS = 500
@@ -33,8 +33,14 @@ function acknowledge(what: Acknowledged): void {
 
 async function claim(identity: string, paymentId: string): Promise<void> {
   const body = `${randomUUID()} ${'x'.repeat(oneIn(50) ? below(BODY_MAX) : below(2_000))}`
-  const { claimed, record } = await log.claim(aRecord({ identity, body, ...(oneIn(3) && { payment_id: paymentId }) }))
-  acknowledge(claimed ? { kind: 'claimed', identity, body } : { kind: 'held', identity: record.identity })
+  const hasId = oneIn(3)
+  const { claimed, record } = await log.claim(aRecord({ identity, body, ...(hasId && { payment_id: paymentId }) }))
+  const wanted = { identity, ...(hasId && { paymentId }) }
+  acknowledge(
+    claimed
+      ? { kind: 'claimed', ...wanted, digest: digestOf(body) }
+      : { kind: 'held', ...wanted, holder: record.identity },
+  )
 }
 
 async function advance(identity: string): Promise<void> {
