@@ -11,6 +11,11 @@ export function allMet(targets: readonly Target[]): boolean {
   return targets.every(({ isMet }) => isMet !== false)
 }
 
+/** NaN of nothing. */
+export function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+}
+
 /** NaN, a share of nothing, was not measured. */
 export function targetOf(
   target: string,

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sign } from '../paid/sign.ts'
 import { LOOKUP_PATH } from '../shop.ts'
-import { markdown } from '../targets.ts'
+import { markdown, median } from '../targets.ts'
 import type { Asked, Load, Measured } from './load.ts'
 import { ask, memoryOf, startClient, startService, type Memory } from './processes.ts'
 
@@ -109,10 +109,6 @@ function report({ requests, seconds, p99, wrong }: Measured, samples: Sample[], 
   const verdict = isFlat ? 'the heap is flat' : 'the heap GROWS'
   process.stdout.write(`${isJudged ? verdict : `not judged: it takes ${MINUTES_JUDGED_MIN} minutes`}\n`)
   return wrong.length === 0 && (isFlat || !isJudged)
-}
-
-function median(values: number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 /** Of the straight line with the least squares. */
