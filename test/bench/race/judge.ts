@@ -52,9 +52,12 @@ export async function judge(log: ResponseLog, acknowledged: readonly Acknowledge
   for (const [identity, { state }] of records)
     if (listed.has(identity) === isFinal(state)) faults.push(`${identity} is ${state} and listed the wrong way`)
 
-  for (const id of new Set([...claimed, ...held].map(({ paymentId }) => paymentId))) {
-    if (id === undefined) continue
-    const holders = [...records.values()].filter((each) => each.payment_id === id && !hasComeToNothing(each.state))
+  const holdersOf = new Map<string, Found[]>()
+  for (const { paymentId } of [...claimed, ...held]) if (paymentId !== undefined) holdersOf.set(paymentId, [])
+  for (const record of records.values())
+    if (record.payment_id !== undefined && !hasComeToNothing(record.state))
+      holdersOf.get(record.payment_id)?.push(record)
+  for (const [id, holders] of holdersOf) {
     const holder = await look('of another payment', id)
     if (holders.length > 1) faults.push(`the id ${id} is held by ${holders.length} payments`)
     else if (holders[0] && holder?.identity !== holders[0].identity) faults.push(`the id ${id} is lost`)
