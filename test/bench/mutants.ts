@@ -13,7 +13,7 @@ import { MUTANTS, type Mutant } from './mutants/list.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
-const RACE_SECONDS = 5
+const RACE_SECONDS = 3
 const RACE_WORKERS = 3
 /** What the simulation and the service are made of. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
