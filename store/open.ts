@@ -166,8 +166,11 @@ function checkLayout(
   }
   if (!isLayout(found) || found.kind !== kind)
     throw new UnsoundError(`${folder}: is not a ${kind} folder of this service`)
-  if (found.version > expected.version || found.version < (readOnly ? expected.version : OLDEST_LAYOUT[kind])) {
+  if (found.version > expected.version || found.version < OLDEST_LAYOUT[kind]) {
     throw new StoreError(`${folder}: has layout version ${found.version}, this program reads ${expected.version}`)
+  }
+  if (readOnly && found.version < expected.version) {
+    throw new StoreError(`${folder}: has layout version ${found.version}, until a service of this version is started`)
   }
 }
 

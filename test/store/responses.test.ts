@@ -274,7 +274,7 @@ describe('the response log', () => {
         await layOut(version)
         expect(() => openResponseLog(directory, { readOnly: true })).to.throw(
           StoreError,
-          `has layout version ${version}`,
+          `has layout version ${version}, until`,
         )
         for (const restart of [() => (log = openResponseLog(directory)), reopen]) {
           await restart()
