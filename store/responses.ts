@@ -78,6 +78,8 @@ interface Unfinished extends Stored {
   revision: number
 }
 
+/** Of no record that we write. */
+const RECORD_BYTES_MAX = 2 ** 30
 /** Once more for a holder that was removed in between, and once for good measure. */
 const CLAIMS_TRIED_MAX = 3
 
@@ -252,12 +254,15 @@ export function openResponseLog(dataDirectory: string, { readOnly = false, freeB
   }
 }
 
+/** Where there is less than a revision, LMDB reckons with a negative length: over 4 GB, which newer Nodes would hand out. */
 function bytesIn(database: Database<Buffer, string>, identity: string): Buffer | undefined {
+  const cannotBe = (cause?: unknown) => new CorruptRecord('A stored record is too short', { cause })
   try {
-    return database.getBinaryFast(identity)
+    const bytes = database.getBinaryFast(identity)
+    if (bytes && bytes.length > RECORD_BYTES_MAX) throw cannotBe()
+    return bytes
   } catch (cause) {
-    // Where there is less than a revision LMDB reckons with a negative length.
-    throw cause instanceof RangeError ? new CorruptRecord('A stored record is too short', { cause }) : cause
+    throw cause instanceof RangeError ? cannotBe(cause) : cause
   }
 }
 
