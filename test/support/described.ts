@@ -51,6 +51,11 @@ export async function describeService(origin: string): Promise<void> {
   descriptions.set(origin, (await response.json()) as Description)
 }
 
+/** Once they have ended: something else may get their ports, such as the next file's chain. */
+export function forgetServices(): void {
+  descriptions.clear()
+}
+
 /** Throws when the description doesn't allow the answer. */
 export function checkAnswer(answer: Answer): void {
   if (answer.status >= 400) noteCode(codeOf(answer.text))
