@@ -1,16 +1,18 @@
-/** Keeps the dataset at hand: retrieves it at start and daily. What fails leaves the last good snapshot, which ages. */
+/** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot is still served. */
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Catalog } from '../store/catalog.ts'
-import type { BuildFile, Processes } from '../store/import/build.ts'
+import type { BuildFile } from '../store/import/build.ts'
+import type { Processes } from '../store/import/building-folder.ts'
 import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
-import { openSchedule, type Schedule, type Timer } from '../store/import/schedule.ts'
-import { StoreError } from '../store/open.ts'
+import { openSchedule, type Schedule } from '../store/import/schedule.ts'
+import type { Report, Timer } from '../store/runtime.ts'
+import { StoreError } from '../store/environment.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
-import { sampleRegister } from './sandbox/sample.ts'
+import { sampleRegister } from './sandbox/sample-register.ts'
 
-/** What the catalogue remembers the sandbox's made-up sample by. */
+/** The location under which the catalog records the made-up sample of the sandbox. */
 const SAMPLE_LOCATION = 'sandbox:sample'
 const SAMPLE_ROWS = 1_000
 const SAMPLE_SEED = 1
@@ -18,48 +20,49 @@ const SAMPLE_SEED = 1
 export interface DatasetRequest {
   dataDirectory: string
   catalog: Catalog
-  /** A local archive or a URL; without one, whatever was retrieved last, and at first the made-up sample. */
+  /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
   processes: Processes
-  /** Builds a snapshot; off the event loop where requests are answered. */
+  /** Builds a snapshot. The service builds in a thread. */
   build?: BuildFile
   now: () => Date
   signal?: AbortSignal
 }
 
-/** Retrieves the dataset that is configured, or the one that is being served. Unchanged, it is fresh again. */
+/** Retrieves the configured dataset, or the served one again. An unchanged dataset counts as newly retrieved. */
 export async function retrieveDataset(request: DatasetRequest): Promise<ImportResult> {
   const served = request.catalog.retrieval()
   const location = request.path ?? served?.location ?? SAMPLE_LOCATION
-  const { path: _, ...surroundings } = request
+  const { path: _, ...options } = request
   if (location !== SAMPLE_LOCATION) {
-    // What was imported as made up stays so; nothing in a file tells it from the register.
-    const isMadeUp = served?.location === location && served.source.synthetic
-    const publication = isMadeUp ? SYNTHETIC : CRO_COMPANIES
-    return importDataset({ ...surroundings, path: location, publication })
+    // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
+    const isSynthetic = served?.location === location && served.source.synthetic
+    const publication = isSynthetic ? SYNTHETIC : CRO_COMPANIES
+    return importDataset({ ...options, path: location, publication })
   }
   const path = await writeSample(request.dataDirectory)
-  return importDataset({ ...surroundings, path, location, publication: SYNTHETIC })
+  return importDataset({ ...options, path, location, publication: SYNTHETIC })
 }
 
-export interface Keeping extends DatasetRequest {
+export interface DailyRetrievalOptions extends DatasetRequest {
   random: () => number
   timer: Timer
-  report: (event: string, cause: unknown) => void
-  /** Told of each success: what is served may be new. */
+  report: Report
+  /** Called after each success; the served snapshot may be new. */
   onRetrieved?: () => void
 }
 
-/** Retrieves now and daily until stopped. With nothing to serve the first is waited for, and its failure is ours. */
-export async function keepDataset({ random, timer, report, onRetrieved, ...request }: Keeping): Promise<Schedule> {
+/** Retrieves now and daily until stopped. If no snapshot can be served, waits for the first one and rejects if it fails. */
+export async function startDailyRetrieval(options: DailyRetrievalOptions): Promise<Schedule> {
+  const { random, timer, report, onRetrieved, ...request } = options
   const onFailure = (cause: unknown) => {
-    const isStopped = cause instanceof ImportError && cause.fault === 'stopped'
+    const isStopped = cause instanceof ImportError && cause.code === 'stopped'
     if (!isStopped) report('dataset_retrieval_failed', cause)
   }
   const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal }).then(onRetrieved)
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
   const first = schedule.retrieve()
-  if (isServing(request.catalog)) {
+  if (canServe(request.catalog)) {
     first.catch(onFailure)
     return schedule
   }
@@ -72,8 +75,8 @@ export async function keepDataset({ random, timer, report, onRetrieved, ...reque
   }
 }
 
-/** A snapshot that was lost, damaged, or laid out by another version serves nobody until it is built again. */
-function isServing(catalog: Catalog): boolean {
+/** A snapshot that is missing, damaged or of another layout version cannot be served and is built again. */
+function canServe(catalog: Catalog): boolean {
   try {
     return catalog.current() !== undefined
   } catch (cause) {
@@ -83,9 +86,8 @@ function isServing(catalog: Catalog): boolean {
 }
 
 async function writeSample(dataDirectory: string): Promise<string> {
-  const folder = join(dataDirectory, 'sandbox')
-  await mkdir(folder, { recursive: true })
-  const path = join(folder, 'sample.csv')
+  const path = join(dataDirectory, 'sandbox', 'sample.csv')
+  await mkdir(dirname(path), { recursive: true })
   await writeFile(path, [...sampleRegister({ rows: SAMPLE_ROWS, seed: SAMPLE_SEED })].join(''))
   return path
 }

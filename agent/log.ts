@@ -1,27 +1,26 @@
-/** The log: JSON lines on stderr. Causes are reduced to our own words and codes; payments and foreign text never enter. */
+/** The log: JSON lines on stderr. A cause is reduced to error names and codes, so no payment and no remote text is logged. */
 import { pino, type Logger } from 'pino'
 import { ImportError } from '../store/import/errors.ts'
-
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
+import type { Config } from './config.ts'
 
 const STDERR = 2
+/** Bounds the loop, because a chain of causes can be a cycle. */
+const CAUSES_MAX = 5
 
-export function openLog(level: LogLevel): Logger {
-  return pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: STDERR, sync: true }),
-  )
+export function openLog(level: Config['logLevel']): Logger {
+  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
+  return pino(options, pino.destination({ dest: STDERR, sync: true }))
 }
 
 /**
- * What a log line may show of a cause: the names of the errors along its chain, and their stable codes. Messages stay
- * out: those of facilitators, RPC servers and libraries hold calldata, signatures, addresses and whatever they were sent.
+ * Describes a cause by the names and codes of its chain of errors. Messages are left out, because those of facilitators,
+ * RPC servers and libraries contain calldata, signatures and addresses.
  */
 export function describeCause(cause: unknown): { error: string } {
   const names: string[] = []
-  for (let each: unknown = cause; each instanceof Error && names.length < 5; each = each.cause) {
-    // An import's fault is a word of ours and the whole of what an operator needs to know.
-    const code = each instanceof ImportError ? each.fault : 'code' in each ? each.code : ''
+  for (let each: unknown = cause; each instanceof Error && names.length < CAUSES_MAX; each = each.cause) {
+    // The code of an `ImportError` is one of a fixed set.
+    const code = each instanceof ImportError ? each.code : 'code' in each ? each.code : ''
     const isStable = typeof code === 'string' && (each instanceof ImportError || /^[A-Z_0-9]{1,40}$/.test(code))
     names.push(isStable ? `${each.name} ${code}` : each.name)
   }

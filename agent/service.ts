@@ -1,110 +1,101 @@
-/** Puts the parts together, starts them in order and stops them in the other. */
+/** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import type { FacilitatorClient } from '@x402/core/server'
-import { jwksBody } from '../keys/jwks.ts'
-import { openKeyring } from '../keys/keyring.ts'
+import { jwksBody, openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
-import { pagesOf } from '../rest-facade/documents/pages.ts'
-import { testnetClient } from '../rest-facade/testnet-client.ts'
-import { REGISTRATION_PATH } from '../rest-facade/registration.ts'
+import { renderDocuments } from '../rest-facade/documents/render-documents.ts'
+import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
-import type { Processes } from '../store/import/build.ts'
-import type { Timer } from '../store/import/schedule.ts'
-import { openBuildThreads } from '../store/import/thread.ts'
+import type { Processes } from '../store/import/building-folder.ts'
+import type { Report, Timer } from '../store/runtime.ts'
+import { openBuildThreads } from '../store/import/build-threads.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
-import { openWindow, type Window } from '../store/window.ts'
+import { openWindow, type SlidingWindow } from '../store/window.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import type { Config } from './config.ts'
-import { keepDataset } from './dataset.ts'
-import { openEntrance, type ServerLimits } from './entrance.ts'
+import { startDailyRetrieval } from './dataset.ts'
+import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
-import { Offers } from './executor/offers.ts'
+import { PaymentDecoder } from './executor/payment-decoder.ts'
 import { RateLimit } from './executor/rate-limit.ts'
-import type { Seller } from './executor/seller.ts'
-import { Turns } from './executor/turns.ts'
+import type { SaleContext } from './executor/sale-context.ts'
+import { KeyedMutex } from './executor/keyed-mutex.ts'
+import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
-import { openReconciler } from './payments/reconciler.ts'
-import { openRetention } from './payments/retention.ts'
-import { termsOf } from './payments/terms.ts'
-import { openRegistry, UNREGISTERED, type OwnIdentity, type Registry } from './registry/registry.ts'
-import { namesOf } from './skills/names.ts'
+import { startReconciler } from './payments/reconciler.ts'
+import { startRetention } from './payments/retention.ts'
+import { buildTerms } from './payments/terms.ts'
+import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
+import { cachedNameIndex } from './skills/name-index-cache.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
 
-/** Everything the service meets outside, so that a test can put another in its place. */
-export interface Doors {
+/** The remote services. Tests pass their own. */
+export interface Externals {
   facilitator: FacilitatorClient
   chain: Chain
   payTo: string
-  registry?: RegistryDoor
+  /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
 }
 
-/** The chain that ERC-8004's registries are read from. */
-interface RegistryDoor {
-  rpcUrl: string
-  /** Registers the agent where no identity is configured: the sandbox does, which can. */
-  register?: (agentUri: string) => Promise<OwnIdentity>
-}
-
-export interface Surroundings {
+export interface ServiceOptions {
   config: Config
   version: string
-  doors: Doors
-  /** Another response log than LMDB's. */
+  externals: Externals
+  /** Opens the response log; LMDB by default. */
   openLog?: (dataDirectory: string) => ResponseLog
-  /** Others than the server's own. */
-  limits?: Partial<ServerLimits>
+  /** Replaces limits of the HTTP server. */
+  limits?: Partial<HttpServerLimits>
   processes: Processes
   now: () => Date
-  /** From 0 to below 1; nothing secret comes of it. */
+  /** From 0 to below 1. It is not used for secrets. */
   random: () => number
   timer: Timer
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
 export interface Service {
   baseUrl: string
-  /** Stops accepting, finishes what is in flight, and closes the store. */
+  /** Stops accepting requests, finishes those in progress, and closes the stores. */
   stop(): Promise<void>
 }
 
-export async function startService(surroundings: Surroundings): Promise<Service> {
-  const { config } = surroundings
-  // The port first: it is the likeliest thing to be taken, and the base URL may depend on it.
-  const entrance = await openEntrance(config, surroundings.limits)
-  const { baseUrl } = entrance
-  const opened: (() => Promise<void> | void)[] = []
-  async function stop(): Promise<void> {
-    await entrance.close()
-    for (const closeOne of opened.splice(0).toReversed()) await closeOne()
+type Closer = () => Promise<void> | void
+
+export async function startService(options: ServiceOptions): Promise<Service> {
+  const { config, now, random, timer, report } = options
+  // The server starts first: the port is the most likely failure, and the base URL may contain it.
+  const server = await startHttpServer(config, options.limits)
+  const { baseUrl } = server
+  const closers: Closer[] = []
+  const stop = async () => {
+    await server.close()
+    for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
     const catalog = openCatalog(config.dataDirectory)
-    opened.push(() => catalog.close())
-    const log = (surroundings.openLog ?? openResponseLog)(config.dataDirectory)
-    opened.push(() => log.close())
+    closers.push(() => catalog.close())
+    const log = (options.openLog ?? openResponseLog)(config.dataDirectory)
+    closers.push(() => log.close())
     const window = openWindow(config.dataDirectory)
-    opened.push(() => window.close())
-    const seller = openSeller(surroundings, { catalog, log, window })
-    const executor = openAgent(seller, baseUrl)
-    opened.push(() => executor.drain())
-    const { dataDirectory, dataset: path } = config
-    const { processes, now, random, timer, report } = surroundings
-    opened.push(openRetention({ log, days: config.retentionDays, now, timer, report }))
-    const threads = openBuildThreads()
-    opened.push(() => threads.stop())
-    const { build } = threads
-    const onRetrieved = () => warm(catalog, report)
-    const keeping = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
-    const schedule = await keepDataset(keeping)
-    opened.push(() => schedule.stop())
-    onRetrieved()
-    const reconciler = openReconciler({ desk: seller.desk, timer, random, alone: aloneIn(seller.turns) })
-    opened.push(() => reconciler.stop())
-    const registry = await openIdentity(surroundings, baseUrl)
-    opened.push(() => registry.stop())
-    entrance.open(await buildApp(surroundings, { baseUrl, catalog, executor, registry }))
+    closers.push(() => window.close())
+
+    const saleContext = createSaleContext(options, { catalog, log, window })
+    const help = helpText({ baseUrl, extensionUri: paymentExtensionUri(baseUrl), onSale: OPERATIONS_ON_SALE })
+    const executor = new CompanyAgentExecutor({ context: saleContext, baseUrl, help })
+    closers.push(() => executor.drain())
+    closers.push(startRetention({ log, days: config.retentionDays, now, timer, report }))
+    await startDataset(options, catalog, closers)
+
+    const { payments, paymentMutex } = saleContext
+    const reconciler = startReconciler({ payments, timer, random, runExclusively: runIfUnlocked(paymentMutex) })
+    closers.push(() => reconciler.stop())
+    const registry = await openAgentRegistry(options, baseUrl)
+    closers.push(() => registry.stop())
+
+    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry }))
     return { baseUrl, stop }
   } catch (cause) {
     await stop()
@@ -112,89 +103,91 @@ export async function startService(surroundings: Surroundings): Promise<Service>
   }
 }
 
-/** Reads the name index before the first search needs it. What is damaged is built again by the next retrieval. */
-function warm(catalog: Catalog, report: Surroundings['report']): void {
+function createSaleContext(
+  { config, externals, now, timer, report }: ServiceOptions,
+  { catalog, log, window }: { catalog: Catalog; log: ResponseLog; window: SlidingWindow },
+): SaleContext {
+  const { facilitator, chain, payTo } = externals
+  return {
+    terms: buildTerms(config.mode, payTo),
+    catalog,
+    payments: { log, facilitator, chain, now, timer, report },
+    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
+    paymentMutex: new KeyedMutex(),
+    paymentDecoder: new PaymentDecoder(),
+  }
+}
+
+/** Waits for the first dataset if none is stored, then retrieves it daily in a thread. */
+async function startDataset(options: ServiceOptions, catalog: Catalog, closers: Closer[]): Promise<void> {
+  const { config, processes, now, random, timer, report } = options
+  const { dataDirectory, dataset: path } = config
+  const threads = openBuildThreads()
+  closers.push(() => threads.stop())
+  const { build } = threads
+  const onRetrieved = () => loadNameIndex(catalog, report)
+  const daily = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
+  const schedule = await startDailyRetrieval(daily)
+  closers.push(() => schedule.stop())
+  onRetrieved()
+}
+
+/** Loads the name index before the first search. A damaged index is rebuilt by the next retrieval. */
+function loadNameIndex(catalog: Catalog, report: Report): void {
   try {
     const dataset = catalog.current()
-    if (dataset) namesOf(dataset.snapshot)
+    if (dataset) cachedNameIndex(dataset.snapshot)
   } catch (cause) {
     report('name_index_unreadable', cause)
   }
 }
 
-/** Which agent we are on the chain, and what it says of us. */
-async function openIdentity(
-  { config, doors, now, random, timer, report }: Surroundings,
-  baseUrl: string,
-): Promise<Registry> {
-  const { registry: door } = doors
-  const agentUri = `${baseUrl}${REGISTRATION_PATH}`
-  if (!door || config.mode !== 'testnet') return UNREGISTERED
-  const identity = config.erc8004 ?? (await door.register?.(agentUri))
-  if (!identity) return UNREGISTERED
-  const { chainId } = termsOf(config.mode, doors.payTo)
-  return openRegistry({ ...identity, url: door.rpcUrl, chainId, agentUri, fetch, now, random, timer, report })
-}
-
-function openSeller(
-  { config, doors, now, timer, report }: Surroundings,
-  { catalog, log, window }: { catalog: Catalog; log: ResponseLog; window: Window },
-): Seller {
-  const { facilitator, chain, payTo } = doors
-  return {
-    terms: termsOf(config.mode, payTo),
-    catalog,
-    desk: { log, facilitator, chain, now, timer, report },
-    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
-    turns: new Turns(),
-    offers: new Offers(),
-  }
-}
-
-/** The reconciler takes its turn like a request, but does not stand in line: a request does the same work itself. */
-function aloneIn(turns: Turns) {
+/** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
+function runIfUnlocked(mutex: KeyedMutex) {
   return async (identity: string, work: () => Promise<void>): Promise<void> => {
-    if (!turns.isTaken(identity)) await turns.run(identity, work, () => undefined)
+    if (!mutex.isHeld(identity)) await mutex.run(identity, work, () => undefined)
   }
 }
 
-function openAgent(seller: Seller, baseUrl: string): CompanyAgentExecutor {
-  const extensionUri = paymentExtensionUri(baseUrl)
-  return new CompanyAgentExecutor({
-    seller,
-    baseUrl,
-    help: helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE }),
-  })
+/** Opens the ERC-8004 identity of the service. Mainnet has none. */
+async function openAgentRegistry(options: ServiceOptions, baseUrl: string): Promise<Registry> {
+  const { config, externals, now, random, timer, report } = options
+  const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
+  if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
+  const { rpcUrl: url, register } = externals.registry
+  const agent = config.erc8004 ?? (await register?.(agentUri))
+  if (!agent) return UNREGISTERED
+  const { chainId } = buildTerms(config.mode, externals.payTo)
+  return openRegistry({ ...agent, url, chainId, agentUri, now, random, timer, report })
 }
 
-interface Inside {
-  baseUrl: string
-  catalog: Catalog
-  executor: CompanyAgentExecutor
-  registry: Registry
-}
-
-async function buildApp(
-  { config, version, doors, now, timer, report }: Surroundings,
-  { baseUrl, catalog, executor, registry }: Inside,
+async function createRoutes(
+  { config, version, externals, now, timer, report }: ServiceOptions,
+  parts: { baseUrl: string; catalog: Catalog; executor: CompanyAgentExecutor; registry: Registry },
 ): Promise<ReturnType<typeof createApp>> {
-  const terms = termsOf(config.mode, doors.payTo)
-  const { onSale } = executor
-  const keyring = await openKeyring({
-    directory: config.keysDirectory,
-    now: () => now().getTime(),
-    generateIfEmpty: true,
-  })
-  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
-  const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}/.well-known/jwks.json` })
-  const extensionUri = paymentExtensionUri(baseUrl)
-  const route = a2aRoute({ executor, card: card(false), extensionUri, timer, report })
-  const facts = { version, terms, onSale, rateLimitPerMinute: config.rateLimitPerMinute, catalog, now }
-  const a2a = config.a2aEnabled ? { a2a: { route, card: signed } } : {}
+  const { baseUrl, catalog, executor, registry } = parts
   const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
+  const { onSale } = executor
+  const terms = buildTerms(config.mode, externals.payTo)
+  const extensionUri = paymentExtensionUri(baseUrl)
+
+  const keys = { directory: config.keysDirectory, now: () => now().getTime(), generateIfEmpty: true }
+  const keyring = await openKeyring(keys)
+  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
+  const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const route = a2aRoute({ executor, card: card(false), extensionUri, timer, report })
+
   const limits = { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail }
-  const pages = await pagesOf({ baseUrl, version, terms, onSale, ...limits, extensionUri })
-  const python = await testnetClient(config.mode, baseUrl)
-  const documents = { jwks: jwksBody(keyring), pages, testnetClient: python }
-  return createApp({ executor, baseUrl, facts, ...documents, ...a2a, registry, report })
+  const pages = await renderDocuments({ baseUrl, version, terms, onSale, ...limits, extensionUri })
+  return createApp({
+    executor,
+    baseUrl,
+    facts: { version, terms, onSale, rateLimitPerMinute, catalog, now },
+    jwks: jwksBody(keyring),
+    pages,
+    testnetClient: await loadTestnetClient(config.mode, baseUrl),
+    ...(a2aEnabled && { a2a: { route, card: signed } }),
+    registry,
+    report,
+  })
 }

@@ -1,9 +1,9 @@
 /**
- * Signs the agent card once (A2A 1.0 section 8.4: JWS over the RFC 8785 form), in a shape on which all verifiers agree.
+ * Signs the agent card once (A2A 1.0 section 8.4: JWS over the RFC 8785 form).
  *
- * Verifiers differ in what they drop, escape and round before they hash. A card keeps clear of every difference by these
- * rules: every required field present; extension params are a flat object of strings; printable ASCII only; no number and
- * no null; nothing empty; nothing that the SDK reads back differently.
+ * Verifiers differ in what they drop, escape and round before they hash. A card that follows these rules verifies
+ * everywhere: every required field is present; extension params are a flat object of strings; texts are printable ASCII;
+ * there are no numbers, nulls or empty values; the SDK reads the card back unchanged.
  */
 import { AgentCard, AgentCardSignature, canonicalizeAgentCard, generateAgentCardSignature } from '@a2a-js/sdk'
 import { z } from 'zod'
@@ -15,7 +15,7 @@ export type SignedCardJson = {
   readonly [member: string]: unknown
 }
 
-/** The card breaks a rule that keeps its signature verifiable; the message names the place and the rule. */
+/** The card breaks a rule that its signature depends on. The message names the member and the rule. */
 export class CardError extends Error {
   override readonly name = 'CardError'
 }
@@ -24,7 +24,7 @@ const skill = z.looseObject({ id: z.string(), name: z.string(), description: z.s
 const cardInterface = z.looseObject({ url: z.string(), protocolBinding: z.string(), protocolVersion: z.string() })
 const extension = z.looseObject({ uri: z.string(), params: z.record(z.string(), z.string()).optional() })
 
-/** The REQUIRED fields of the A2A 1.0 proto, and the rule for params. Emptiness and characters are checked everywhere. */
+/** The required fields of the A2A 1.0 proto, and the rule for extension params. `checkValue` checks the values. */
 const cardSchema = z.looseObject({
   name: z.string(),
   description: z.string(),
@@ -39,9 +39,9 @@ const cardSchema = z.looseObject({
 })
 
 /**
- * Signs a card with the keyring's current key. ES256 signatures differ each time: sign once at start, serve the result.
- * @param options.jwksUrl where the public keys are; goes into the protected header as `jku`
- * @throws CardError when the card breaks a rule
+ * Signs a card with the signing key. ES256 signatures differ each time, so sign once at start and serve the result.
+ * @param options.jwksUrl the URL of the public keys, `jku` in the protected header
+ * @throws CardError if the card breaks a rule
  */
 export async function signCard(options: {
   card: AgentCard
@@ -56,12 +56,12 @@ export async function signCard(options: {
   return { ...card, signatures: signed.signatures.map(toSignatureJson) }
 }
 
-/** ProtoJSON as a reader will parse it: detached from the caller's object, without undefined members. */
+/** Returns ProtoJSON as a client parses it: a copy without undefined members. */
 function toPlainJson(card: AgentCard): Record<string, unknown> {
   return JSON.parse(JSON.stringify(AgentCard.toJSON(card))) as Record<string, unknown>
 }
 
-/** The SDK's signer takes ProtoJSON under the type of its own form, and drops parts of its own form (a2a-js issue 663). */
+/** The SDK's signer expects ProtoJSON under the type AgentCard. It drops members of a real AgentCard (a2a-js issue 663). */
 function asSdkCard(card: Record<string, unknown>): AgentCard {
   return card as unknown as AgentCard
 }
@@ -75,24 +75,24 @@ function checkCard(card: Record<string, unknown>): void {
   if (issue !== undefined) throw new CardError(`${['card', ...issue.path].join('.')}: ${issue.message}`)
   checkValue('card', card)
   if (canonicalizeAgentCard(AgentCard.fromJSON(card)) !== canonicalizeAgentCard(asSdkCard(card))) {
-    throw new CardError('card: the SDK loses part of it when it reads it back; declare no security schemes')
+    throw new CardError('card: the SDK drops members when it parses the card; declare no security schemes')
   }
 }
 
-/** Walks every value down to strings and booleans. */
-function checkValue(place: string, value: unknown): void {
+/** Checks every value recursively. `path` names the value in the error. */
+function checkValue(path: string, value: unknown): void {
   if (typeof value === 'boolean') return
-  if (typeof value === 'string') return checkText(place, value)
-  if (typeof value !== 'object' || value === null) throw new CardError(`${place}: must not be a number or null`)
+  if (typeof value === 'string') return checkText(path, value)
+  if (typeof value !== 'object' || value === null) throw new CardError(`${path}: must not be a number or null`)
   const members = Object.entries(value)
-  if (members.length === 0) throw new CardError(`${place}: must not be empty`)
+  if (members.length === 0) throw new CardError(`${path}: must not be empty`)
   for (const [name, member] of members) {
-    checkText(`name in ${place}`, name)
-    checkValue(`${place}.${name}`, member)
+    checkText(`name in ${path}`, name)
+    checkValue(`${path}.${name}`, member)
   }
 }
 
-function checkText(place: string, text: string): void {
-  if (text === '') throw new CardError(`${place}: must not be empty`)
-  if (!/^[ -~]+$/.test(text)) throw new CardError(`${place}: must be printable ASCII on one line`)
+function checkText(path: string, text: string): void {
+  if (text === '') throw new CardError(`${path}: must not be empty`)
+  if (!/^[ -~]+$/.test(text)) throw new CardError(`${path}: must be printable ASCII on one line`)
 }

@@ -1,4 +1,4 @@
-/** The command `keys`: makes, replaces and lists the keys that sign the agent card. */
+/** The actions of the command `keys`. Each prints its result and returns whether it succeeded. */
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
@@ -6,86 +6,72 @@ import { isPublished, RETIRED_KEY_SECONDS_MIN } from './keyring.ts'
 import type { RetiredKey, StoredKey } from './key-file.ts'
 import { rotateKeys } from './rotate.ts'
 
-const USAGE = `usage: keys generate   make the first key
-       keys rotate     make a new key and retire the current one
-       keys list       show every key`
-
-const EXIT_DONE = 0
-const EXIT_REFUSED = 1
-const EXIT_USAGE = 2
-
-type Surroundings = {
+type KeysCommandOptions = {
   readonly directory: string
+  /** Returns milliseconds since 1970. */
   readonly now: Clock
   readonly print: (line: string) => void
 }
 
-/**
- * Runs one key command and returns the exit code: 0 done, 1 refused, 2 wrong arguments.
- * @param options.now milliseconds since 1970
- */
-export async function keysCommand(options: Surroundings & { readonly args: readonly string[] }): Promise<number> {
-  const action = options.args.length === 1 ? actions.get(options.args[0] ?? '') : undefined
-  if (action === undefined) {
-    options.print(USAGE)
-    return EXIT_USAGE
-  }
-  try {
-    return await action(options)
-  } catch (error) {
-    if (!(error instanceof KeyError)) throw error
-    options.print(error.message)
-    return EXIT_REFUSED
-  }
-}
-
-const actions: ReadonlyMap<string, (surroundings: Surroundings) => Promise<number>> = new Map([
-  ['generate', generate],
-  ['rotate', rotate],
-  ['list', list],
-])
-
-async function generate({ directory, now, print }: Surroundings): Promise<number> {
+/** Creates the first key. Refuses if a signing key exists. */
+export const generateFirstKey = printingKeyErrors(async ({ directory, now, print }) => {
   const { current } = await readDirectory(directory)
   if (current !== undefined) {
-    print(`there is a key already: ${current.publicJwk.kid}. To replace it, run keys rotate`)
-    return EXIT_REFUSED
+    print(`a signing key exists: ${current.publicJwk.kid}. To replace it, run keys rotate`)
+    return false
   }
   await makeDirectory(directory)
   const key = await generateKey({ directory, now })
   print(`made ${key.publicJwk.kid}`)
-  return EXIT_DONE
-}
+  return true
+})
 
-async function rotate({ directory, now, print }: Surroundings): Promise<number> {
+/** Creates a new key and retires the current one. */
+export const rotateAndReport = printingKeyErrors(async ({ directory, now, print }) => {
   const { made, retired, removed } = await rotateKeys({ directory, now })
   print(`made ${made}`)
   for (const kid of retired) print(`retired ${kid}`)
   for (const kid of removed) print(`removed ${kid}`)
   print('a running service signs with the new key after a restart')
-  return EXIT_DONE
-}
+  return true
+})
 
-async function list({ directory, now, print }: Surroundings): Promise<number> {
+/** Prints every key with its time and state. */
+export const listKeys = printingKeyErrors(async ({ directory, now, print }) => {
   const { current, alsoSigning, retired } = await readDirectory(directory)
   if (current === undefined && retired.length === 0) print('no keys')
-  if (current !== undefined) printKey(print, current, 'current')
-  for (const key of alsoSigning) printKey(print, key, 'not retired yet: run keys rotate')
-  for (const key of retired) printKey(print, key, retiredState(key, nowInSeconds(now)))
-  return EXIT_DONE
+  if (current !== undefined) print(describeKey(current, 'current'))
+  for (const key of alsoSigning) print(describeKey(key, 'not retired yet: run keys rotate'))
+  for (const key of retired) print(describeKey(key, retiredState(key, nowInSeconds(now))))
+  return true
+})
+
+type KeysAction = (options: KeysCommandOptions) => Promise<boolean>
+
+/** Prints the message of a KeyError as the result of the action. */
+function printingKeyErrors(action: KeysAction): KeysAction {
+  return async (options) => {
+    try {
+      return await action(options)
+    } catch (error) {
+      if (!(error instanceof KeyError)) throw error
+      options.print(error.message)
+      return false
+    }
+  }
 }
 
-function printKey(print: Surroundings['print'], key: StoredKey, state: string): void {
-  print(`${key.publicJwk.kid}  made ${timeText(key.madeAtSeconds)}  ${state}`)
+function describeKey(key: StoredKey, state: string): string {
+  return `${key.publicJwk.kid}  made ${toIsoTime(key.madeAtSeconds)}  ${state}`
 }
 
 function retiredState(key: RetiredKey, atSeconds: number): string {
-  const end = timeText(key.retiredAtSeconds + RETIRED_KEY_SECONDS_MIN)
+  const end = toIsoTime(key.retiredAtSeconds + RETIRED_KEY_SECONDS_MIN)
   const published = isPublished(key, atSeconds) ? `published until ${end}` : 'no longer published'
-  return `retired ${timeText(key.retiredAtSeconds)}, ${published}`
+  return `retired ${toIsoTime(key.retiredAtSeconds)}, ${published}`
 }
 
-/** Seconds since 1970 as UTC text without fractions. */
-function timeText(seconds: number): string {
+/** Formats seconds since 1970 as UTC without fractions. */
+function toIsoTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }

@@ -1,36 +1,35 @@
-/** The directory of key files: what it may look like, which keys it holds and which of them signs. */
+/** Reads the directory of key files, checks its permissions and selects the key that signs. */
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { attempt, errorCode, refuse } from './errors.ts'
+import { syncDirectory } from '../store/atomic-file.ts'
+import { errorCode, throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type RetiredKey, type SigningKey, type StoredKey } from './key-file.ts'
-import { flushDirectory } from './write-file.ts'
 
 const DIRECTORY_MODE = 0o700
 
-/** Whoever may write here can put a key of their own in place. */
+/** A user with write permission could replace the keys. */
 const WRITABLE_BY_OTHERS_MASK = 0o022
 
-/**
- * The keys of a directory. `current` signs; `alsoSigning` holds the other private keys that an interrupted rotation
- * (or two at once) left, newest first; `retired` is latest retired first.
- */
 export type DirectoryKeys = {
+  /** The key that signs. */
   readonly current: SigningKey | undefined
+  /** Other private keys, newest first. Interrupted or concurrent rotations leave them. */
   readonly alsoSigning: readonly SigningKey[]
+  /** The key that was retired last comes first. */
   readonly retired: readonly RetiredKey[]
 }
 
-/** Makes the directory with mode 0700 when it is missing. */
+/** Creates the directory with mode 0700 if it is missing. */
 export async function makeDirectory(directory: string): Promise<void> {
-  await attempt(directory, 'cannot be made', async () => {
-    const made = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })
-    if (made !== undefined) await flushDirectory(dirname(made))
+  await withKeyError(directory, 'cannot be created', async () => {
+    const firstCreated = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })
+    if (firstCreated !== undefined) await syncDirectory(dirname(firstCreated))
   })
 }
 
 /**
- * Reads every key file; other files are none of our business. A missing directory holds no keys.
- * @throws KeyError when the directory or any key file breaks a rule: no key is left out silently
+ * Reads every key file and ignores other files. A missing directory has no keys.
+ * @throws KeyError if the directory or any key file breaks a rule, so that no key is left out silently
  */
 export async function readDirectory(directory: string): Promise<DirectoryKeys> {
   const keys: StoredKey[] = []
@@ -38,11 +37,11 @@ export async function readDirectory(directory: string): Promise<DirectoryKeys> {
   return sortKeys(keys)
 }
 
-/** The key with the greatest `iat` signs; between equals, the one whose kid comes first. */
+/** The key with the greatest `iat` signs. Between equal times, the first kid in text order signs. */
 function sortKeys(keys: readonly StoredKey[]): DirectoryKeys {
-  const signing = keys.filter((key) => 'privateKey' in key)
+  const signing = keys.filter((key) => key.kind === 'signing')
   const [current, ...alsoSigning] = signing.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds || byKid(a, b))
-  const retired = keys.filter((key) => 'retiredAtSeconds' in key)
+  const retired = keys.filter((key) => key.kind === 'retired')
   return {
     current,
     alsoSigning,
@@ -55,7 +54,7 @@ function byKid(a: StoredKey, b: StoredKey): number {
 }
 
 async function keyFileNames(directory: string): Promise<string[]> {
-  const names = await attempt(directory, 'cannot be read as a directory', () => listDirectory(directory))
+  const names = await withKeyError(directory, 'cannot be read as a directory', () => listDirectory(directory))
   return names.filter((name) => name.endsWith(KEY_FILE_SUFFIX)).toSorted()
 }
 
@@ -69,7 +68,7 @@ async function listDirectory(directory: string): Promise<string[]> {
   )
   if (mode === undefined) return []
   if ((mode & WRITABLE_BY_OTHERS_MASK) !== 0) {
-    refuse(
+    throwKeyError(
       directory,
       `has mode 0${(mode & 0o777).toString(8)} and must be writable by its owner only: run chmod 700 on it`,
     )

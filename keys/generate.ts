@@ -1,25 +1,25 @@
-/** Makes a new ES256 key and writes it to its own file. */
+/** Creates an ES256 key and writes it to its own file. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { KeyError } from './errors.ts'
 import { keyFilePath, readKeyFile, writeKeyFile, type KeyFileContent, type SigningKey } from './key-file.ts'
 
-/** Milliseconds since 1970, in UTC, as `Date.now` gives them. */
+/** Returns milliseconds since 1970, as `Date.now` does. */
 export type Clock = () => number
 
-/** Whole seconds since 1970, the unit of `iat` and `retired_at`. */
+/** Returns whole seconds since 1970, the unit of `iat` and `retired_at`. */
 export function nowInSeconds(now: Clock): number {
   return Math.floor(now() / 1000)
 }
 
 /**
- * Makes a key in an existing directory and returns it as read back from its file.
- * @throws KeyError when the file cannot be written or does not read back as a signing key
+ * Creates a key in an existing directory and reads it back from its file.
+ * @throws KeyError if the file cannot be written or does not read back as a signing key
  */
 export async function generateKey(options: { directory: string; now: Clock }): Promise<SigningKey> {
   const content = await makeKey(nowInSeconds(options.now))
   await writeKeyFile(options.directory, content)
   const key = await readKeyFile(keyFilePath(options.directory, content.kid))
-  if (!('privateKey' in key)) throw new KeyError(`the new key ${content.kid} was replaced while it was being written`)
+  if (key.kind !== 'signing') throw new KeyError(`the new key ${content.kid} was replaced while it was being written`)
   return key
 }
 

@@ -1,48 +1,37 @@
 /**
- * One key in one file: every rule that a key file must keep, and the form in which it is written.
- *
- * A file holds one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638 thumbprint: `<kid>.jwk.json`.
- * A signing key has its private part `d`. A retired key has lost it for good and says since when in `retired_at`.
+ * Reads, checks and writes key files. A file has one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638
+ * thumbprint: `<kid>.jwk.json`. A signing key has the private member `d`. A retired key has `retired_at` instead.
  */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, importJWK, type CryptoKey } from 'jose'
 import { z } from 'zod'
-import { attempt, refuse } from './errors.ts'
-import { writeFileAtomically } from './write-file.ts'
+import { writeFileAtomically } from '../store/atomic-file.ts'
+import { throwKeyError, withKeyError } from './errors.ts'
 
-/** A key file is about 300 bytes; anything above this is something else. */
+/** A key file has about 300 bytes. A larger file is not a key file. */
 const KEY_FILE_BYTES_MAX = 4096
 
 export const KEY_FILE_SUFFIX = '.jwk.json'
 
-/** The end of the year 9999, the last that prints with four digits. */
+/** The end of the year 9999. Later years have more than the four digits of ISO 8601. */
 const SECONDS_MAX = 253_402_300_799
 
-/** Any permission of group or others. */
+/** All permissions of group and others. */
 const OPEN_TO_OTHERS_MASK = 0o077
 
-/** The only bytes of a key that are ever published. */
-export type PublicJwk = {
-  readonly kty: 'EC'
-  readonly crv: 'P-256'
-  readonly x: string
-  readonly y: string
-  readonly kid: string
-  readonly use: 'sig'
-  readonly alg: 'ES256'
-}
-
-/** A key that can sign. `madeAtSeconds` counts from 1970, in UTC. */
+/** A key that can sign. Times are seconds since 1970, in UTC. */
 export type SigningKey = {
+  readonly kind: 'signing'
   readonly publicJwk: PublicJwk
   readonly madeAtSeconds: number
   readonly privateKey: CryptoKey
 }
 
-/** A key that only verifies. Both times count in seconds from 1970, in UTC. */
+/** A key that only verifies. */
 export type RetiredKey = {
+  readonly kind: 'retired'
   readonly publicJwk: PublicJwk
   readonly madeAtSeconds: number
   readonly retiredAtSeconds: number
@@ -50,7 +39,7 @@ export type RetiredKey = {
 
 export type StoredKey = SigningKey | RetiredKey
 
-/** 32 bytes in base64url, in the one spelling whose spare bits are zero (RFC 4648 section 3.5). */
+/** 32 bytes in base64url. The unused bits of the last character must be zero (RFC 4648 section 3.5). */
 const coordinate = (member: string) =>
   z.string(`lacks the text member "${member}"`).regex(/^[\w-]{42}[AEIMQUYcgkosw048]$/, {
     error: `has a member "${member}" that is not 32 bytes in base64url`,
@@ -78,17 +67,19 @@ const keyFileSchema = z.object(
   'is not a JSON object',
 )
 
-/** The members of a key file, as written. */
+/** The members of a key file. */
 export type KeyFileContent = z.infer<typeof keyFileSchema>
 
-/** The path of a key's file. */
+/** The members of a key that are published. */
+export type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at'>>
+
 export function keyFilePath(directory: string, kid: string): string {
   return join(directory, `${kid}${KEY_FILE_SUFFIX}`)
 }
 
 /**
- * Reads one key file and checks every rule.
- * @throws KeyError when the file or its content breaks one
+ * Reads one key file.
+ * @throws KeyError if the file or its content breaks a rule
  */
 export async function readKeyFile(path: string): Promise<StoredKey> {
   const content = parseContent(path, await readPrivateFile(path))
@@ -96,72 +87,69 @@ export async function readKeyFile(path: string): Promise<StoredKey> {
   const key = await importKey(path, content)
   const publicJwk = publicPart(content)
   if (content.retired_at !== undefined) {
-    if (content.d !== undefined) refuse(path, 'is retired and still has a private part')
-    return { publicJwk, madeAtSeconds: content.iat, retiredAtSeconds: content.retired_at }
+    if (content.d !== undefined) throwKeyError(path, 'has both a private part and a retirement time')
+    return { kind: 'retired', publicJwk, madeAtSeconds: content.iat, retiredAtSeconds: content.retired_at }
   }
-  if (content.d === undefined) refuse(path, 'has no private part and does not say when it was retired')
-  return { publicJwk, madeAtSeconds: content.iat, privateKey: key }
+  if (content.d === undefined) throwKeyError(path, 'has neither a private part nor a retirement time')
+  return { kind: 'signing', publicJwk, madeAtSeconds: content.iat, privateKey: key }
 }
 
-/** Writes one key file, whole or not at all, readable by its owner only. */
+/** Writes one key file atomically. Only its owner may read it. */
 export async function writeKeyFile(directory: string, content: KeyFileContent): Promise<void> {
-  await writeFileAtomically(keyFilePath(directory, content.kid), `${JSON.stringify(content)}\n`)
+  const path = keyFilePath(directory, content.kid)
+  await withKeyError(path, 'cannot be written', () => writeFileAtomically(path, `${JSON.stringify(content)}\n`))
 }
 
-/** The public members, picked one by one: a member that is not named here is never published. */
+/** Copies the public members by name, so that no other member can be published. */
 export function publicPart(jwk: PublicJwk): PublicJwk {
   const { kty, crv, x, y, kid, use, alg } = jwk
   return { kty, crv, x, y, kid, use, alg }
 }
 
-/** Opens without following a link or waiting on a pipe, and checks the opened file itself rather than its name. */
+/** Follows no symbolic link, does not block on a pipe, and checks the opened file instead of its name. */
 async function readPrivateFile(path: string): Promise<string> {
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
-  const file = await attempt(path, 'cannot be opened as a regular file, links not followed', () => open(path, flags))
-  try {
-    return await attempt(path, 'cannot be read', () => readChecked(path, file))
-  } finally {
-    await file.close()
-  }
+  await using file = await withKeyError(path, 'cannot be opened; it must be a regular file and no symbolic link', () =>
+    open(path, flags),
+  )
+  return await withKeyError(path, 'cannot be read', () => readChecked(path, file))
 }
 
 async function readChecked(path: string, file: FileHandle): Promise<string> {
   const stats = await file.stat()
   const { mode, size } = stats
-  if (!stats.isFile()) refuse(path, 'is not a regular file')
+  if (!stats.isFile()) throwKeyError(path, 'is not a regular file')
   if ((mode & OPEN_TO_OTHERS_MASK) !== 0) {
-    refuse(path, `has mode 0${(mode & 0o777).toString(8)} and must be open to its owner only: run chmod 600 on it`)
+    throwKeyError(path, `has mode 0${(mode & 0o777).toString(8)}; only its owner may have access: run chmod 600 on it`)
   }
-  if (size > KEY_FILE_BYTES_MAX) refuse(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
+  if (size > KEY_FILE_BYTES_MAX) throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
   return await file.readFile('utf8')
 }
 
 function parseContent(path: string, text: string): KeyFileContent {
   const parsed = keyFileSchema.safeParse(parseJson(path, text))
   if (parsed.success) return parsed.data
-  return refuse(path, parsed.error.issues[0]?.message ?? 'is not a key', parsed.error)
+  return throwKeyError(path, parsed.error.issues[0]?.message ?? 'is not a key', parsed.error)
 }
 
-/** The parser's own error quotes the text around the fault, which may be the private part, so it is not the cause. */
+/** The parser's error is not kept as the cause: it quotes the text, which may be the private part. */
 function parseJson(path: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    return refuse(
-      path,
-      'is not JSON',
-      new SyntaxError('not JSON; the text is withheld since it may hold a private key'),
-    )
+    const cause = new SyntaxError('not JSON; the text is withheld because it may contain a private key')
+    return throwKeyError(path, 'is not JSON', cause)
   }
 }
 
 async function checkNames(path: string, content: KeyFileContent): Promise<void> {
   const thumbprint = await calculateJwkThumbprint(publicPart(content))
-  if (content.kid !== thumbprint) refuse(path, `has a kid that is not its RFC 7638 thumbprint ${thumbprint}`)
-  if (basename(path) !== `${thumbprint}${KEY_FILE_SUFFIX}`) refuse(path, `is not named after its kid ${thumbprint}`)
+  if (content.kid !== thumbprint) throwKeyError(path, `has a kid that is not its RFC 7638 thumbprint ${thumbprint}`)
+  if (basename(path) !== `${thumbprint}${KEY_FILE_SUFFIX}`)
+    throwKeyError(path, `is not named after its kid ${thumbprint}`)
 }
 
-/** Imports the key; the runtime checks that the point is on the curve and that the private part belongs to it. */
+/** Imports the key. The runtime checks that the point is on the curve and that the private part matches it. */
 async function importKey(path: string, content: KeyFileContent): Promise<CryptoKey> {
   const { d } = content
   const jwk = d === undefined ? publicPart(content) : { ...publicPart(content), d }
@@ -169,6 +157,6 @@ async function importKey(path: string, content: KeyFileContent): Promise<CryptoK
     return await importJWK(jwk, 'ES256')
   } catch (cause) {
     const rule = d === undefined ? 'is not a point on P-256' : 'has a private part that does not match its public part'
-    return refuse(path, rule, cause)
+    return throwKeyError(path, rule, cause)
   }
 }

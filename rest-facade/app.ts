@@ -1,46 +1,46 @@
-/** The HTTP application: every route of the service, and what holds for all of them. */
+/** The Express application with all routes. Payments are handled by the executor only. */
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { COMMON_HEADERS } from '../agent/executor/http.ts'
-import { API_PREFIX } from '../agent/operation/resource.ts'
+import { COMMON_HEADERS, refuse } from '../agent/http/response.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
+import { datasetStatus, type Catalog } from '../store/catalog.ts'
+import type { Report } from '../store/runtime.ts'
+import { CRO_COMPANIES } from '../store/source.ts'
 import { staticDocument } from './document.ts'
-import type { Page } from './documents/pages.ts'
+import { buildAttribution, buildMetadata, type ServiceFacts } from './documents/metadata.ts'
+import type { WrittenDocument } from './documents/render-documents.ts'
 import { freeDocument } from './free.ts'
-import { attribution, metadata, type Facts } from './meta.ts'
-import { paidRoutes, refuse } from './paid.ts'
+import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
 
-/** The truth about the dataset may not be kept. */
+/** Clients must see a change of the dataset at once. */
 const META_CACHE_SECONDS = 0
 
-const GUIDE_PATH = '/docs'
-const GUIDE_MARKDOWN_PATH = '/docs/api.md'
-
-/** Where the documents are, for whoever begins at any of them, or nowhere (RFC 8288). */
+/** Links to the documents (RFC 8288), on every document and on 404. */
 const LINKS = [
-  '</openapi.json>; rel="service-desc"; type="application/json"',
-  '</docs>; rel="service-doc"; type="text/html"',
-  '</docs/api.md>; rel="alternate service-doc"; type="text/markdown"',
-  '</llms.txt>; rel="llms-txt"; type="text/plain"',
+  `<${FREE_PATHS.openApi}>; rel="service-desc"; type="application/json"`,
+  `<${FREE_PATHS.guide}>; rel="service-doc"; type="text/html"`,
+  `<${FREE_PATHS.apiGuide}>; rel="alternate service-doc"; type="text/markdown"`,
+  `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
 ].join(', ')
 
-interface House {
+interface AppOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
-  facts: Facts
+  facts: ServiceFacts & { catalog: Catalog; now: () => Date }
   /** The body of `/.well-known/jwks.json`. */
   jwks: object
-  /** The written documents by their paths. */
-  pages: ReadonlyMap<string, Page>
-  /** The text of `/testnet-client.py`; absent on mainnet. */
+  /** Guides and descriptions by path. */
+  pages: ReadonlyMap<string, WrittenDocument>
+  /** The text of `/testnet-client.py`. Absent on mainnet. */
   testnetClient?: string | undefined
-  /** The agent's own door and its signed card; absent when A2A is disabled. */
+  /** The A2A route and the signed card. Absent when A2A is disabled. */
   a2a?: { route: Router; card: object }
-  /** Our place in ERC-8004's registries, which testnet has routes about; nobody's unless given. */
+  /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
 export function createApp({
@@ -53,7 +53,7 @@ export function createApp({
   a2a,
   registry = UNREGISTERED,
   report,
-}: House): Express {
+}: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.set('etag', 'strong')
@@ -61,24 +61,32 @@ export function createApp({
   app.enable('strict routing')
   app.enable('case sensitive routing')
 
-  // Express tries one after the other: the busiest stand first.
+  app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl }))
-  app.use(commonHeaders)
+  app.use(setCommonHeaders)
   if (a2a) app.use(a2a.route)
-  const { mode, network, payTo } = facts.terms
-  const registered = { registry, baseUrl, network, payTo, a2aEnabled: a2a !== undefined, now: facts.now }
-  if (mode === 'testnet') app.use(registryRoutes(registered))
-  app.all(`${API_PREFIX}/meta`, (request, response, next) => {
-    const dataset = facts.catalog.current()
+  const { catalog, now } = facts
+  const { mode, payTo } = facts.terms
+  const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2a !== undefined, now }
+  if (mode === 'testnet') app.use(registryRoutes(registryOptions))
+  app.all(FREE_PATHS.metadata, (request, response, next) => {
+    const dataset = catalog.current()
     if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
-    return freeDocument(() => metadata(facts, dataset), META_CACHE_SECONDS)(request, response, next)
+    const { source, snapshot } = dataset
+    const state = { source, info: snapshot.info, status: datasetStatus(source, now()) }
+    return freeDocument(() => buildMetadata(facts, state), META_CACHE_SECONDS)(request, response, next)
   })
   app.all(
-    '/attribution',
-    freeDocument(() => attribution(facts)),
+    FREE_PATHS.attribution,
+    freeDocument(() => buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)),
   )
-  for (const [path, page] of documents({ jwks, pages, testnetClient, a2a })) {
-    const markdown = path === GUIDE_PATH ? pages.get(GUIDE_MARKDOWN_PATH) : undefined
+  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
+  const documents = new Map(pages).set(FREE_PATHS.jwks, json(jwks))
+  if (a2a) documents.set(FREE_PATHS.agentCard, json(a2a.card))
+  if (testnetClient !== undefined)
+    documents.set(TESTNET_PATHS.testnetClient, { type: 'text/x-python', text: testnetClient })
+  for (const [path, page] of documents) {
+    const markdown = path === FREE_PATHS.guide ? pages.get(FREE_PATHS.apiGuide) : undefined
     app.all(path, staticDocument(page, { links: LINKS, markdown }))
   }
 
@@ -93,29 +101,21 @@ export function createApp({
   return app
 }
 
-type Written = Pick<House, 'jwks' | 'pages'> & { a2a: House['a2a'] | undefined; testnetClient: string | undefined }
-
-/** Every document that stays as it is, by its path. */
-function documents({ jwks, pages, testnetClient, a2a }: Written): Map<string, Page> {
-  const json = (value: object): Page => ({ type: 'application/json', text: JSON.stringify(value) })
-  const python = (text: string): Page => ({ type: 'text/x-python', text })
-  return new Map([
-    ...pages,
-    ['/.well-known/jwks.json', json(jwks)],
-    ...(a2a ? [['/.well-known/agent-card.json', json(a2a.card)] as const] : []),
-    ...(testnetClient === undefined ? [] : [['/testnet-client.py', python(testnetClient)] as const]),
-  ])
+/** Answers CORS preflight requests (contract 7.5). */
+function answerPreflight(request: Request, response: Response, next: NextFunction): void {
+  if (request.method !== 'OPTIONS') return next()
+  response
+    .writeHead(204, {
+      ...COMMON_HEADERS,
+      'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
+      'Access-Control-Allow-Headers': `${PAYMENT_HEADERS.request}, Content-Type, A2A-Version, A2A-Extensions`,
+      'Access-Control-Max-Age': '600',
+    })
+    .end()
 }
 
-/** For the documents, which set theirs one by one; and the answer to a browser that asks before it sends (CORS). */
-function commonHeaders(request: Request, response: Response, next: NextFunction): void {
-  // Node's own way to set them: Express looks each one up for a character set to add.
+/** For responses that are not sent with `sendResponse`, which sets these headers itself. */
+function setCommonHeaders(_request: Request, response: Response, next: NextFunction): void {
   for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
-  if (request.method !== 'OPTIONS') return next()
-  response.set({
-    'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-    'Access-Control-Allow-Headers': `${PAYMENT_HEADERS.request}, Content-Type, A2A-Version, A2A-Extensions`,
-    'Access-Control-Max-Age': '600',
-  })
-  response.status(204).end()
+  next()
 }

@@ -1,11 +1,11 @@
-/** Free documents that change while the service runs: GET or HEAD, an ETag, and a short time in public caches. */
+/** Free documents that change while the service runs: GET or HEAD, JSON, an ETag, and a short time in public caches. */
 import type { RequestHandler } from 'express'
-import { methodNotAllowed, refuse } from './paid.ts'
+import { methodNotAllowed, refuse } from '../agent/http/response.ts'
 
-/** Long enough to take a burst, short enough that prices, keys and data are soon seen. */
+/** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
 export const CACHE_SECONDS = 60
 
-/** A route that answers with an object of this moment, as JSON. */
+/** Serves the current value of `content`. */
 export function freeDocument(content: () => object, maxAgeSeconds = CACHE_SECONDS): RequestHandler {
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))

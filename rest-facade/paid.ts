@@ -1,112 +1,101 @@
-/** The paid routes under `/api/v1`: what they check of HTTP themselves, before the agent is asked. */
-import type { Request, RequestHandler, Response } from 'express'
+/** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
+import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../agent/executor/http.ts'
-import { replyTo } from '../agent/executor/reply.ts'
+import { renderOutcome } from '../agent/http/render-outcome.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../agent/http/request.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../agent/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
-import { inputRefusal, type Refusal } from '../agent/operation/refusal.ts'
+import { inputRefusal } from '../agent/operation/refusal.ts'
 import { resourceUrl, ROUTES, searchInput } from '../agent/operation/resource.ts'
 import { parseOperation, type OperationName } from '../agent/operation/schema.ts'
-import { readJson } from '../agent/operation/strict-json.ts'
+import { parseStrictJson } from '../agent/operation/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
-import { queryOf, readQuery } from './query.ts'
+import { parseQueryString, rawQuery } from './query.ts'
 
-/** Spec 8: the JSON body of a resolve. */
+/** Contract 4.3.1. */
 export const RESOLVE_BODY_BYTES_MAX = 4096
 
-/** Far above what a name takes; a quote has to stay short. */
-const SPELLING_CHARACTERS_MAX = 2048
+/** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
+const QUOTED_QUERY_CHARACTERS_MAX = 2048
 
-interface Door {
+interface PaidRouteOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
 }
 
-interface Route {
-  /** Held against the path as it came: a number spelt with percent signs is not a number. */
-  path: RegExp
-  sale: (door: Door, request: Request) => Outcome | Promise<Outcome>
+type Handler = (options: PaidRouteOptions, request: Request) => Outcome | Promise<Outcome>
+
+/** Regular expressions, because Express decodes parameters and a percent-encoded company number is invalid. */
+const HANDLERS: Record<OperationName, { path: RegExp; handle: Handler }> = {
+  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/[^/]*$`), handle: lookup },
+  search: { path: new RegExp(`^${ROUTES.search.path}$`), handle: search },
+  resolve: { path: new RegExp(`^${ROUTES.resolve.path}$`), handle: resolve },
 }
 
-const PAID_ROUTES: Record<OperationName, Route> = {
-  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/[^/]*$`), sale: lookup },
-  search: { path: new RegExp(`^${ROUTES.search.path}$`), sale: search },
-  resolve: { path: new RegExp(`^${ROUTES.resolve.path}$`), sale: resolve },
-}
-
-/** One handler for all of them: Express's router, route and layers would be an eighth of a quote. */
-export function paidRoutes(door: Door): RequestHandler {
-  const { onSale } = door.executor
-  return (request, response, next) => {
-    const { path, method } = request
-    const operation = onSale.find((name) => PAID_ROUTES[name].path.test(path))
-    if (operation === undefined || method === 'OPTIONS') return next()
-    const isRight = method === ROUTES[operation].method
-    const outcome = isRight ? PAID_ROUTES[operation].sale(door, request) : notAllowed(operation)
-    return answer(response, outcome)
+export function paidRoutes(options: PaidRouteOptions): Router {
+  const router = Router()
+  for (const operation of options.executor.onSale) {
+    const { path, handle } = HANDLERS[operation]
+    const { method } = ROUTES[operation]
+    router.all(path, async (request, response) => {
+      if (request.method !== method) return refuse(response, methodNotAllowed(method))
+      sendResponse(response, renderOutcome(await handle(options, request)))
+    })
   }
+  return router
 }
 
-function notAllowed(operation: OperationName): Outcome {
-  return refused(methodNotAllowed(ROUTES[operation].method))
-}
-
-async function answer(response: Response, outcome: Outcome | Promise<Outcome>): Promise<void> {
-  sendReply(response, replyTo(await outcome))
-}
-
-function lookup(door: Door, request: Request): Outcome | Promise<Outcome> {
+function lookup(options: PaidRouteOptions, request: Request): Outcome | Promise<Outcome> {
   if (hasQuery(request) || hasBody(request)) return refused({ code: 'unexpected_input' })
   const company_number = request.path.slice(ROUTES.lookup.path.length + 1)
-  return sell(door, request, { operation: 'lookup', input: { company_number } })
+  return performInput(options, request, { operation: 'lookup', input: { company_number } })
 }
 
-function search(door: Door, request: Request): Outcome | Promise<Outcome> {
+function search(options: PaidRouteOptions, request: Request): Outcome | Promise<Outcome> {
   if (hasBody(request)) return refused({ code: 'unexpected_input' })
-  const query = queryOf(request.originalUrl)
-  const fields = readQuery(query)
-  if ('code' in fields) return refused(fields)
-  // The quote names the search as it was requested, in the client's own spelling; a very long one in the shortest.
-  const url = `${door.baseUrl}${ROUTES.search.path}?${query}`
-  const spelling = query.length > SPELLING_CHARACTERS_MAX ? {} : { url }
-  return sell(door, request, { operation: 'search', input: searchInput(fields), ...spelling })
+  const query = rawQuery(request.originalUrl)
+  const parsed = parseQueryString(query)
+  if (parsed.kind === 'refused') return parsed
+  const url = `${options.baseUrl}${ROUTES.search.path}?${query}`
+  return performInput(options, request, {
+    operation: 'search',
+    input: searchInput(parsed.fields),
+    ...(query.length <= QUOTED_QUERY_CHARACTERS_MAX && { url }),
+  })
 }
 
-async function resolve(door: Door, request: Request): Promise<Outcome> {
+async function resolve(options: PaidRouteOptions, request: Request): Promise<Outcome> {
   const body = await readBody(request, RESOLVE_BODY_BYTES_MAX)
   if (typeof body === 'string') return refused({ code: body })
-  const isPlainJson = isJsonType(headerValues(request, 'Content-Type')) && !isEncoded(request)
-  if (!isPlainJson) return refused({ code: 'unsupported_media_type' })
+  if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request))
+    return refused({ code: 'unsupported_media_type' })
   if (hasQuery(request)) return refused({ code: 'unexpected_input' })
-  const read = readJson(body)
-  switch (read.kind) {
-    case 'not_json':
+  const json = parseStrictJson(body)
+  switch (json.kind) {
+    case 'invalid':
       return refused({ code: 'invalid_body', detail: 'it must be JSON in UTF-8' })
-    case 'repeated_name':
+    case 'duplicate_name':
       return refused({ code: 'invalid_body', detail: 'a field is given twice' })
-    case 'json':
-      return sell(door, request, { operation: 'resolve', input: read.value })
+    case 'valid':
+      return performInput(options, request, { operation: 'resolve', input: json.value })
   }
 }
 
-interface Wish {
+interface UncheckedOperation {
   operation: OperationName
   input: unknown
-  /** What the quote names; the operation's own URL unless said otherwise. */
+  /** The resource that the quote names. Default: the canonical URL of the operation. */
   url?: string
 }
 
-/**
- * Every URL is built under our base, never taken as it came: a request's target may be absolute (RFC 9112 section 3.2.2)
- * and name any host.
- */
-function sell(
-  { executor, baseUrl }: Door,
+/** Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2). */
+function performInput(
+  { executor, baseUrl }: PaidRouteOptions,
   request: Request,
-  { operation, input, url }: Wish,
+  { operation, input, url }: UncheckedOperation,
 ): Outcome | Promise<Outcome> {
   const parsed = parseOperation(operation, input)
-  if (!parsed.valid) return refused(inputRefusal(operation, parsed.fault))
+  if (parsed.kind === 'invalid') return refused(inputRefusal(operation, parsed.fault))
   return executor.perform({
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
@@ -114,19 +103,11 @@ function sell(
   })
 }
 
-export function methodNotAllowed(allow: string): Refusal {
-  return { code: 'method_not_allowed', allow }
-}
-
 function hasQuery({ originalUrl }: Request): boolean {
   return /[?#]/.test(originalUrl)
 }
 
-/** A body announces itself (RFC 9112 section 6); what is announced need not be read to be refused. */
+/** Reads the framing headers only (RFC 9112, section 6). A body need not be read to be refused. */
 function hasBody({ headers }: Request): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
-}
-
-export function refuse(response: Response, refusal: Refusal): void {
-  sendReply(response, replyTo(refused(refusal)))
 }

@@ -1,14 +1,14 @@
 /**
- * Characters that nobody sees, and that change what is read, compared or done all the same. The one rule for them: the
- * import removes them, inputs that hold one are refused, and what is printed or passed on shows that there was one.
+ * Characters that are invisible but change how a text is read or compared. The import removes them, inputs that contain one
+ * are refused, and printed text shows each as something visible.
  *
- * - `Cc`, C0 and C1 controls; a caller that reads line ends and tabs as white space does so before;
- * - `Cf`, format characters: bidi, zero width, soft hyphen, interlinear annotation, tags;
- * - default-ignorable ones of other categories: variation selectors, fillers of Hangul, the grapheme joiner;
- * - noncharacters, and lone surrogates, which are no text at all.
+ * - `Cc`: C0 and C1 controls. A caller that accepts line ends and tabs replaces them by spaces first.
+ * - `Cf`: format characters, such as bidi controls, zero-width characters, soft hyphens and tags.
+ * - Default-ignorable characters of other categories: variation selectors, Hangul fillers, the grapheme joiner.
+ * - Noncharacters and lone surrogates.
  *
- * No character becomes one of these by NFC, NFD, NFKC or NFKD, but for two that are such themselves (U+3164 and U+FFA0
- * become U+1160). So each side looks at the text as it came, before it normalises; the test walks all of Unicode.
+ * A check before Unicode normalisation is enough. Normalisation creates none of these characters, except U+1160 from
+ * U+3164 and U+FFA0, and these two are hidden as well. A test checks all of Unicode.
  */
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}]/u
 const EVERY_HIDDEN = new RegExp(HIDDEN, 'gu')
@@ -17,11 +17,11 @@ export function hasHidden(text: string): boolean {
   return HIDDEN.test(text)
 }
 
-export function withoutHidden(text: string): string {
+export function removeHidden(text: string): string {
   return text.replace(EVERY_HIDDEN, '')
 }
 
-/** The text with something that can be seen in the place of each. */
-export function showHidden(text: string, show: (character: string) => string): string {
+/** Replaces each hidden character by the result of `show`. */
+export function replaceHidden(text: string, show: (character: string) => string): string {
   return text.replace(EVERY_HIDDEN, show)
 }

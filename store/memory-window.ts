@@ -1,42 +1,47 @@
-/** The window of a rate limit that one process keeps for itself: while the shared one can't be used, and in simulations. */
-import { addUp, isEmpty, NO_PLACES, type Entry, type Tally, type Total, type Window } from './window.ts'
+/** A sliding window in memory: for a process whose shared window fails, and for simulations. */
+import {
+  addCounts,
+  hasNoSlots,
+  NO_SLOTS,
+  subtractCounts,
+  type SlidingWindow,
+  type SlotCounts,
+  type WindowEntry,
+  type WindowTotal,
+} from './window.ts'
 
-export class MemoryWindow implements Window {
+export class MemoryWindow implements SlidingWindow {
   /** In the order of the keys. */
-  #entries: Entry[] = []
-  #total: Total = { revision: 0, tally: NO_PLACES }
+  #entries: WindowEntry[] = []
+  #total: WindowTotal = { revision: 0, counts: NO_SLOTS }
 
-  /** One thread does nothing else meanwhile. */
-  alone<T>(work: () => T): T {
+  /** No other code can run during the synchronous `work`. Unlike in LMDB, changes are kept if `work` throws. */
+  transaction<T>(work: () => T): T {
     return work()
   }
 
-  total(): Total {
+  total(): WindowTotal {
     return this.#total
   }
 
-  entries({ newestFirst } = { newestFirst: false }): Iterable<Entry> {
+  entries({ newestFirst } = { newestFirst: false }): Iterable<WindowEntry> {
     return newestFirst ? this.#entries.toReversed() : this.#entries
   }
 
-  find(key: string): Tally | undefined {
-    return this.#entries.find((entry) => entry.key === key)?.tally
+  get(key: string): SlotCounts | undefined {
+    return this.#entries.find((entry) => entry.key === key)?.counts
   }
 
-  put(entry: Entry): void {
-    const { revision, tally } = this.#total
-    const before = this.find(entry.key) ?? NO_PLACES
-    this.#total = { revision: revision + 1, tally: addUp(addUp(tally, entry.tally), before, -1) }
-    const others = this.#entries.filter(({ key }) => key !== entry.key)
-    this.#entries = isEmpty(entry.tally) ? others : others.toSpliced(placeOf(entry.key, others), 0, entry)
+  put(entry: WindowEntry): void {
+    const { revision, counts } = this.#total
+    const others = subtractCounts(counts, this.get(entry.key) ?? NO_SLOTS)
+    this.#total = { revision: revision + 1, counts: addCounts(others, entry.counts) }
+    const remaining = this.#entries.filter(({ key }) => key !== entry.key)
+    const index = remaining.findLastIndex(({ key }) => key < entry.key) + 1
+    this.#entries = hasNoSlots(entry.counts) ? remaining : remaining.toSpliced(index, 0, entry)
   }
 
   close(): Promise<void> {
     return Promise.resolve()
   }
-}
-
-/** New entries mostly go to the end. */
-function placeOf(key: string, entries: readonly Entry[]): number {
-  return entries.findLastIndex((entry) => entry.key < key) + 1
 }

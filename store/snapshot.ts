@@ -1,22 +1,22 @@
 /** A read-only view of one snapshot: the companies of one retrieval of the register. */
 import { z } from 'zod'
-import { decodeEntry, type Entry } from './company.ts'
+import { decodeEntry, type SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from './layout.ts'
-import { openEnvironment, StoreError } from './open.ts'
+import { openEnvironment, StoreError } from './environment.ts'
 
 const count = z.int().nonnegative()
 
-/** What is known of a snapshot from its import alone: the same on every machine but for the time. */
+/** The result of an import. Equal on every machine, except for the time. */
 export const snapshotInfoSchema = z.strictObject({
   snapshot_id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
-  /** The rules the rows were read by; other rules may make other records of the same archive. */
+  /** The version of the normalisation. Another version can give other records for the same archive. */
   normalisation: z.string(),
   imported_at: z.iso.datetime(),
   row_count: count,
   company_count: count,
   quarantined_company_count: count,
   rejected_row_count: count,
-  /** Rows left out, and values set to null or cleaned, by reason. */
+  /** By reason, the number of rejected, repeated and contradicting rows, and of values set to null or cleaned. */
   findings: z.record(z.string(), count),
 })
 
@@ -24,12 +24,12 @@ export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
 
 export interface Snapshot {
   readonly info: SnapshotInfo
-  /** Where it lies; its name index is there too (store/index). */
+  /** The folder of the LMDB environment and of the name index (store/index). */
   readonly folder: string
-  /** The entry under exactly this number (leading zeros count), or undefined. */
-  find(companyNumber: string): Entry | undefined
-  /** All entries in the order of their numbers: shorter ones first, then byte by byte. */
-  entries(): Iterable<[companyNumber: string, entry: Entry]>
+  /** The entry with exactly this number, leading zeros included. */
+  find(companyNumber: string): SnapshotEntry | undefined
+  /** All entries in the order of `compareCompanyNumbers`. */
+  entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
-/** Where the records come from (spec 2.2): the register's dataset, or data made up for tests. */
+/** Where the records come from (contract 2.2): the register's dataset, or synthetic data for tests. */
 import { z } from 'zod'
 
-/** The provenance object that every data answer carries. */
+/** The provenance object in every response with data. */
 export const sourceSchema = z.strictObject({
   publisher: z.string(),
   dataset: z.string(),
@@ -35,20 +35,20 @@ export const CRO_COMPANIES: Publication = {
   synthetic: false,
 }
 
-/** Its page at the portal, which knows the archive's address and time. */
+/** The resource's page at the portal. It names the archive's URL and time. */
 export const CRO_COMPANIES_LOCATION =
   'https://opendata.cro.ie/dataset/bf6f837d-0946-4c14-9a99-82cd6980c121/resource/3fef41bc-b8f4-4b10-8434-ce51c29b1bba'
 
-/** The register has had over 800,000 rows since 2026, and loses few: below this it is a part, or something else. */
+/** The register has had over 800,000 rows since 2026 and loses few. A smaller file is incomplete or something else. */
 const CRO_COMPANIES_ROWS_MIN = 500_000
 
-/** The least number of rows that a location is believed. */
-export function rowsMinOf(location: string): number {
+/** An import from this location with fewer rows is rejected. */
+export function minRowCount(location: string): number {
   const isRegister = URL.canParse(location) && new URL(location).host === new URL(CRO_COMPANIES_LOCATION).host
   return isRegister ? CRO_COMPANIES_ROWS_MIN : 0
 }
 
-/** Made-up records in the register's shape: the sandbox's sample and the synthetic test company. */
+/** Synthetic records in the register's format: the sandbox's sample and the synthetic test company. */
 export const SYNTHETIC: Publication = {
   publisher: 'irish-company-agent',
   dataset: 'Synthetic companies',

@@ -1,4 +1,4 @@
-/** The synthetic test company 00000000: on testnet only, apart from every dataset, always there (spec 1). */
+/** The synthetic test company 00000000. It exists only on testnet and belongs to no dataset (contract 1.7). */
 import type { Company } from './company.ts'
 import { SnapshotHash } from './snapshot-id.ts'
 import { SYNTHETIC, type Source } from './source.ts'
@@ -23,12 +23,12 @@ export const SYNTHETIC_COMPANY: Company = {
   registered_address: { lines: ['1 SYNTHETIC STREET', 'DUBLIN'], eircode: null },
 }
 
-/** Its provenance is as fixed as the record, so that every lookup of it has the same bytes. */
+/** Constant, so every lookup of the record returns the same bytes. */
 export const SYNTHETIC_SOURCE: Source = {
   ...SYNTHETIC,
   retrieved_at: '2026-01-01T00:00:00Z',
   source_updated_at: null,
 }
 
-/** The id of a snapshot that holds this one record. */
+/** The id of a snapshot that contains only this record. */
 export const SYNTHETIC_SNAPSHOT_ID = new SnapshotHash().add(SYNTHETIC_COMPANY.company_number, SYNTHETIC_COMPANY).id()

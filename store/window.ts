@@ -1,95 +1,92 @@
 /**
- * The window of the rate limit: who has taken how many places, in the order of time, and what that adds up to. Who is
- * measured against what is not decided here.
+ * The sliding window of the rate limit: entries with counts of slots, in the order of time, and their sum. The limits are in
+ * agent/executor/rate-limit.ts.
  *
- * {@link openWindow} keeps it in LMDB, for all processes of a data directory. It is written without sync, so that a place
- * costs microseconds. A kill loses nothing by that, for the pages are the kernel's; a loss of power may leave a file that
- * LMDB would die of. So the folder is named after the boot of the machine, and no other boot's is ever opened.
+ * {@link openWindow} keeps the window in LMDB, shared by all processes of a data directory. Writes are not synced,
+ * so they are fast. A kill loses nothing, because the kernel has the pages. A power loss can leave a file that crashes
+ * LMDB, so the folder is named after the boot of the machine, and a folder of another boot is never opened.
  */
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-space.ts'
+import { InvalidEnvironmentError, openEnvironment, runWriteSync } from './environment.ts'
 import { ENTRIES_DATABASE, TOTAL_KEY, limitsFolder } from './layout.ts'
-import { durableSync, openEnvironment, UnsoundError } from './open.ts'
-import { RESERVE_BYTES, reserveIn, type FreeBytes } from './space.ts'
 
-export const PLACE_KINDS = ['unpaid', 'trial', 'known', 'paid', 'failed'] as const
+export const SLOT_KINDS = ['unpaid', 'trial', 'known', 'paid', 'failed'] as const
 
-export type PlaceKind = (typeof PLACE_KINDS)[number]
+export type SlotKind = (typeof SLOT_KINDS)[number]
 
 const count = z.int().nonnegative()
-const tallySchema = z.strictObject({ unpaid: count, trial: count, known: count, paid: count, failed: count })
-const totalSchema = z.strictObject({ revision: count, tally: tallySchema })
+const countsSchema = z.record(z.enum(SLOT_KINDS), count)
+const totalSchema = z.strictObject({ revision: count, counts: countsSchema })
 
-/** How many places of each kind. */
-export type Tally = z.infer<typeof tallySchema>
+/** The number of slots of each kind. */
+export type SlotCounts = z.infer<typeof countsSchema>
 
-export interface Total {
-  /** Another one after every change. */
-  revision: number
-  tally: Tally
-}
+/** `revision` changes with every write. */
+export type WindowTotal = z.infer<typeof totalSchema>
 
-export interface Entry {
-  /** Of `entryKey`. */
+export interface WindowEntry {
+  /** A `windowEntryKey`. */
   key: string
-  tally: Tally
+  counts: SlotCounts
 }
 
-/** The port. */
-export interface Window {
-  /** Runs `work` while no other process does. What it has put is there as a whole afterwards, or, if it throws, not at all. */
-  alone<T>(work: () => T): T
-  /** What all entries add up to. Outside of `alone` this and what is read after it is of one moment. */
-  total(): Total
+/** The interface of the window, also implemented in memory (store/memory-window.ts). */
+export interface SlidingWindow {
+  /** Runs `work` while no other process runs a transaction. If `work` throws, none of its changes are kept. */
+  transaction<T>(work: () => T): T
+  /** The sum of all entries. Outside a transaction, this call and the reads after it see one state of the window. */
+  total(): WindowTotal
   /** In the order of time. */
-  entries(order?: { newestFirst: boolean }): Iterable<Entry>
-  find(key: string): Tally | undefined
-  /** Only inside `alone`. An entry without places is removed. */
-  put(entry: Entry): void
+  entries(order?: { newestFirst: boolean }): Iterable<WindowEntry>
+  get(key: string): SlotCounts | undefined
+  /** Only inside a transaction. An entry without slots is removed. */
+  put(entry: WindowEntry): void
   close(): Promise<void>
 }
 
-export const NO_PLACES: Tally = { unpaid: 0, trial: 0, known: 0, paid: 0, failed: 0 }
+export const NO_SLOTS: SlotCounts = { unpaid: 0, trial: 0, known: 0, paid: 0, failed: 0 }
 
-export function addUp(one: Tally, other: Tally, sign: 1 | -1 = 1): Tally {
-  return {
-    unpaid: one.unpaid + sign * other.unpaid,
-    trial: one.trial + sign * other.trial,
-    known: one.known + sign * other.known,
-    paid: one.paid + sign * other.paid,
-    failed: one.failed + sign * other.failed,
-  }
+export const addCounts = (one: SlotCounts, other: SlotCounts) => combineCounts(one, other, 1)
+export const subtractCounts = (one: SlotCounts, other: SlotCounts) => combineCounts(one, other, -1)
+
+function combineCounts(one: SlotCounts, other: SlotCounts, sign: 1 | -1): SlotCounts {
+  const combined = { ...one }
+  for (const kind of SLOT_KINDS) combined[kind] += sign * other[kind]
+  return combined
 }
 
-export const isEmpty = (tally: Tally) => PLACE_KINDS.every((kind) => tally[kind] === 0)
+export const hasNoSlots = (counts: SlotCounts) => SLOT_KINDS.every((kind) => counts[kind] === 0)
 
-/** Linux has a new one after each start of the machine; containers have their host's. */
-const BOOT_ID = '/proc/sys/kernel/random/boot_id'
-/** In place of it on other systems, where the window is written durably instead. */
+/** Linux generates a new id at every boot. Containers see the id of their host. */
+const BOOT_ID_FILE = '/proc/sys/kernel/random/boot_id'
+/** The folder's name on systems without a boot id. There the window is written durably. */
 const ANY_BOOT = 'any'
 
-interface Options {
-  bootId?: string
-  freeBytes?: FreeBytes
+interface WindowOptions {
+  bootIdFile?: string
+  freeBytes?: ReadFreeBytes
 }
 
-export function openWindow(dataDirectory: string, { bootId = BOOT_ID, freeBytes }: Options = {}): Window {
-  const boot = readBoot(bootId)
-  const folder = join(limitsFolder(dataDirectory), boot ?? ANY_BOOT)
-  removeOthers(folder, limitsFolder(dataDirectory))
-  const open = () => openSound(folder, { isDurable: boot === undefined, freeBytes })
+export function openWindow(dataDirectory: string, options: WindowOptions = {}): SlidingWindow {
+  const { bootIdFile = BOOT_ID_FILE, freeBytes } = options
+  const bootId = readBootId(bootIdFile)
+  const folder = join(limitsFolder(dataDirectory), bootId ?? ANY_BOOT)
+  removeOtherBoots(limitsFolder(dataDirectory), folder)
+  const open = () => new LmdbWindow(folder, { isDurable: bootId === undefined, freeBytes })
   try {
     return open()
   } catch (cause) {
-    if (!(cause instanceof UnsoundError)) throw cause
-    // Nothing in it is worth an operator's time. Whoever still has such a file open was cut off from it by what damaged it.
+    if (!(cause instanceof InvalidEnvironmentError)) throw cause
+    // The window has only the counts of one minute, so it is replaced by an empty one.
     rmSync(folder, { recursive: true, force: true })
     return open()
   }
 }
 
-function readBoot(path: string): string | undefined {
+function readBootId(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8').trim() || undefined
   } catch {
@@ -97,95 +94,97 @@ function readBoot(path: string): string | undefined {
   }
 }
 
-function removeOthers(own: string, folder: string): void {
+function removeOtherBoots(folder: string, current: string): void {
   try {
     for (const name of readdirSync(folder)) {
-      if (join(folder, name) !== own) rmSync(join(folder, name), { recursive: true, force: true })
+      const path = join(folder, name)
+      if (path !== current) rmSync(path, { recursive: true, force: true })
     }
   } catch {
-    // There is none yet, or what is there can stay: it is never opened.
+    // The folder does not exist yet, or cannot be changed. Folders of other boots are never opened.
   }
 }
 
-interface Opening {
-  isDurable: boolean
-  freeBytes: FreeBytes | undefined
-}
-
-/** In lmdb's documentation, but not in its types. */
-interface Fresh {
+/** lmdb documents this method, but its types lack it. */
+interface ResettableReads {
   resetReadTxn(): void
 }
 
-function openSound(folder: string, { isDurable, freeBytes }: Opening): Window {
-  const environment = openEnvironment({ folder, kind: 'limits', isDurable })
-  const list = environment.openDB<unknown, string>({ name: ENTRIES_DATABASE, encoding: 'json' })
-  let isAlone = false
-  /** While `alone` runs. */
-  let changed: Total | undefined
+class LmdbWindow implements SlidingWindow {
+  readonly #environment
+  readonly #entries
+  readonly #checkReserve
+  #isInTransaction = false
+  /** The new total during a transaction. */
+  #changedTotal: WindowTotal | undefined
 
-  function total(): Total {
-    // lmdb reads from one snapshot in a turn of the event loop, also what other processes have changed since.
-    if (!isAlone) (environment as unknown as Fresh).resetReadTxn()
-    return changed ?? totalSchema.parse(environment.get(TOTAL_KEY) ?? { revision: 0, tally: NO_PLACES })
+  constructor(folder: string, { isDurable, freeBytes }: { isDurable: boolean; freeBytes: ReadFreeBytes | undefined }) {
+    this.#environment = openEnvironment({ folder, kind: 'limits', isDurable })
+    this.#entries = this.#environment.openDB<unknown, string>({ name: ENTRIES_DATABASE, encoding: 'json' })
+    this.#checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
+    this.#runTransaction(() => this.#clearIfInconsistent())
   }
 
-  function* entries({ newestFirst } = { newestFirst: false }): Iterable<Entry> {
-    for (const { key, value } of list.getRange({ reverse: newestFirst })) yield { key, tally: tallySchema.parse(value) }
+  transaction<T>(work: () => T): T {
+    this.#checkReserve()
+    return this.#runTransaction(work)
   }
 
-  function find(key: string): Tally | undefined {
-    const found = list.get(key)
-    return found === undefined ? undefined : tallySchema.parse(found)
+  total(): WindowTotal {
+    // lmdb keeps one read transaction for a whole iteration of the event loop, which hides writes of other processes.
+    if (!this.#isInTransaction) (this.#environment as unknown as ResettableReads).resetReadTxn()
+    return (
+      this.#changedTotal ?? totalSchema.parse(this.#environment.get(TOTAL_KEY) ?? { revision: 0, counts: NO_SLOTS })
+    )
   }
 
-  function put({ key, tally }: Entry): void {
-    const { revision, tally: before } = total()
-    changed = { revision: revision + 1, tally: addUp(addUp(before, tally), find(key) ?? NO_PLACES, -1) }
-    if (isEmpty(tally)) list.removeSync(key)
-    else list.putSync(key, tally)
+  *entries({ newestFirst } = { newestFirst: false }): Iterable<WindowEntry> {
+    for (const { key, value } of this.#entries.getRange({ reverse: newestFirst }))
+      yield { key, counts: countsSchema.parse(value) }
   }
 
-  function alone<T>(work: () => T): T {
-    isAlone = true
+  get(key: string): SlotCounts | undefined {
+    const counts = this.#entries.get(key)
+    return counts === undefined ? undefined : countsSchema.parse(counts)
+  }
+
+  put({ key, counts }: WindowEntry): void {
+    const total = this.total()
+    const others = subtractCounts(total.counts, this.get(key) ?? NO_SLOTS)
+    this.#changedTotal = { revision: total.revision + 1, counts: addCounts(others, counts) }
+    if (hasNoSlots(counts)) this.#entries.removeSync(key)
+    else this.#entries.putSync(key, counts)
+  }
+
+  close(): Promise<void> {
+    return this.#environment.close()
+  }
+
+  #runTransaction<T>(work: () => T): T {
+    this.#isInTransaction = true
     try {
-      return durableSync(() =>
-        environment.transactionSync(() => {
+      return runWriteSync(() =>
+        this.#environment.transactionSync(() => {
           const result = work()
-          if (changed) environment.putSync(TOTAL_KEY, changed)
+          if (this.#changedTotal) this.#environment.putSync(TOTAL_KEY, this.#changedTotal)
           return result
         }),
       )
     } finally {
-      isAlone = false
-      changed = undefined
+      this.#isInTransaction = false
+      this.#changedTotal = undefined
     }
   }
 
-  /** Values that can't be read, or do not add up, would refuse everybody for ever, in every process. */
-  function mend(): void {
+  /** Clears a window that is unreadable or has a wrong total: with it, every process would refuse every request. */
+  #clearIfInconsistent(): void {
     try {
-      const sum = [...entries()].reduce((tally, entry) => addUp(tally, entry.tally), NO_PLACES)
-      if (isEmpty(addUp(sum, total().tally, -1))) return
+      const sum = [...this.entries()].reduce((counts, entry) => addCounts(counts, entry.counts), NO_SLOTS)
+      if (hasNoSlots(subtractCounts(sum, this.total().counts))) return
     } catch {
-      // As it is when it doesn't add up.
+      // An unreadable value is treated like a wrong total.
     }
-    const keys = [...list.getKeys()]
-    for (const key of keys) list.removeSync(key)
-    changed = { revision: 0, tally: NO_PLACES }
-  }
-
-  alone(mend)
-  const checkReserve = reserveIn(folder, RESERVE_BYTES.sale, freeBytes)
-  return {
-    alone(work) {
-      checkReserve()
-      return alone(work)
-    },
-    total,
-    entries,
-    find,
-    put,
-    close: () => environment.close(),
+    this.#entries.clearSync()
+    this.#changedTotal = { revision: 0, counts: NO_SLOTS }
   }
 }

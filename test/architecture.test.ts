@@ -1,42 +1,23 @@
-/** Holds the table of who may import whom, types included, and where each package lives (docs/architecture.md). */
-import { readFileSync, readdirSync } from 'node:fs'
+/** Checks docs/architecture.md: its paths exist, and its import table is exact. Also checks which folders use which package. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 
-/** A folder lists only folders and files below it. `agent` is the files directly in it, which may import everything. */
-const MAY_IMPORT: Record<string, string[]> = {
-  keys: [],
-  store: [],
-  'store/index': ['store'],
-  'store/import': ['store', 'store/index'],
-  'agent/operation': ['store'],
-  'agent/matching': ['agent/operation', 'store', 'store/index'],
-  'agent/skills': ['agent/operation', 'agent/matching', 'store', 'store/index'],
-  'agent/payments': ['agent/operation', 'store'],
-  'agent/registry': ['store/hidden.ts'],
-  'agent/executor': ['agent/operation', 'agent/skills', 'agent/payments', 'store'],
-  'agent/a2a': ['agent/operation', 'agent/executor', 'agent/payments/terms.ts', 'keys'],
-  'agent/client': ['agent/operation', 'store/hidden.ts'],
-  'rest-facade/documents': ['agent/operation', 'agent/matching', 'agent/payments', 'agent/registry', 'store'],
-  'rest-facade': [
-    'rest-facade/documents',
-    'agent/operation',
-    'agent/executor',
-    'agent/payments/terms.ts',
-    'agent/registry',
-    'store',
-    'keys',
-  ],
-  'agent/sandbox': ['agent/operation', 'agent/payments', 'agent/registry', 'store', 'store/import'],
-}
+/** Folders that connect the parts. They may import everything, and only they import each other. */
+const COMPOSITION = new Set(['agent', 'agent/cli'])
 
-/** Packages that hold a decision of ours have a home. */
+const DOCUMENT = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+
+/** The rows of the import table in docs/architecture.md: a folder, and the folders and files that it may import. */
+const MAY_IMPORT = readImportTable(DOCUMENT)
+
+/** The folders that may import a package. */
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^lmdb$/, ['store']],
-  [/^jose$/, ['keys']],
+  [/^jose$/, ['keys', 'agent/client']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@x402\//, ['agent/payments', 'agent/client', 'agent/sandbox', 'agent']],
   [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
@@ -45,15 +26,30 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^(secp256k1|hash-wasm)$/, ['agent/payments']],
   [/^safe-stable-stringify$/, ['agent/operation']],
   [/^pino$/, ['agent']],
+  [/^(commander|cli-progress)$/, ['agent/cli']],
 ]
 
 interface Import {
   file: string
   folder: string
   specifier: string
-  /** The imported file's folder when it is ours. */
+  /** The folder of an imported file of this project. */
   target: string | undefined
   targetFile: string | undefined
+}
+
+function readImportTable(markdown: string): Record<string, string[]> {
+  const [, section = ''] = markdown.split('\n## Imports\n')
+  const [table = ''] = section.split('\n## ')
+  const rows = [...table.matchAll(/^\| `([^`]+)` +\| (.*)\|$/gm)]
+  return Object.fromEntries(rows.map(([, folder = '', cell = '']) => [folder, findPaths(cell)]))
+}
+
+/** The code spans that are paths of the project. */
+function findPaths(markdown: string): string[] {
+  return [...markdown.matchAll(/`((?:agent|rest-facade|store|keys|docs|test)(?:\/[\w./-]*)?)`/g)].map(
+    ([, path = '']) => path,
+  )
 }
 
 function sourceFiles(folder: string): string[] {
@@ -77,14 +73,20 @@ function importsOf(file: string): Import[] {
 const imports = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles).flatMap(importsOf)
 
 describe('the architecture', () => {
-  it('is read from real imports', () => {
+  it('is checked with real imports and a real table', () => {
     expect(imports.length).to.be.greaterThan(100)
-    expect(imports.some(({ target }) => target === 'agent/payments')).to.equal(true)
+    expect(MAY_IMPORT['rest-facade']).to.include('agent/executor')
   })
 
-  it('lets a folder import only what its row of the table names', () => {
+  it('is documented with paths that exist', () => {
+    const paths = findPaths(DOCUMENT)
+    expect(paths.length).to.be.greaterThan(100)
+    expect(paths.filter((path) => !existsSync(join(ROOT, path)))).to.deep.equal([])
+  })
+
+  it('allows each folder to import only what its row names', () => {
     const wrong = imports
-      .filter(({ folder, target }) => target !== undefined && target !== folder && folder !== 'agent')
+      .filter(({ folder, target }) => target !== undefined && target !== folder && !COMPOSITION.has(folder))
       .filter(({ folder, target = '', targetFile = '' }) => {
         const allowed = MAY_IMPORT[folder] ?? []
         return !allowed.includes(target) && !allowed.includes(targetFile)
@@ -92,34 +94,43 @@ describe('the architecture', () => {
     expect(wrong.map(({ file, specifier }) => `${file} -> ${specifier}`)).to.deep.equal([])
   })
 
-  it('has a row for every folder', () => {
-    const folders = new Set(imports.map(({ folder }) => folder))
-    expect([...folders].filter((folder) => folder !== 'agent' && !MAY_IMPORT[folder])).to.deep.equal([])
+  it('has no row that names an unused import', () => {
+    const unused = Object.entries(MAY_IMPORT).flatMap(([row, allowed]) =>
+      allowed
+        .filter((path) => !imports.some((each) => each.folder === row && [each.target, each.targetFile].includes(path)))
+        .map((path) => `${row} -> ${path}`),
+    )
+    expect(unused).to.deep.equal([])
   })
 
-  it('lets nothing import the files that put the parts together', () => {
-    const wrong = imports.filter(({ folder, target }) => target === 'agent' && folder !== 'agent')
+  it('has a row for every folder', () => {
+    const folders = new Set(imports.map(({ folder }) => folder))
+    expect([...folders].filter((folder) => !COMPOSITION.has(folder) && !MAY_IMPORT[folder])).to.deep.equal([])
+  })
+
+  it('allows nothing to import the files that connect the parts', () => {
+    const wrong = imports.filter(({ folder, target }) => COMPOSITION.has(target ?? '') && !COMPOSITION.has(folder))
     expect(wrong.map(({ file }) => file)).to.deep.equal([])
   })
 
-  it('keeps every package in its home', () => {
+  it('uses every package only in its folders', () => {
     const wrong = imports.filter(({ folder, specifier }) =>
       PACKAGE_HOMES.some(([pattern, homes]) => pattern.test(specifier) && !homes.includes(folder)),
     )
     expect(wrong.map(({ file, specifier }) => `${file} -> ${specifier}`)).to.deep.equal([])
   })
 
-  it('leaves the process to agent/main.ts', () => {
+  it('uses the process in agent/main.ts and agent/cli/serve.ts only', () => {
     const files = ['agent', 'rest-facade', 'store', 'keys'].flatMap(sourceFiles)
     const seen = files.filter((file) =>
       /\bprocess\.(env|argv|exit|stdout|stderr|on)\b/.test(readFileSync(join(ROOT, file), 'utf8')),
     )
-    expect(seen).to.deep.equal(['agent/main.ts'])
+    expect(seen).to.have.members(['agent/main.ts', 'agent/cli/serve.ts'])
   })
 
-  it('opens every file with a sentence that says what it is', () => {
+  it('starts every file with a comment that describes it', () => {
     const files = ['agent', 'rest-facade', 'store', 'keys', 'test'].flatMap(sourceFiles)
-    const silent = files.filter((file) => !/^(\/\*\*|\/\/ )/.test(readFileSync(join(ROOT, file), 'utf8')))
+    const silent = files.filter((file) => !/^(#!.*\n)?(\/\*\*|\/\/ )/.test(readFileSync(join(ROOT, file), 'utf8')))
     expect(silent).to.deep.equal([])
   })
 })

@@ -1,27 +1,27 @@
 /**
- * Reads the JSON-RPC envelope and the message of `POST /a2a`, strictly and before the SDK sees them: its codecs take
- * numbers for text, two contents in one part, no role, and execute notifications.
+ * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as text,
+ * two contents in one part and a missing role, and executes JSON-RPC notifications.
  */
 import { z } from 'zod'
-import { readJson } from '../operation/strict-json.ts'
-import { invalidParams, RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
+import { parseStrictJson } from '../operation/strict-json.ts'
+import { invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
-/** Spec 8. */
+/** Contract 4.5.2. */
 const MESSAGE_ID_BYTES_MAX = 128
-/** Longer than any UUID or counter; an id is sent back, and only this much of what a client says is. */
+/** Longer than any UUID or counter. The response repeats the id, so its length is limited. */
 const RPC_ID_CHARACTERS_MAX = 256
-/** The deepest honest request has seven levels; the SDK copies by recursion and fails at some thousands. */
+/** Valid requests have seven levels. The SDK copies recursively and overflows at some thousands. */
 const DEPTH_MAX = 24
 
 export interface Envelope {
   id: RpcId
   method: string
   params: Record<string, unknown>
-  /** The whole request, as the SDK takes it. */
+  /** The whole request, for the SDK. */
   request: Record<string, unknown>
 }
 
-const anObject = z.record(z.string(), z.unknown())
+const objectSchema = z.record(z.string(), z.unknown())
 
 const idSchema = z.union([z.string().max(RPC_ID_CHARACTERS_MAX), z.int()])
 
@@ -39,7 +39,7 @@ const partSchema = z.strictObject({
   url: z.unknown().optional(),
   mediaType: z.string().optional(),
   filename: z.string().optional(),
-  metadata: anObject.optional(),
+  metadata: objectSchema.optional(),
 })
 
 const CONTENTS = ['text', 'data', 'raw', 'url'] as const
@@ -54,7 +54,7 @@ const messageSchema = z.strictObject({
   parts: z.array(partSchema).length(1, { error: 'parts must hold exactly one part' }),
   contextId: z.string().optional(),
   taskId: z.string().optional(),
-  metadata: anObject.optional(),
+  metadata: objectSchema.optional(),
   extensions: z.array(z.string()).optional(),
   referenceTaskIds: z.array(z.string()).optional(),
 })
@@ -69,11 +69,11 @@ const configurationSchema = z.strictObject({
 const sendMessageSchema = z.strictObject({
   message: messageSchema,
   configuration: configurationSchema.optional(),
-  metadata: anObject.optional(),
+  metadata: objectSchema.optional(),
   tenant: z.string().optional(),
 })
 
-/** Every method of A2A 1.0 that takes parameters; the SDK answers those that this agent does not offer. */
+/** All methods of A2A 1.0. The SDK refuses those that the card does not offer. */
 const METHODS: ReadonlySet<string> = new Set([
   'SendMessage',
   'SendStreamingMessage',
@@ -88,34 +88,37 @@ const METHODS: ReadonlySet<string> = new Set([
   'GetExtendedAgentCard',
 ])
 
-/** Decodes a body and checks the envelope. Throws {@link RpcFault}. */
+/** Decodes the body and checks the envelope. Throws {@link RpcFault}. */
 export function readEnvelope(body: Uint8Array): Envelope {
   const request = decode(body)
   const envelope = envelopeSchema.safeParse(request)
-  if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, idOf(request))
+  if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
   const { id, method } = envelope.data
   if (!METHODS.has(method)) throw new RpcFault(RPC_ERRORS.methodNotFound, id)
-  const params = anObject.safeParse(envelope.data.params ?? (method === 'GetExtendedAgentCard' ? {} : undefined))
+  const params = objectSchema.safeParse(envelope.data.params ?? (method === 'GetExtendedAgentCard' ? {} : undefined))
   if (!params.success) throw new RpcFault(invalidParams('params must be an object'), id)
-  if (isDeeper(params.data, DEPTH_MAX)) throw new RpcFault(invalidParams('they are nested too deeply'), id)
+  if (isDeeperThan(params.data, DEPTH_MAX)) throw new RpcFault(invalidParams('they are nested too deeply'), id)
   return { id, method, params: params.data, request: { ...envelope.data, params: params.data } }
 }
 
-/** Checks the parameters of `SendMessage`. `hasExtension` says whether the payment extension was named. */
+/**
+ * Checks the parameters of `SendMessage`. `hasExtension` says whether the request activates the payment extension. Throws
+ * {@link RpcFault}.
+ */
 export function checkSendMessage({ id, params }: Envelope, hasExtension: boolean): void {
   const fault = findFault(params, hasExtension)
   if (fault) throw new RpcFault(fault, id)
 }
 
-function findFault(params: Record<string, unknown>, hasExtension: boolean): RpcError | undefined {
+function findFault(params: Record<string, unknown>, hasExtension: boolean): ErrorObject | undefined {
   const parsed = sendMessageSchema.safeParse(params)
-  if (!parsed.success) return invalidParams(ruleOf(parsed.error.issues[0]))
+  if (!parsed.success) return invalidParams(describeIssue(parsed.error.issues[0]))
   const { message, configuration } = parsed.data
   const [part] = message.parts
   const contents = CONTENTS.filter((name) => part?.[name] !== undefined)
   if (contents.length !== 1) return invalidParams('a part must hold exactly one of text and data')
   if (part?.raw !== undefined || part?.url !== undefined) return RPC_ERRORS.contentType
-  // Of a task that it does not find the SDK tells the log, in the client's words.
+  // Checked here, because the SDK writes unknown task ids, which are client input, to the log.
   if (message.taskId || message.referenceTaskIds?.length) return RPC_ERRORS.taskNotFound
   if (message.contextId) return RPC_ERRORS.contextsUnsupported
   if (configuration?.taskPushNotificationConfig !== undefined) return RPC_ERRORS.pushNotSupported
@@ -123,34 +126,33 @@ function findFault(params: Record<string, unknown>, hasExtension: boolean): RpcE
   return undefined
 }
 
-/** Our own words for a fault: where we gave the schema a sentence, that one; else the member that is wrong. */
-function ruleOf(issue: z.core.$ZodIssue | undefined): string {
-  if (issue === undefined || issue.code === 'unrecognized_keys') return 'it has a member that is not known here'
+/** Describes the first fault without repeating input. Uses the message of the schema if it starts with the member's name. */
+function describeIssue(issue: z.core.$ZodIssue | undefined): string {
+  if (issue === undefined || issue.code === 'unrecognized_keys') return 'an object has an unknown member'
   const last = issue.path.findLast((step) => typeof step === 'string') ?? 'params'
-  const isOurs = issue.message.startsWith(last)
-  return isOurs ? issue.message : `${last} is missing or of the wrong type`
+  return issue.message.startsWith(last) ? issue.message : `${last} is missing or of the wrong type`
 }
 
-/** Two members of one name are answered without an id: it may be the id that is given twice. */
+/** A repeated member name gets an error with a null id, because the repeated member may be the id. */
 function decode(body: Uint8Array): unknown {
-  const read = readJson(body)
+  const read = parseStrictJson(body)
   switch (read.kind) {
-    case 'not_json':
+    case 'invalid':
       throw new RpcFault(RPC_ERRORS.parse, null)
-    case 'repeated_name':
+    case 'duplicate_name':
       throw new RpcFault(RPC_ERRORS.repeatedName, null)
-    case 'json':
+    case 'valid':
       return read.value
   }
 }
 
-/** The id to answer with when the rest of the envelope is wrong; null unless it is a valid one. */
-function idOf(request: unknown): RpcId {
-  const id = idSchema.safeParse(anObject.safeParse(request).data?.['id'])
+/** The id for the error response to an invalid envelope; null when the id is invalid too. */
+function readId(request: unknown): RpcId {
+  const id = idSchema.safeParse(objectSchema.safeParse(request).data?.['id'])
   return id.success ? id.data : null
 }
 
-function isDeeper(value: unknown, levels: number): boolean {
+function isDeeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1))
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }

@@ -1,52 +1,54 @@
 /**
- * `POST /a2a`: the door for agents (A2A 1.0, JSON-RPC). The SDK is the core; around it stand our own reading of the body
- * and our own HTTP statuses, because its express handler answers everything with 200 and reads too kindly.
+ * `POST /a2a`: JSON-RPC of A2A 1.0 over the SDK's handlers. The route reads the body and sets the HTTP status itself,
+ * because the SDK's Express handler answers every request with 200 and accepts invalid messages.
  */
 import type { AgentCard } from '@a2a-js/sdk'
 import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '@a2a-js/sdk/server'
 import { Router, type Request, type Response } from 'express'
+import type { Report, Timer } from '../../store/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import { headerValues, isEncoded, isJsonType, readBody, sendReply } from '../executor/http.ts'
-import { replyTo, type Reply } from '../executor/reply.ts'
-import type { Seller } from '../executor/seller.ts'
+import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
-import type { RefusalCode } from '../operation/refusal.ts'
+import { A2A_PATH } from '../operation/paths.ts'
+import type { Refusal } from '../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../payments/terms.ts'
-import { A2A_PATH, A2A_VERSION } from './card.ts'
+import { withTimeLimit } from '../rpc/deadline.ts'
+import { A2A_VERSION } from './card.ts'
 import { checkSendMessage, readEnvelope, type Envelope } from './envelope.ts'
-import { RPC_ERRORS, RpcFault, type RpcError, type RpcId } from './errors.ts'
+import { RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
-/** Spec 8. */
+/** Contract 4.5.1. */
 export const BODY_BYTES_MAX = 16_384
+/** This limit and the next two: contract 4.5.10. */
 export const CALLS_MAX = 8
 export const CALL_TIMEOUT_MS = 65_000
 export const RESPONSE_BYTES_MAX = 1_048_576
 
-const OVERLOADED_RETRY_AFTER_SECONDS = 1
+const OVERLOADED: Refusal = { code: 'overloaded', retryAfterSeconds: 1 }
 
-/** Keeps "no tasks" true: nothing is stored, so nothing is found or listed. */
+/** Stores nothing, because the service has no tasks (contract 4.5.9). */
 const NO_TASKS: TaskStore = {
   save: async () => undefined,
   load: async () => undefined,
   list: async () => ({ tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }),
 }
 
-type Timer = Seller['desk']['timer']
-
-interface Door {
+interface A2aRouteOptions {
   executor: CompanyAgentExecutor
-  /** The card as the SDK's handler reads it, with the extension not required: text needs none. */
+  /** For the SDK's handler. The payment extension is not required in it: the SDK would enforce it for text messages too. */
   card: AgentCard
   extensionUri: string
   timer: Timer
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
-export function a2aRoute({ executor, card, extensionUri, timer, report }: Door): Router {
+export function a2aRoute({ executor, card, extensionUri, timer, report }: A2aRouteOptions): Router {
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   let calls = 0
 
-  async function answer(request: Request, body: Uint8Array): Promise<Reply> {
+  async function answer(request: Request, body: Uint8Array): Promise<HttpResponseContent> {
     checkType(request)
     const envelope = readEnvelope(body)
     if (request.get('A2A-Version') !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, envelope.id)
@@ -60,34 +62,35 @@ export function a2aRoute({ executor, card, extensionUri, timer, report }: Door):
       paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
     })
     const response = await handle(handler, envelope, call)
-    const reply = call.outcome ? replyTo(call.outcome) : rpcReply(envelope.id, response)
-    if (call.outcome?.kind === 'answer') reply.body = JSON.stringify({ ...response, id: envelope.id })
-    if (hasExtension) reply.headers['A2A-Extensions'] = extensionUri
-    return Buffer.byteLength(reply.body) > RESPONSE_BYTES_MAX ? refusal('gateway_unavailable') : reply
+    const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(envelope.id, response)
+    if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id: envelope.id })
+    if (hasExtension) content.headers['A2A-Extensions'] = extensionUri
+    return Buffer.byteLength(content.body) > RESPONSE_BYTES_MAX ? gatewayUnavailable() : content
   }
 
   async function route(request: Request, response: Response): Promise<void> {
     const body = await readBody(request, BODY_BYTES_MAX)
-    if (typeof body === 'string') return sendReply(response, refusal(body))
-    if (isEncoded(request)) return sendReply(response, refusal('unsupported_media_type'))
-    if (calls >= CALLS_MAX) return sendReply(response, refusal('overloaded', OVERLOADED_RETRY_AFTER_SECONDS))
+    if (typeof body === 'string') return refuse(response, { code: body })
+    if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
+    if (calls >= CALLS_MAX) return refuse(response, OVERLOADED)
     calls += 1
-    // A call that overruns its time goes on, and keeps its place: its answer is stored for the retry.
+    // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
     const work = answer(request, body)
       .catch((fault: unknown) => {
-        if (fault instanceof RpcFault) return rpcReply(fault.id, { jsonrpc: '2.0', error: fault.error })
+        if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
         report('a2a_call_failed', fault)
-        return rpcReply(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
+        return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
       })
       .finally(() => (calls -= 1))
-    sendReply(response, await withinTime(work, timer))
+    sendResponse(
+      response,
+      await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(gatewayUnavailable),
+    )
   }
 
   const router = Router({ strict: true, caseSensitive: true })
   router.post(A2A_PATH, route)
-  router.all(A2A_PATH, (_request, response) => {
-    sendReply(response, replyTo(refused({ code: 'method_not_allowed', allow: 'POST' })))
-  })
+  router.all(A2A_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
 }
 
@@ -97,45 +100,34 @@ function checkType(request: Request): void {
   if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
 }
 
-/** The SDK's answer as one JSON-RPC response, with our own sentence in place of any error text of its own. */
+/** Calls the SDK. Replaces its error messages with those of `RPC_ERRORS`, because the SDK's may repeat input. */
 async function handle(handler: JsonRpcTransportHandler, { id, request }: Envelope, call: CompanyCall) {
   const handled = await handler.handle(request, call)
-  if (!(Symbol.asyncIterator in handled))
-    return 'error' in handled ? ownWords((handled.error as RpcError).code) : handled
-  // A stream is refused at its first step, since the card offers none.
+  if (!(Symbol.asyncIterator in handled)) {
+    const { error } = handled as { error?: ErrorObject }
+    return error ? toErrorResponse(error.code) : handled
+  }
+  // The card declares no streaming, so the SDK refuses a stream at its first step.
   try {
     await handled.next()
-    return ownWords(RPC_ERRORS.unsupported.code)
+    return toErrorResponse(RPC_ERRORS.unsupported.code)
   } catch (cause) {
-    return ownWords(JsonRpcTransportHandler.mapToJSONRPCError(cause).code)
+    return toErrorResponse(JsonRpcTransportHandler.mapToJSONRPCError(cause).code)
   } finally {
     await handled.return(undefined).catch(() => undefined)
   }
 
-  function ownWords(code: number) {
-    const known: readonly RpcError[] = Object.values(RPC_ERRORS)
+  function toErrorResponse(code: number) {
+    const known: readonly ErrorObject[] = Object.values(RPC_ERRORS)
     return { jsonrpc: '2.0', id, error: known.find((error) => error.code === code) ?? RPC_ERRORS.internal }
   }
 }
 
-function rpcReply(id: RpcId, response: object): Reply {
+function renderRpc(id: RpcId, response: object): HttpResponseContent {
   const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'no-store' }
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
 }
 
-function refusal(code: RefusalCode, retryAfterSeconds?: number): Reply {
-  return replyTo(refused({ code, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }))
-}
-
-/** Answers for the work when it overruns; the work itself goes on. */
-async function withinTime(work: Promise<Reply>, timer: Timer): Promise<Reply> {
-  let cancel: () => void = () => undefined
-  const limit = new Promise<Reply>((resolve) => {
-    cancel = timer(() => resolve(refusal('gateway_unavailable')), CALL_TIMEOUT_MS)
-  })
-  try {
-    return await Promise.race([work, limit])
-  } finally {
-    cancel()
-  }
+function gatewayUnavailable(): HttpResponseContent {
+  return renderOutcome(refused({ code: 'gateway_unavailable' }))
 }

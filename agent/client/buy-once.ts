@@ -1,51 +1,49 @@
 /**
- * One purchase in one call, for other programmes: it checks the quote, signs once, keeps the payment before sending it,
- * and repeats the identical request with it for as long as the outcome is open. The purchase is known by its file: called
- * again, after a crash or a lost answer, it sends the payment that is in there and signs nothing.
+ * One purchase in one call, for other programs. The file identifies the purchase: a later call with the same file, also
+ * after a crash or a lost answer, sends the saved payment again and signs nothing.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { setTimeout } from 'node:timers/promises'
-import { pay, send, signQuote, type Answer, type Wire } from './buy.ts'
+import { sendPayment, sendRequest, signPurchase, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
-import { compareQuote, readQuote, type ExpectedTerms } from './quote.ts'
+import { compareQuote, decodeQuote, type ExpectedTerms } from './quote.ts'
 
-const WIRE: Wire = { fetch: globalThis.fetch, sleep: (milliseconds) => setTimeout(milliseconds) }
+const RUNTIME: BuyerRuntime = { fetch: globalThis.fetch, sleep: (milliseconds) => setTimeout(milliseconds) }
 
-export interface PurchaseOrder {
+export interface BuyOnceOptions {
   request: { method?: 'GET' | 'POST'; url: string; headers?: Record<string, string>; body?: string }
-  /** What the quote must say, word for word, or nothing is signed. The resource is the request's URL unless given. */
+  /** The terms that the quote must have; otherwise nothing is signed. `resource` defaults to the URL of the request. */
   expected: Omit<ExpectedTerms, 'resource'> & { resource?: string }
   privateKey: `0x${string}`
-  /** Where the purchase is kept: one file for each thing that is bought. Whoever has it can fetch the answer. */
+  /** The file of this purchase. Keep it secret: anyone who has it can fetch the answer. */
   file: string
-  wire?: Wire
+  runtime?: BuyerRuntime
 }
 
 /**
- * The bought answer, or the refusal. Throws when the quote is not the expected one, when the file is another request's,
- * and when no answer arrives at all; then the same call again is safe.
+ * Returns the bought answer or the refusal.
+ * @throws if the quote differs from `expected`, if the file belongs to another request, or if no answer arrives. The same
+ *   call can then be repeated without a second charge
  */
-export async function buyOnce({ request, expected, privateKey, file, wire = WIRE }: PurchaseOrder): Promise<Answer> {
-  const { method = 'GET', url, headers = {}, body = null } = request
-  const whole = { method, url, headers, body }
-  const kept = await findPurchase(file)
-  if (kept) return repeat(wire, file, kept, whole)
+export async function buyOnce(options: BuyOnceOptions): Promise<PurchaseAnswer> {
+  const { expected, privateKey, file, runtime = RUNTIME } = options
+  const { method = 'GET', url, headers = {}, body = null } = options.request
+  const request = { method, url, headers, body }
+  const repeat = (saved: Purchase) => {
+    if (!isDeepStrictEqual(saved.request, request)) throw new Error(`${file} is the purchase of another request`)
+    return sendPayment(runtime, file, saved)
+  }
+  const saved = await findPurchase(file)
+  if (saved) return repeat(saved)
 
-  const unpaid = await send(wire, whole)
+  const unpaid = await sendRequest(runtime, request)
   if (unpaid.status !== 402 || unpaid.paymentRequired === null) return unpaid
-  const quote = readQuote(unpaid.paymentRequired)
-  const wrong = compareQuote(quote, { resource: url, ...expected }).filter(({ holds }) => !holds)
-  if (wrong.length > 0) throw new Error(`The quote has another ${wrong.map(({ name }) => name).join(', ')}`)
+  const quote = decodeQuote(unpaid.paymentRequired)
+  const wrong = compareQuote(quote, { resource: url, ...expected }).flatMap(({ name, passed }) => (passed ? [] : name))
+  if (wrong.length > 0) throw new Error(`The quote has an unexpected ${wrong.join(', ')}`)
 
-  const payment = await signQuote(quote, privateKey)
-  const signed_at = new Date().toISOString()
-  const purchase: Purchase = { request: whole, payment, quote: { ...quote.required }, signed_at, answer: null }
-  // Of two calls at the same moment one keeps its payment, and both send that one.
-  if (await createPurchase(file, purchase)) return pay(wire, file, purchase)
-  return repeat(wire, file, await readPurchase(file), whole)
-}
-
-function repeat(wire: Wire, file: string, kept: Purchase, request: Purchase['request']): Promise<Answer> {
-  if (!isDeepStrictEqual(kept.request, request)) throw new Error(`${file}: is the purchase of another request`)
-  return pay(wire, file, kept)
+  const purchase = await signPurchase(request, quote, { privateKey, now: new Date() })
+  // If several calls run at once, one creates the file, and all of them send the payment in it.
+  if (await createPurchase(file, purchase)) return sendPayment(runtime, file, purchase)
+  return repeat(await readPurchase(file))
 }

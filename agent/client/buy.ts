@@ -1,92 +1,102 @@
 /**
- * The buyer that stock clients lack: signs once, keeps the payment before sending it, and repeats the identical request
- * with it for as long as the outcome is open. It never signs a second time for one purchase.
+ * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
+ * payment is signed for the same purchase.
  */
 import { x402Client } from '@x402/core/client'
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { privateKeyToAccount } from 'viem/accounts'
 import { writePurchase, type Purchase } from './purchase-file.ts'
-import type { ReadQuote } from './quote.ts'
-import type { PurchaseRequest } from './requests.ts'
+import type { DecodedQuote } from './quote.ts'
+import type { PurchaseRequest } from './purchase-request.ts'
 
-/** The answers after which the same payment is to be sent again: limit, gateway, failure, and everything uncertain. */
-const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
-const BOUGHT = 200
+/** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
+export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
 const REPEATS_MAX = 6
-const WAIT_SECONDS_DEFAULT = 2
-const WAIT_SECONDS_MAX = 60
-/** Longer than the service takes in the worst case (spec 8: 65 s). */
-const TIMEOUT_MS = 75_000
+const RETRY_AFTER_SECONDS_DEFAULT = 2
+const RETRY_AFTER_SECONDS_MAX = 60
+/** Longer than two facilitator calls of 30 s. After it the same payment is sent again. */
+const REQUEST_TIMEOUT_MS = 75_000
 
-export interface Wire {
+/** The network and the clock of a buyer. */
+export interface BuyerRuntime {
   fetch: typeof globalThis.fetch
   sleep: (milliseconds: number) => Promise<void>
 }
 
-export interface Answer {
+export interface PurchaseAnswer {
   status: number
   body: string
   paymentRequired: string | null
   paymentResponse: string | null
 }
 
-/** Sends a request, with a payment or without. Throws when no answer arrives. */
-export async function send(
-  { fetch }: Wire,
+/**
+ * Sends a request, with or without a payment.
+ * @throws if no answer arrives
+ */
+export async function sendRequest(
+  { fetch }: BuyerRuntime,
   request: PurchaseRequest,
   payment?: string,
-): Promise<Answer & { retryAfter: number }> {
+): Promise<PurchaseAnswer & { retryAfterSeconds: number }> {
   const response = await fetch(request.url, {
     method: request.method,
     headers: { ...request.headers, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) },
     body: request.body,
     redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT_MS),
+    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   })
   return {
     status: response.status,
     body: await response.text(),
     paymentRequired: response.headers.get('PAYMENT-REQUIRED'),
     paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
-    retryAfter: Number(response.headers.get('Retry-After') ?? WAIT_SECONDS_DEFAULT),
+    retryAfterSeconds: Number(response.headers.get('Retry-After') ?? RETRY_AFTER_SECONDS_DEFAULT),
   }
 }
 
-/** Signs one EIP-3009 authorization for a quote that the caller has checked. */
-export async function signQuote({ required, requirements }: ReadQuote, privateKey: `0x${string}`): Promise<string> {
+/** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
+export async function signPurchase(
+  request: PurchaseRequest,
+  { required, requirements }: DecodedQuote,
+  { privateKey, now }: { privateKey: `0x${string}`; now: Date },
+): Promise<Purchase> {
   const client = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey)))
-  // Of a quote with several ways to pay, only the one that was checked; the library would choose among all.
-  return encodePaymentSignatureHeader(await client.createPaymentPayload({ ...required, accepts: [requirements] }))
+  // The library chooses among all accepted payments, so it gets only the one that was checked.
+  const payload = await client.createPaymentPayload({ ...required, accepts: [requirements] })
+  const payment = encodePaymentSignatureHeader(payload)
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
 }
 
-/** The nonce of a signed payment, which names its purchase. */
-export function paymentNonce(payment: string): string {
+/** The nonce of the signed payment. It identifies the purchase. */
+export function purchaseNonce({ payment }: Purchase): string {
   const { authorization } = decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } }
   return authorization.nonce
 }
 
 /**
- * Sends a purchase whose payment is on disk, again where that can help, and keeps the first bought answer beside it.
- * @param path the purchase's file, already written
+ * Sends a saved purchase, repeats it while the outcome is unknown, and saves the answer.
+ * @param path the file of the purchase, which exists
  */
-export async function pay(wire: Wire, path: string, purchase: Purchase): Promise<Answer> {
-  const answer = await sendUntilDecided(wire, purchase)
-  // What was bought is not given up for a later refusal, nor for another answer to the same payment.
-  if (purchase.answer?.status === BOUGHT) return answer
+export async function sendPayment(runtime: BuyerRuntime, path: string, purchase: Purchase): Promise<PurchaseAnswer> {
+  const answer = await sendUntilKnown(runtime, purchase)
+  // A later reply never replaces a bought answer, not even another answer to the same payment.
+  if (purchase.answer?.status === 200) return answer
   const { status, body, paymentResponse } = answer
   await writePurchase(path, { ...purchase, answer: { status, body, payment_response: paymentResponse } })
   return answer
 }
 
-async function sendUntilDecided(wire: Wire, purchase: Purchase): Promise<Answer> {
+async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {
   for (let repeats = 0; ; repeats += 1) {
     const isLast = repeats === REPEATS_MAX
-    const answer = await send(wire, purchase.request, purchase.payment).catch((cause: unknown) => {
+    const answer = await sendRequest(runtime, purchase.request, purchase.payment).catch((cause: unknown) => {
       if (isLast) throw cause
       return undefined
     })
     if (answer && (isLast || !REPEAT_STATUSES.has(answer.status))) return answer
-    await wire.sleep(Math.min(answer?.retryAfter || WAIT_SECONDS_DEFAULT, WAIT_SECONDS_MAX) * 1000)
+    const waitSeconds = answer?.retryAfterSeconds || RETRY_AFTER_SECONDS_DEFAULT
+    await runtime.sleep(Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX) * 1000)
   }
 }

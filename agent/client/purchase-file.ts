@@ -1,17 +1,18 @@
 /**
- * A purchase on disk: the request, the signed payment and, once there, the answer. It is written before the payment is
- * sent, because whoever loses a payment after sending it can only pay again.
+ * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
+ * sent, because a buyer who loses a sent payment has to pay again.
  */
-import { link, mkdir, open, readFile, rename, unlink } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { purchaseRequestSchema } from './requests.ts'
+import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
+import { purchaseRequestSchema } from './purchase-request.ts'
 
 const purchaseSchema = z.strictObject({
   request: purchaseRequestSchema,
-  /** The `PAYMENT-SIGNATURE` header: whoever has it can fetch the answer it has bought. */
+  /** The `PAYMENT-SIGNATURE` header. It is a secret: with it anyone can fetch the bought answer. */
   payment: z.string(),
-  /** The quote it was signed for. */
+  /** The quote that was signed. */
   quote: z.record(z.string(), z.unknown()),
   signed_at: z.iso.datetime(),
   answer: z.strictObject({ status: z.int(), body: z.string(), payment_response: z.string().nullable() }).nullable(),
@@ -19,47 +20,21 @@ const purchaseSchema = z.strictObject({
 
 export type Purchase = z.infer<typeof purchaseSchema>
 
-/** Writes the file whole and to disk before it resolves; readable by its owner only. */
-export function writePurchase(path: string, purchase: Purchase): Promise<void> {
-  return write(path, purchase, rename)
-}
+/** Creates or replaces the file. It is on disk when this resolves, and only its owner can read it. */
+export const writePurchase = async (path: string, purchase: Purchase): Promise<void> =>
+  writeFileAtomically(path, await prepareFile(path, purchase))
 
-/** The same for a file that must not exist yet. False when it does, and then it is left as it is. */
-export async function createPurchase(path: string, purchase: Purchase): Promise<boolean> {
-  try {
-    await write(path, purchase, async (draft) => {
-      // A second name for the draft, because a rename would replace what another has written meanwhile.
-      await link(draft, path).finally(() => unlink(draft))
-    })
-    return true
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
-    throw cause
-  }
-}
+/** Creates the file. Returns false, and changes nothing, if it exists. */
+export const createPurchase = async (path: string, purchase: Purchase): Promise<boolean> =>
+  createFileAtomically(path, await prepareFile(path, purchase))
 
-type Publish = (draft: string, path: string) => Promise<void>
-
-async function write(path: string, purchase: Purchase, publish: Publish): Promise<void> {
+/** Creates the folder of the file and returns the text of the file. */
+async function prepareFile(path: string, purchase: Purchase): Promise<string> {
   await mkdir(dirname(path), { recursive: true })
-  const draft = `${path}.${crypto.randomUUID()}.new`
-  const file = await open(draft, 'w', 0o600)
-  try {
-    await file.writeFile(`${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await publish(draft, path)
-  const folder = await open(dirname(path))
-  try {
-    await folder.sync()
-  } finally {
-    await folder.close()
-  }
+  return `${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`
 }
 
-/** Undefined when there is no such file. */
+/** Returns undefined if the file does not exist. */
 export async function findPurchase(path: string): Promise<Purchase | undefined> {
   try {
     return await readPurchase(path)

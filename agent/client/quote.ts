@@ -1,4 +1,4 @@
-/** Reads a quote, says it in plain words, and checks it against what the service publishes before anything is signed. */
+/** Decodes a quote and compares it with the terms that the buyer expects, before anything is signed. */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
@@ -6,10 +6,12 @@ import { z } from 'zod'
 import { resourceUrl, ROUTES } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
 
-/** An authorization that runs longer than this is a blank cheque. */
+export const MICRO_USDC_PER_USDC = 1_000_000
+
+/** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
 
-/** What the client needs of `/api/v1/meta` (spec 2.9). */
+/** The members of `/api/v1/meta` that the client reads (contract 2.9). */
 export const accessSchema = z.object({
   network: z.string(),
   asset: z.string(),
@@ -19,71 +21,58 @@ export const accessSchema = z.object({
 
 export type Access = z.infer<typeof accessSchema>
 
-export interface ReadQuote {
+export interface DecodedQuote {
   required: PaymentRequired
   requirements: PaymentRequirements
 }
 
-/** Throws unless the header is an x402 v2 quote. */
-export function readQuote(header: string): ReadQuote {
+/** @throws if the header is not an x402 v2 quote */
+export function decodeQuote(header: string): DecodedQuote {
   const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
   const [requirements] = required.accepts
   if (!requirements) throw new Error('The quote accepts no payment')
   return { required, requirements }
 }
 
-export interface QuoteCheck {
-  name: string
-  value: string
-  holds: boolean
-}
-
-/** What the quote is held against: what was asked of which service, and what that service publishes. */
-export interface Expected {
-  baseUrl: string
-  operation: Operation
-  access: Access
-}
-
-/** The only terms that a buyer will sign for. */
+/** The terms that a quote must have before the buyer signs it. */
 export interface ExpectedTerms {
-  /** The REST resource that is bought. */
+  /** The URL of the REST resource. */
   resource: string
   network: string
   asset: string
   payTo: string
-  /** Micro-USDC, in digits. */
+  /** Micro-USDC, decimal digits. */
   amount: string
 }
 
-/** One line each for host, resource, network, asset, receiver, amount and expiry. */
-export function checkQuote(quote: ReadQuote, { baseUrl, operation, access }: Expected): QuoteCheck[] {
+/** The terms that the service publishes for an operation. */
+export function publishedTerms(baseUrl: string, operation: Operation, access: Access): ExpectedTerms {
   const { network, asset, pay_to: payTo, endpoint_prices } = access
   const amount = String(endpoint_prices[ROUTES[operation.operation].path])
-  return compareQuote(quote, { resource: resourceUrl(baseUrl, operation), network, asset, payTo, amount })
+  return { resource: resourceUrl(baseUrl, operation), network, asset, payTo, amount }
 }
 
-/** The same for a buyer who knows the terms himself. */
-export function compareQuote({ required, requirements }: ReadQuote, expected: ExpectedTerms): QuoteCheck[] {
+/** Compares a quote with given terms: host, resource, network, asset, receiver, amount and expiry. */
+export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
   const asked = new URL(expected.resource)
   const resource = quoted ? pathOf(quoted) : 'unreadable'
   const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
   return [
-    { name: 'host', value: quoted?.origin ?? 'unreadable', holds: quoted?.origin === asked.origin },
-    { name: 'resource', value: resource, holds: resource === pathOf(asked) },
-    { name: 'network', value: requirements.network, holds: requirements.network === expected.network },
-    { name: 'asset', value: requirements.asset, holds: isSame(requirements.asset, expected.asset) },
-    { name: 'receiver', value: requirements.payTo, holds: isSame(requirements.payTo, expected.payTo) },
+    { name: 'host', value: quoted?.origin ?? 'unreadable', passed: quoted?.origin === asked.origin },
+    { name: 'resource', value: resource, passed: resource === pathOf(asked) },
+    { name: 'network', value: requirements.network, passed: requirements.network === expected.network },
+    { name: 'asset', value: requirements.asset, passed: isSame(requirements.asset, expected.asset) },
+    { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
     {
       name: 'amount',
-      value: `${requirements.amount} micro-USDC (${Number(requirements.amount) / 1e6} USDC)`,
-      holds: requirements.amount === expected.amount,
+      value: `${requirements.amount} micro-USDC (${Number(requirements.amount) / MICRO_USDC_PER_USDC} USDC)`,
+      passed: requirements.amount === expected.amount,
     },
     {
       name: 'expiry',
       value: `${requirements.maxTimeoutSeconds} s after signing`,
-      holds: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
+      passed: requirements.maxTimeoutSeconds > 0 && requirements.maxTimeoutSeconds <= LIFETIME_SECONDS_MAX,
     },
   ]
 }

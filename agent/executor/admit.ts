@@ -1,37 +1,36 @@
-/** Step 4: whether there is a place for a request in the shared limit, and as whose it is counted. */
+/** Step 4: takes a slot of the shared rate limit. The kind of slot depends on the payment and its payer (contract 6.2). */
 import type { Refused } from '../operation/outcome.ts'
 import { payerKey } from '../payments/binding.ts'
-import { isPlain } from '../payments/signature.ts'
-import type { Fault } from './examine.ts'
-import type { Place } from './rate-limit.ts'
-import type { Offered } from './offers.ts'
-import type { Seller } from './seller.ts'
+import type { PaymentServices } from '../payments/services.ts'
+import { isEoaSignature } from '../payments/signature.ts'
+import type { DecodedPayment } from './payment-decoder.ts'
+import type { RateLimit, Slot } from './rate-limit.ts'
+import type { PaymentRefusal } from './sale-context.ts'
 
-/** Who has paid before is no stranger: no number of failing payments from fresh keys stands in his way. */
-export async function admit(seller: Seller, offered: Offered | Fault): Promise<Place | Refused> {
-  const { rateLimit } = seller
-  if (offered.kind === 'fault') return rateLimit.enter('unpaid')
-  const payer = payerKey(offered.payment)
-  if (!(await isKnown(seller, offered, payer))) return rateLimit.enter('trial')
-  const place = rateLimit.enter('known')
-  if ('kind' in place) return place
-  return {
-    ...place,
-    failed() {
-      rateLimit.distrusted.add(payer)
-      place.failed()
-    },
-  }
+interface AdmissionContext {
+  rateLimit: RateLimit
+  payments: PaymentServices
 }
 
-/** Anybody can name a payer who has paid, so only a signature that we have recovered ourselves shows who asks. */
-async function isKnown({ rateLimit, desk }: Seller, { payment }: Offered, payer: string): Promise<boolean> {
-  if (!isPlain(payment.payload.signature) || rateLimit.distrusted.has(payer)) return false
+/** Payers with a settled payment skip the trial quota, so failing payments from fresh keys cannot block them. */
+export async function admit(
+  examined: DecodedPayment | PaymentRefusal,
+  { rateLimit, payments }: AdmissionContext,
+): Promise<Slot | Refused> {
+  if (examined.kind === 'payment_refused') return rateLimit.enter('unpaid')
+  const payer = payerKey(examined.payment)
+  // The signature of a contract wallet is longer and is checked by the facilitator only, so its payer is not proven yet.
+  const isProven = isEoaSignature(examined.payment.payload.signature)
+  const isKnown = isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
+  return isKnown ? rateLimit.enter('known', payer) : rateLimit.enter('trial')
+}
+
+/** If the log cannot be read, the payer is treated as new. */
+async function hasPaid({ log, report }: PaymentServices, payer: string): Promise<boolean> {
   try {
-    return await desk.log.hasPaid(payer)
+    return await log.hasPaid(payer)
   } catch (cause) {
-    // A log that can't be read now makes strangers of all, and no sale fails of that.
-    desk.report('payer_unknown', cause)
+    report('payer_unknown', cause)
     return false
   }
 }

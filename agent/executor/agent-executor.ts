@@ -1,6 +1,6 @@
 /**
- * The agent: one object that sells, behind both doors. A2A reaches it through the SDK as an {@link AgentExecutor}, the
- * REST facade calls {@link CompanyAgentExecutor.perform}; both end in the same sale.
+ * The executor behind both transports. A2A calls {@link CompanyAgentExecutor.execute} through the SDK, the REST facade
+ * calls {@link CompanyAgentExecutor.perform}.
  */
 import { Role, type Message, type Part } from '@a2a-js/sdk'
 import {
@@ -13,18 +13,18 @@ import {
 } from '@a2a-js/sdk/server'
 import { z } from 'zod'
 import { sha256Hex } from '../operation/canonical.ts'
-import { refused, type Outcome } from '../operation/outcome.ts'
-import { inputRefusal, type Refusal } from '../operation/refusal.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { inputRefusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
 import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
 import { perform } from './perform.ts'
-import type { Order, Seller } from './seller.ts'
+import type { SaleRequest, SaleContext } from './sale-context.ts'
 
-/** One A2A call: carries the payment in and the outcome out, past the SDK, whose own replies are always HTTP 200. */
+/** The SDK context of one A2A call, extended by the payment (for the executor) and the outcome (for the route). */
 export class CompanyCall extends ServerCallContext {
   readonly paymentHeaders: readonly string[]
-  /** Set once a structured request has been worked on; a text request has none. */
+  /** Set by the executor for a structured request. A text request has none. */
   outcome: Outcome | undefined
 
   constructor(options: ServerCallContextOptions & { paymentHeaders: readonly string[] }) {
@@ -33,34 +33,33 @@ export class CompanyCall extends ServerCallContext {
   }
 }
 
-/** The data part of a structured request. Its input is checked by the operation's own schema. */
+/** The data part of a structured request. The schema of the operation checks the input. */
 const structuredRequestSchema = z.strictObject({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
 
-interface Surroundings {
-  seller: Seller
+interface ExecutorOptions {
+  context: SaleContext
   baseUrl: string
-  /** What a text message is answered with. */
+  /** The answer to a text message. */
   help: string
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
-  /** The operations on sale. */
   readonly onSale = OPERATIONS_ON_SALE
-  readonly #seller: Seller
+  readonly #context: SaleContext
   readonly #baseUrl: string
   readonly #help: string
   readonly #running = new Set<Promise<Outcome>>()
 
-  constructor({ seller, baseUrl, help }: Surroundings) {
-    this.#seller = seller
+  constructor({ context, baseUrl, help }: ExecutorOptions) {
+    this.#context = context
     this.#baseUrl = baseUrl
     this.#help = help
   }
 
-  /** Sells one operation. Never rejects: a failure of ours is an outcome too, and its cause stays here. */
-  async perform(order: Order): Promise<Outcome> {
-    const sale = perform(this.#seller, order).catch((cause: unknown) => {
-      this.#seller.desk.report('sale_failed', cause)
+  /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
+  async perform(request: SaleRequest): Promise<Outcome> {
+    const sale = perform(this.#context, request).catch((cause: unknown) => {
+      this.#context.payments.report('sale_failed', cause)
       return refused({ code: 'internal_error' })
     })
     this.#running.add(sale)
@@ -72,23 +71,23 @@ export class CompanyAgentExecutor implements AgentExecutor {
   }
 
   /**
-   * Resolves once every sale under way has ended, so that no settlement goes unrecorded at a stop. Those in line behind
-   * another with the same payment have not begun, and by now have nobody to answer: each could take as long again.
+   * Resolves when all running sales have ended, so a stop leaves no settlement unrecorded. Requests that wait for the mutex
+   * of their payment get an unknown outcome instead, because running them one by one could exceed the time of a stop.
    */
   async drain(): Promise<void> {
-    this.#seller.turns.close()
+    this.#context.paymentMutex.close()
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
-  /** The SDK's entry. It must not reject: the SDK would keep the error as a task for everyone to list. */
+  /** Called by the SDK. Must not reject: the SDK would store the error as a task that any client can list. */
   async execute({ userMessage, context }: RequestContext, bus: ExecutionEventBus): Promise<void> {
     try {
-      if (!(context instanceof CompanyCall)) throw new TypeError('A call came in by a door that is not ours')
+      if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
       const content = userMessage.parts[0]?.content
       if (content?.$case === 'text') {
         bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help))))
       } else {
-        // The SDK reads data of null as no content at all; it is still a structured request, and a wrong one.
+        // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
         context.outcome = await this.#performData(data, context.paymentHeaders)
         bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
@@ -98,34 +97,35 @@ export class CompanyAgentExecutor implements AgentExecutor {
     }
   }
 
-  /** There are no tasks to cancel. */
+  /** The service has no tasks. */
   async cancelTask(): Promise<void> {}
 
   async #performData(data: unknown, paymentHeaders: readonly string[]): Promise<Outcome> {
-    const parsed = parseStructured(data)
-    if ('code' in parsed) return refused(parsed)
-    return this.perform({ operation: parsed, paymentHeaders, resourceUrl: resourceUrl(this.#baseUrl, parsed) })
+    const parsed = parseStructuredRequest(data)
+    if (parsed.kind === 'refused') return parsed
+    const { operation } = parsed
+    return this.perform({ operation, paymentHeaders, resourceUrl: resourceUrl(this.#baseUrl, operation) })
   }
 }
 
-function parseStructured(data: unknown): Operation | Refusal {
+function parseStructuredRequest(data: unknown): { kind: 'valid'; operation: Operation } | Refused {
   const request = structuredRequestSchema.safeParse(data)
   if (!request.success) {
-    return { code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' }
+    return refused({ code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' })
   }
   const { operation, input } = request.data
   const parsed = parseOperation(operation, input)
-  return parsed.valid ? parsed.operation : inputRefusal(operation, parsed.fault)
+  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(operation, parsed.fault))
 }
 
-/** A bought answer's message has the stored answer's own id, so that a replay gives the same message. */
+/** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.7). */
 function toMessage(requestId: string, outcome: Outcome): Message {
   if (outcome.kind === 'refused')
     return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
   return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)))
 }
 
-/** The same id for the same origin, and no echo of it. */
+/** Equal origins give equal ids. The hash hides the origin, which names the payer or is client input. */
 function replyId(kind: string, origin: string): string {
   return `${kind}-${sha256Hex(origin).slice(0, 32)}`
 }

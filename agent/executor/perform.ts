@@ -1,79 +1,101 @@
 /**
- * One paid request, top to bottom, the same for REST and A2A: a line a step, numbered as in the contract.
- *
- * Steps 1 and 2 (method, size, type, input rules) are the doors' business; what comes here is a valid operation. The
- * order of the rest is what makes it safe: nothing is asked of others before the cheap checks, nothing is settled before
- * the answer is on disk, and a payment on record never passes the checks again.
+ * Performs one paid request, for REST and A2A, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
+ * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
+ * with a record is never checked again.
  */
-import type { Outcome, Refused } from '../operation/outcome.ts'
-import { settleBegun } from '../payments/settle.ts'
+import { refused, type Outcome } from '../operation/outcome.ts'
+import { buildQuote } from '../payments/quote.ts'
+import { settleRecord } from '../payments/settle.ts'
+import { buildRequirements } from '../payments/terms.ts'
+import type { SkillContext } from '../skills/skill.ts'
 import { prepareAnswer } from '../skills/skills.ts'
 import { admit } from './admit.ts'
+import { claim } from './claim.ts'
 import { examine } from './examine.ts'
-import type { Place } from './rate-limit.ts'
+import type { RequestPayment } from './payment-decoder.ts'
 import { checkReadiness } from './readiness.ts'
-import { claim } from './record.ts'
-import { follow, orUnknown, outcomeOf, outcomeUnknown, recall } from './recover.ts'
-import { askForPayment, openPurchase, shelfOf, type Order, type Purchase, type Seller } from './seller.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { replay, replayRecord } from './replay.ts'
+import type { SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
 import { verifyPayment } from './verify.ts'
 
-export async function perform(seller: Seller, order: Order): Promise<Outcome> {
-  const purchase = openPurchase(seller, order)
-  const { offer } = purchase
-  // One payment is worked on by one request at a time: of twenty equal ones, one settles and nineteen find its record.
-  return offer.kind === 'payment'
-    ? seller.turns.run(offer.identity, () => sell(seller, purchase), outcomeUnknown)
-    : sell(seller, purchase)
+export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
+  const { operation, paymentHeaders, resourceUrl } = request
+  const payment = context.paymentDecoder.decode(paymentHeaders, operation)
+  const result =
+    payment.kind === 'payment'
+      ? // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
+        await context.paymentMutex.run(payment.identity, () => sell(context, request, payment), outcomeUnknown)
+      : await sell(context, request, payment)
+  if (result.kind === 'answer') context.paymentDecoder.remember(paymentHeaders, operation, payment)
+  if (result.kind !== 'payment_refused') return result
+  const quote = { terms: context.terms, operation: operation.operation, url: resourceUrl, reason: result.reason }
+  return refused({ code: result.code }, buildQuote(quote))
 }
 
-async function sell(seller: Seller, purchase: Purchase): Promise<Outcome> {
-  const stored = await recall(seller, purchase) // 3. replay
+async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
+  const { terms, payments, rateLimit } = context
+  const { operation, resourceUrl } = request
+
+  // 3. Replay: a payment with a record gets its stored response.
+  const stored = payment.kind === 'payment' ? await replay(payments, payment) : undefined
   if (stored) return stored
 
-  const offered = examine(seller, purchase) // what 6 and 7 will say; 4 depends on it
-  const place = await admit(seller, offered) // 4. shared rate limit
-  if ('kind' in place) return place
+  // Steps 6 and 7, evaluated early because admission needs the result.
+  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
 
-  const unready = checkReadiness(seller, purchase) // 5. dataset
-  if (unready) {
-    place.leave()
-    return unready
+  // 4. Shared rate limit. The slot is released on every return below, unless it is explicitly kept.
+  const admission = await admit(examined, { rateLimit, payments })
+  if (admission.kind === 'refused') return admission
+  using slot = admission
+
+  // 5. State of the dataset.
+  const unready = checkReadiness(operation, openSkillContext(context))
+  if (unready) return unready
+
+  // 6 and 7. No payment, or a payment that failed the local checks. The request counts as unpaid.
+  if (examined.kind === 'payment_refused') {
+    slot.keep()
+    return examined
   }
 
-  if (offered.kind === 'fault') return askForPayment(seller, purchase, offered.code, offered.reason) // 6. quote, 7. terms
-
-  const verified = await verifyPayment(seller, purchase, offered) // 8. facilitator.verify
-  if (verified.kind === 'refused') return unlessSold(seller, purchase, { place, refusal: verified })
-
-  const prepared = prepareAnswer(purchase.operation, shelfOf(seller)) // 9. the answer
-  if (prepared.kind === 'refused') return unlessSold(seller, purchase, { place, refusal: prepared })
-
-  const full = place.paid() // 4 once more, now that it is known to pay
-  if (full) {
-    place.leave()
-    return full
+  // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
+  const refuseUnlessSold = async (refusal: SaleResult): Promise<SaleResult> => {
+    const soldElsewhere = await replay(payments, examined)
+    if (!soldElsewhere) slot.markFailed()
+    return soldElsewhere ?? refusal
   }
 
-  return orUnknown(seller, async () => {
-    const { claimed, record } = await claim(seller, purchase, { offered, verified, prepared }) // 10. on disk
+  // 8. Nonce on chain, and `verify` of the facilitator.
+  const requirements = buildRequirements(terms, operation.operation)
+  const verified = await verifyPayment(payments, { payment: examined.payment, requirements })
+  if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
+
+  // 9. The answer, from the snapshot that is current now.
+  const prepared = prepareAnswer(operation, openSkillContext(context))
+  if (prepared.kind === 'refused') return await refuseUnlessSold(prepared)
+
+  // Step 4 again: the payment is verified and an answer is sold for it, so the request now counts as paid.
+  const full = slot.confirmPaid()
+  if (full) return full
+
+  return await unknownIfFailed(payments.report, async () => {
+    // 10. Response and intent to settle are stored.
+    const { claimed, record } = await claim(payments, { decoded: examined, requirements, verified, prepared })
     if (!claimed) {
-      place.leave()
-      return follow(seller, purchase, { offered, record })
+      // The other process holds a slot for this sale.
+      slot.release()
+      return replayRecord(payments, examined, record)
     }
 
-    const settled = await settleBegun(seller.desk, record) // 11. settle, 12. on disk
-    return outcomeOf(seller, purchase, settled) // 13. the answer
+    // 11 and 12. Settlement, and its outcome is stored.
+    const settled = await settleRecord(payments, record)
+
+    // 13. The answer.
+    return recordOutcome(settled)
   })
 }
 
-/** Another process may have sold for it meanwhile: then the nonce is used because it was paid, and the answer is on record. */
-async function unlessSold(
-  seller: Seller,
-  purchase: Purchase,
-  { place, refusal }: { place: Place; refusal: Refused },
-): Promise<Outcome> {
-  const stored = await recall(seller, purchase)
-  if (stored) place.leave()
-  else place.failed()
-  return stored ?? refusal
+function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {
+  return { dataset: catalog.current(), hasSyntheticCompany: terms.mode === 'testnet', now: payments.now }
 }

@@ -1,121 +1,139 @@
 /**
- * The shared rate limit (spec 8, decisions 6): a sliding minute over all clients of all processes on one data directory.
- *
- * Free traffic must not lock payers out, nor payments that come to nothing those that don't. So a place is of a kind, and
- * each kind is measured against its own rivals. Places are taken from the shared window in one step, so that the limit
- * holds to the last place; at high limits some at a time, and what is left of them is used from memory for a moment.
+ * The shared rate limit (contract 6.2): a sliding window of a minute over all clients and processes of a data directory.
+ * Each kind of slot is limited by the sum of certain kinds only, so free requests cannot block payers, and failing payments
+ * cannot block other payers.
  */
 import { randomUUID } from 'node:crypto'
-import { entryKey, entryTime } from '../../store/layout.ts'
+import { windowEntryKey, windowEntryTime } from '../../store/layout.ts'
 import { MemoryWindow } from '../../store/memory-window.ts'
-import { addUp, NO_PLACES, PLACE_KINDS, type PlaceKind, type Tally, type Window } from '../../store/window.ts'
+import type { Report } from '../../store/runtime.ts'
+import {
+  addCounts,
+  NO_SLOTS,
+  SLOT_KINDS,
+  type SlidingWindow,
+  type SlotCounts,
+  type SlotKind,
+} from '../../store/window.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
-import { Distrusted } from './distrusted.ts'
+import { FailedPayers } from './failed-payers.ts'
 
 const WINDOW_MS = 60_000
 
 /**
- * What each kind enters as, and which kinds together must stay below the limit. A payment counts as paid only once it was
- * verified and something is sold for it, so that nothing free takes the places of payers. A stranger's is on trial until
- * then: of those that came to nothing, and that still may, there is no more than the limit.
+ * For each kind of admission, the groups of kinds that limit it. Each group must have fewer slots than the limit.
+ * `trial` is a payment of a payer without a settled payment: it may still fail, so it shares a quota with `failed`.
+ * A payment counts as `paid` only once it is verified and something is sold for it.
  */
-const RIVALS = {
-  unpaid: [PLACE_KINDS],
+const LIMITED_GROUPS = {
+  unpaid: [SLOT_KINDS],
   trial: [['paid'], ['trial', 'failed']],
   known: [['paid']],
   paid: [['paid']],
-} as const satisfies Partial<Record<PlaceKind, readonly (readonly PlaceKind[])[]>>
+} as const satisfies Partial<Record<SlotKind, readonly (readonly SlotKind[])[]>>
 
-export type Entrant = keyof typeof RIVALS
+export type AdmissionKind = keyof typeof LIMITED_GROUPS
 
-/** A lease is this share of the limit: few enough entries a minute to be walked through, few enough places to be lost. */
+/**
+ * At high limits, slots are taken from the window in leases: without them, the benchmark row `quote` is more than 10 %
+ * slower. A lease has the limit divided by this number of slots. A crash loses at most the slots of a lease.
+ */
 const LEASES_PER_LIMIT = 1_000
-/** A lease's places are used within this time. All stand in the window until a minute after its end, so none is early. */
+/** The slots of a lease are used within this time. They count until a minute after its end, so none expires early. */
 const LEASE_MS = 100
 
-/** Entries that have left the window are dropped this many at a time, and all of them before anybody is refused. */
-const DROPPED_AT_ONCE = 100
+/** Expired entries are removed in batches of this size, and all of them before a request is refused. */
+const REMOVED_AT_ONCE = 100
 
-/** How long a process counts alone after a failure of the shared window. */
+/** After a failure of the shared window, a process counts in its own memory for this long. */
 const ALONE_MS = 60_000
 
-/** A request's place in the window. */
-export interface Place {
-  /** The payment is good and buys something, so that it counts as paid from now on; refused where those fill the minute. */
-  paid(): Refused | undefined
-  /** The payment has come to nothing. */
-  failed(): void
-  /** The request came to nothing through no fault of its own. */
-  leave(): void
+/** A slot counts until it is released. Disposal releases it unless `keep`, `confirmPaid` or `markFailed` was called. */
+export interface Slot extends Disposable {
+  readonly kind: 'slot'
+  /** Keeps the slot, counted as the kind that the request was admitted as. */
+  keep(): void
+  /** Counts the request as paid from now on. Refused when paid requests fill the window. */
+  confirmPaid(): Refused | undefined
+  /** Counts the payment as failed from now on. */
+  markFailed(): void
+  release(): void
 }
 
-/** Places of one kind that were taken together. */
+/** Slots of one kind that were taken together. */
 interface Lease {
-  window: Window
+  kind: 'lease'
+  window: SlidingWindow
   key: string
   from: number
   until: number
   left: number
 }
 
-interface Options {
+interface RateLimitOptions {
   perMinute: number
   now: () => Date
-  /** Of all processes. Without one this process counts alone. */
-  window?: Window
-  report?: (event: string, cause: unknown) => void
+  /** Shared by all processes. Without it, this process counts in its own memory. */
+  window?: SlidingWindow
+  report?: Report
 }
 
 export class RateLimit {
-  readonly distrusted: Distrusted
   readonly #perMinute: number
   readonly #leaseSize: number
   readonly #time: () => number
-  readonly #shared: Window | undefined
+  readonly #shared: SlidingWindow | undefined
   readonly #own = new MemoryWindow()
-  readonly #report: (event: string, cause: unknown) => void
-  readonly #leases = new Map<Entrant, Lease>()
-  /** When there is room again, by the window's revision: finding out means walking through the entries. */
-  readonly #rooms = new Map<Entrant, { window: Window; revision: number; freeAt: number }>()
-  /** No two entries of any process have one key. */
+  readonly #report: Report
+  readonly #failedPayers: FailedPayers
+  readonly #leases = new Map<AdmissionKind, Lease>()
+  /** Caches when a slot becomes free, for one revision of the window. Computing it reads all entries. */
+  readonly #freeTimes = new Map<AdmissionKind, { window: SlidingWindow; revision: number; freeAt: number }>()
+  /** Makes the entry keys of this process unique. */
   readonly #token = randomUUID().slice(0, 8)
-  #taken = 0
+  #keysMade = 0
   #aloneSince: number | undefined
 
-  constructor({ perMinute, now, window, report = () => undefined }: Options) {
+  constructor({ perMinute, now, window, report = () => undefined }: RateLimitOptions) {
     this.#perMinute = perMinute
     this.#leaseSize = Math.max(1, Math.floor(perMinute / LEASES_PER_LIMIT))
     this.#time = () => now().getTime()
     this.#shared = window
-    this.distrusted = new Distrusted(this.#time)
+    this.#failedPayers = new FailedPayers(this.#time)
     this.#report = report
   }
 
-  enter(kind: Entrant): Place | Refused {
+  /** Takes a slot. If `payer` is given and its payment fails, the payer is remembered as failed. */
+  enter(kind: AdmissionKind, payer?: string): Slot | Refused {
     const shared = this.#isAlone() ? undefined : this.#shared
     if (shared) {
       try {
-        return this.#enter(shared, kind)
+        return this.#enter(shared, kind, payer)
       } catch (cause) {
         this.#countAlone(cause)
       }
     }
-    return this.#enter(this.#own, kind)
+    return this.#enter(this.#own, kind, payer)
   }
 
-  #enter(window: Window, kind: Entrant): Place | Refused {
+  /** Whether a payment of this payer failed within the last minute. */
+  hasFailed(payer: string): boolean {
+    return this.#failedPayers.has(payer)
+  }
+
+  #enter(window: SlidingWindow, kind: AdmissionKind, payer: string | undefined): Slot | Refused {
     const kept = this.#leases.get(kind)
     if (kept?.window === window && kept.left > 0 && this.#isCurrent(kept)) {
       kept.left -= 1
-      return this.#place(kept, kind)
+      return this.#openSlot(kept, kind, payer)
     }
-    const wait = this.#wait(window, kind)
-    if (wait > 0) return tooMany(wait)
-    const taken = window.alone(() => this.#take(window, kind))
+    const waitMs = this.#waitMs(window, kind)
+    if (waitMs > 0) return rateLimited(waitMs)
+    const taken = window.transaction(() => this.#takeLease(window, kind))
     this.#leases.delete(kind)
-    if (typeof taken === 'number') return tooMany(taken)
+    if (taken.kind === 'refused') return taken
     this.#leases.set(kind, taken)
-    return this.#place(taken, kind)
+    return this.#openSlot(taken, kind, payer)
   }
 
   #isCurrent({ from, until }: Lease): boolean {
@@ -123,98 +141,110 @@ export class RateLimit {
     return from <= now && now <= until
   }
 
-  /** What a refusal takes, and it only reads: the milliseconds until there is room, 0 when there may be some now. */
-  #wait(window: Window, kind: Entrant): number {
-    const { revision, tally } = window.total()
-    if (this.#room(kind, tally) > 0) return 0
+  /** Milliseconds until a slot is free, 0 when one may be free now. Reads only, so refusing is cheap. */
+  #waitMs(window: SlidingWindow, kind: AdmissionKind): number {
+    const { revision, counts } = window.total()
+    if (this.#freeSlots(kind, counts) > 0) return 0
     const now = this.#time()
     const [newest] = window.entries({ newestFirst: true })
     if (newest && isAhead(newest.key, now)) return 0
-    const room = this.#rooms.get(kind)
-    if (room?.window === window && room.revision === revision) return Math.max(0, room.freeAt - now)
-    const freeAt = this.#freeAt(window, kind, tally)
-    this.#rooms.set(kind, { window, revision, freeAt })
+    const known = this.#freeTimes.get(kind)
+    if (known?.window === window && known.revision === revision) return Math.max(0, known.freeAt - now)
+    const freeAt = this.#freeAt(window, kind, counts)
+    this.#freeTimes.set(kind, { window, revision, freeAt })
     return Math.max(0, freeAt - now)
   }
 
-  #room(kind: Entrant, tally: Tally): number {
-    return this.#perMinute - Math.max(...RIVALS[kind].map((kinds) => sum(tally, kinds)))
+  #freeSlots(kind: AdmissionKind, counts: SlotCounts): number {
+    return this.#perMinute - Math.max(...LIMITED_GROUPS[kind].map((kinds) => sum(counts, kinds)))
   }
 
-  /** When so many have left the window that there is a place. */
-  #freeAt(window: Window, kind: Entrant, tally: Tally): number {
+  /** The time at which enough entries have expired for a slot to be free. */
+  #freeAt(window: SlidingWindow, kind: AdmissionKind, counts: SlotCounts): number {
     return Math.max(
-      ...RIVALS[kind].map((kinds) => {
-        let surplus = sum(tally, kinds) - this.#perMinute + 1
+      ...LIMITED_GROUPS[kind].map((kinds) => {
+        let surplus = sum(counts, kinds) - this.#perMinute + 1
         if (surplus <= 0) return 0
         for (const entry of window.entries()) {
-          surplus -= sum(entry.tally, kinds)
-          if (surplus <= 0) return entryTime(entry.key) + WINDOW_MS
+          surplus -= sum(entry.counts, kinds)
+          if (surplus <= 0) return windowEntryTime(entry.key) + WINDOW_MS
         }
-        throw new Error('The window of the rate limit does not add up')
+        throw new Error('The total of the rate-limit window does not match its entries')
       }),
     )
   }
 
-  /** Inside `alone`. The clock is read here: nobody who was before us has read it later. Answers a lease, or the wait. */
-  #take(window: Window, kind: Entrant): Lease | number {
+  /** Runs inside a transaction, so processes read the clock one after the other. */
+  #takeLease(window: SlidingWindow, kind: AdmissionKind): Lease | Refused {
     const now = this.#time()
-    keepToTime(window, now, this.#newKey(now))
-    this.#giveBack(window, kind)
-    while (drop(window, now) === DROPPED_AT_ONCE && this.#room(kind, window.total().tally) <= 0);
-    const { tally } = window.total()
-    const size = Math.min(this.#leaseSize, this.#room(kind, tally))
-    if (size <= 0) return this.#freeAt(window, kind, tally) - now
+    moveAheadEntries(window, now, this.#newKey(now))
+    this.#returnLease(window, kind)
+    while (removeExpired(window, now) === REMOVED_AT_ONCE && this.#freeSlots(kind, window.total().counts) <= 0);
+    const { counts } = window.total()
+    const size = Math.min(this.#leaseSize, this.#freeSlots(kind, counts))
+    if (size <= 0) return rateLimited(this.#freeAt(window, kind, counts) - now)
     const until = this.#leaseSize === 1 ? now : now + LEASE_MS
     const key = this.#newKey(until)
-    window.put({ key, tally: { ...NO_PLACES, [kind]: size } })
-    return { window, key, from: now, until, left: size - 1 }
+    window.put({ key, counts: { ...NO_SLOTS, [kind]: size } })
+    return { kind: 'lease', window, key, from: now, until, left: size - 1 }
   }
 
   #newKey(time: number): string {
-    this.#taken += 1
-    return entryKey(time, `${this.#token} ${this.#taken}`)
+    this.#keysMade += 1
+    return windowEntryKey(time, `${this.#token} ${this.#keysMade}`)
   }
 
-  /** What the last lease did not use. A process that dies first leaves it for a minute. */
-  #giveBack(window: Window, kind: Entrant): void {
+  /** Gives the unused slots of the last lease back to the window. After a crash they count for a minute. */
+  #returnLease(window: SlidingWindow, kind: AdmissionKind): void {
     const lease = this.#leases.get(kind)
     if (lease?.window === window && lease.left > 0) change(lease, { [kind]: -lease.left })
   }
 
-  #place(lease: Lease, kind: Entrant): Place {
-    let held: PlaceKind | undefined = kind
-    let later: Place | undefined
-    const move = (next: PlaceKind | undefined) => {
-      if (held === undefined || held === next) return
-      const difference = { [held]: -1, ...(next && { [next]: 1 }) }
-      held = next
+  #openSlot(lease: Lease, kind: AdmissionKind, payer: string | undefined): Slot {
+    let counted: SlotKind | undefined = kind
+    let paidSlot: Slot | undefined
+    let isKept = false
+    const recount = (next: SlotKind | undefined) => {
+      if (counted === undefined || counted === next) return
+      const difference = { [counted]: -1, ...(next && { [next]: 1 }) }
+      counted = next
       try {
-        lease.window.alone(() => change(lease, difference))
+        lease.window.transaction(() => change(lease, difference))
       } catch (cause) {
         this.#countAlone(cause)
       }
     }
-    const leave = () => {
-      const isShort = this.#leaseSize > 1 && this.#leases.get(kind) === lease && this.#isCurrent(lease)
-      if (held !== kind || !isShort) return move(undefined)
-      held = undefined
+    const giveBack = () => {
+      const isReusable = this.#leaseSize > 1 && this.#leases.get(kind) === lease && this.#isCurrent(lease)
+      if (counted !== kind || !isReusable) return recount(undefined)
+      counted = undefined
       lease.left += 1
     }
+    const release = () => (paidSlot ? paidSlot.release() : giveBack())
     return {
-      paid: () => {
-        const place = this.enter('paid')
-        if ('kind' in place) return place
-        leave()
-        later = place
+      kind: 'slot',
+      keep: () => void (isKept = true),
+      confirmPaid: () => {
+        const next = this.enter('paid')
+        if (next.kind === 'refused') return next
+        giveBack()
+        paidSlot = next
+        isKept = true
         return undefined
       },
-      failed: () => move(kind === 'trial' ? 'failed' : 'unpaid'),
-      leave: () => (later ? later.leave() : leave()),
+      markFailed: () => {
+        if (payer !== undefined) this.#failedPayers.add(payer)
+        recount(kind === 'trial' ? 'failed' : 'unpaid')
+        isKept = true
+      },
+      release,
+      [Symbol.dispose]: () => {
+        if (!isKept) release()
+      },
     }
   }
 
-  /** The limit then holds in each process: money does not hang on it, and a service that refuses everybody is worse. */
+  /** The limit then holds per process. This is safe, because no payment depends on it, and no request is refused. */
   #countAlone(cause: unknown): void {
     this.#aloneSince = this.#time()
     this.#report('rate_limit_alone', cause)
@@ -227,47 +257,44 @@ export class RateLimit {
   }
 }
 
-function sum(tally: Tally, kinds: readonly PlaceKind[]): number {
-  return kinds.reduce((total, kind) => total + tally[kind], 0)
+function sum(counts: SlotCounts, kinds: readonly SlotKind[]): number {
+  return kinds.reduce((total, kind) => total + counts[kind], 0)
 }
 
-/** Whether a place is from a time that is yet to come: the clock was put back. */
+/** Whether an entry has a time in the future, which happens when the clock is set back. */
 function isAhead(key: string, now: number): boolean {
-  return entryTime(key) > now + LEASE_MS
+  return windowEntryTime(key) > now + LEASE_MS
 }
 
-/**
- * What is ahead of the clock is taken to have come just now. So nobody is let in too early, and all wait a minute at most.
- * Its places can't be changed any more.
- */
-function keepToTime(window: Window, now: number, key: string): void {
+/** Treats entries from the future as taken now. Nothing expires early, and every wait is a minute at most. */
+function moveAheadEntries(window: SlidingWindow, now: number, key: string): void {
   const ahead = []
   for (const entry of window.entries({ newestFirst: true })) {
     if (!isAhead(entry.key, now)) break
     ahead.push(entry)
   }
   if (ahead.length === 0) return
-  for (const entry of ahead) window.put({ key: entry.key, tally: NO_PLACES })
-  window.put({ key, tally: ahead.reduce((tally, entry) => addUp(tally, entry.tally), NO_PLACES) })
+  for (const entry of ahead) window.put({ key: entry.key, counts: NO_SLOTS })
+  window.put({ key, counts: ahead.reduce((counts, entry) => addCounts(counts, entry.counts), NO_SLOTS) })
 }
 
-/** Drops what has left the window, and says how many entries it was. */
-function drop(window: Window, now: number): number {
-  const gone = []
+/** Removes at most {@link REMOVED_AT_ONCE} expired entries and returns how many it removed. */
+function removeExpired(window: SlidingWindow, now: number): number {
+  const expired = []
   for (const { key } of window.entries()) {
-    if (entryTime(key) > now - WINDOW_MS || gone.length === DROPPED_AT_ONCE) break
-    gone.push(key)
+    if (windowEntryTime(key) > now - WINDOW_MS || expired.length === REMOVED_AT_ONCE) break
+    expired.push(key)
   }
-  for (const key of gone) window.put({ key, tally: NO_PLACES })
-  return gone.length
+  for (const key of expired) window.put({ key, counts: NO_SLOTS })
+  return expired.length
 }
 
-/** Inside `alone`. Nothing to change where the entry has left the window. */
-function change({ window, key }: Lease, difference: Partial<Tally>): void {
-  const found = window.find(key)
-  if (found) window.put({ key, tally: addUp(found, { ...NO_PLACES, ...difference }) })
+/** Runs inside a transaction. Changes nothing when the entry has expired. */
+function change({ window, key }: Lease, difference: Partial<SlotCounts>): void {
+  const found = window.get(key)
+  if (found) window.put({ key, counts: addCounts(found, { ...NO_SLOTS, ...difference }) })
 }
 
-function tooMany(waitMs: number): Refused {
+function rateLimited(waitMs: number): Refused {
   return refused({ code: 'rate_limited', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
 }

@@ -1,17 +1,17 @@
-/** Step 5: whether the data that an operation needs is there and fresh. */
+/** Step 5: checks that the dataset is loaded and fresh, if the operation needs it (contract 3.1). */
 import { datasetStatus } from '../../store/catalog.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
+import type { Operation } from '../operation/schema.ts'
+import type { SkillContext } from '../skills/skill.ts'
 import { needsDataset } from '../skills/skills.ts'
-import { shelfOf, type Purchase, type Seller } from './seller.ts'
 
-/** Until the next look at the source can have changed anything. */
+/** The dataset is retrieved at most once in this time, also after a failure, so an earlier retry would fail too. */
 const RETRY_AFTER_SECONDS = 60
 
-export function checkReadiness(seller: Seller, { operation }: Purchase): Refused | undefined {
-  const shelf = shelfOf(seller)
-  if (!needsDataset(operation, shelf)) return undefined
-  if (!shelf.dataset) return refused({ code: 'dataset_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS })
-  return datasetStatus(shelf.dataset.source, seller.desk.now()) === 'stale'
+export function checkReadiness(operation: Operation, context: SkillContext): Refused | undefined {
+  if (!needsDataset(operation, context)) return undefined
+  if (!context.dataset) return refused({ code: 'dataset_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS })
+  return datasetStatus(context.dataset.source, context.now()) === 'stale'
     ? refused({ code: 'dataset_stale', retryAfterSeconds: RETRY_AFTER_SECONDS })
     : undefined
 }

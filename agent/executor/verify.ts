@@ -1,62 +1,63 @@
-/** Step 8: asks the chain whether the nonce is free, and the facilitator whether the payment would settle. */
+/** Step 8: asks the chain whether the nonce is unused, and the facilitator whether the payment would settle. */
 import { refused, type Refused } from '../operation/outcome.ts'
-import { checkTimes } from '../payments/authorization.ts'
-import { verify } from '../payments/facilitator.ts'
+import { verifyWithFacilitator } from '../payments/facilitator.ts'
 import type { Payment } from '../payments/headers.ts'
-import { requirementsOf } from '../payments/terms.ts'
-import type { Offered } from './offers.ts'
-import { askForPayment, type Purchase, type Seller } from './seller.ts'
+import { checkTimes } from '../payments/payment-checks.ts'
+import type { PaymentServices } from '../payments/services.ts'
+import type { buildRequirements } from '../payments/terms.ts'
+import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
-/** How deep a reorganisation may move a transaction to an earlier block than the head we noted. */
+/** A reorganisation can move a transaction to a block before the head that was read, by at most this many blocks. */
 const REORG_BLOCKS_MAX = 64n
 
+/** Outages of a node or a facilitator often end within seconds. */
 const RETRY_AFTER_SECONDS = 5
+
+interface QuotedPayment {
+  payment: Payment
+  requirements: ReturnType<typeof buildRequirements>
+}
 
 export interface Verified {
   kind: 'verified'
-  /** No log of this payment can be in an older block: the nonce was still free after this head was read. */
+  /** No event of this payment is in an older block, because the nonce was unused after the head had been read. */
   fromBlock: bigint
 }
 
 export async function verifyPayment(
-  seller: Seller,
-  purchase: Purchase,
-  { payment }: Offered,
-): Promise<Verified | Refused> {
-  const { facilitator, timer, report } = seller.desk
-  const requirements = requirementsOf(seller.terms, purchase.operation.operation)
-  const state = await readState(seller, payment).catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!state) return unavailable()
-  // Our own look: nothing is sold for a nonce that was used where we have no record of it, whatever a facilitator says.
-  if (!state.isNonceFree) return askForPayment(seller, purchase, 'payment_rejected', 'authorization_used')
-  const verification = await verify({ facilitator, timer, payment, requirements })
+  payments: PaymentServices,
+  { payment, requirements }: QuotedPayment,
+): Promise<Verified | Refused | PaymentRefusal> {
+  const { facilitator, timer, report, now } = payments
+  const state = await readChain(payments, { payment, requirements }).catch((cause: unknown) =>
+    report('chain_unavailable', cause),
+  )
+  if (!state) return verificationUnavailable()
+  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
+  if (!state.isNonceFree) return refusePayment('payment_rejected', 'authorization_used')
+  const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
   switch (verification.kind) {
-    case 'verified':
-      return (
-        checkAgain(seller, purchase, payment) ?? {
-          kind: 'verified',
-          fromBlock: state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n,
-        }
-      )
+    case 'verified': {
+      // The remote calls took time, and settlement needs time too.
+      const reason = checkTimes(payment.payload.authorization, now())
+      if (reason) return refusePayment('payment_invalid', reason)
+      const fromBlock = state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n
+      return { kind: 'verified', fromBlock }
+    }
     case 'refused':
-      return askForPayment(seller, purchase, 'payment_rejected', verification.reason)
+      return refusePayment('payment_rejected', verification.reason)
     case 'unclear':
       report('verification_unclear', verification.cause)
-      return unavailable()
+      return verificationUnavailable()
   }
 }
 
-/** Those who were asked may have taken their time, and a settlement needs some, too. */
-function checkAgain(seller: Seller, purchase: Purchase, { payload }: Payment): Refused | undefined {
-  const reason = checkTimes(payload.authorization, seller.desk.now())
-  return reason && askForPayment(seller, purchase, 'payment_invalid', reason)
-}
-
-async function readState({ desk: { chain }, terms }: Seller, { payload }: Payment) {
+async function readChain({ chain }: PaymentServices, { payment, requirements }: QuotedPayment) {
+  const { authorization } = payment.payload
   const head = await chain.head()
-  return { head, isNonceFree: await chain.isNonceFree({ asset: terms.asset, authorization: payload.authorization }) }
+  return { head, isNonceFree: await chain.isNonceFree({ asset: requirements.asset, authorization }) }
 }
 
-function unavailable(): Refused {
+function verificationUnavailable(): Refused {
   return refused({ code: 'payment_verification_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS })
 }

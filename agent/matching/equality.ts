@@ -1,35 +1,35 @@
-/** Whether two names are equal, and by which rule (decisions: `strict_name`, `relaxed_name`). */
-import { normalText, parseName } from '../../store/index/names.ts'
+/** Parses query names and decides whether a legal name equals one, strictly or with another form of the legal suffix. */
+import { normaliseText, parseName } from '../../store/index/normalise-name.ts'
 import { splitMisspeltSuffix, type ParsedName } from '../../store/index/suffixes.ts'
 
-/** A name that is asked for, in the forms it is compared in. */
-export interface AskedName extends ParsedName {
-  /** All of it, in normal form. */
+/** A query name in the forms that exact comparison needs. */
+export interface QueryName extends ParsedName {
+  /** The whole normalised name, legal form included. */
   normal: string
 }
 
-/** What follows is the name a company trades under, which the register's names don't hold. */
+/** Introduces a trading name, which the register does not hold. */
 const TRADING_AS = /\s(?:t\s?\/\s?a|trading as)\s/i
 
-export function readName(name: string): AskedName {
-  return { normal: normalText(name), ...parseName(name) }
+export function parseQueryName(name: string): QueryName {
+  return { normal: normaliseText(name), ...parseName(name) }
 }
 
 /**
- * Strict: the normal forms are the same. Relaxed: the same words, and either legal forms of one class or none asked for.
- * A query that has a legal form never equals a name that has none.
+ * Strict: the normalised names are equal. Relaxed: the same words, and legal forms of one class or no legal form in the
+ * query. A query with a legal form never equals a name without one.
  */
-export function equalityOf(asked: AskedName, legalName: string): 'strict_name' | 'relaxed_name' | undefined {
-  const held = readName(legalName)
-  if (asked.normal === held.normal) return 'strict_name'
-  const isSameSuffix = asked.suffix === '' || asked.suffix === held.suffix
-  return isSameSuffix && asked.core.join(' ') === held.core.join(' ') ? 'relaxed_name' : undefined
+export function exactMatchType(query: QueryName, legalName: string): 'strict_name' | 'relaxed_name' | undefined {
+  const legal = parseQueryName(legalName)
+  if (query.normal === legal.normal) return 'strict_name'
+  const isSameSuffix = query.suffix === '' || query.suffix === legal.suffix
+  return isSameSuffix && query.core.join(' ') === legal.core.join(' ') ? 'relaxed_name' : undefined
 }
 
 /**
- * A name as similar ones are looked for: without a trading name behind it, and with a legal form that is recognised though
- * it is misspelt. What was mended so makes a name similar, never equal.
+ * Parses a query name for similarity search: drops a trading name and recognises a misspelt legal form. Exact comparison
+ * does neither, because such a name is only similar to the registered one.
  */
-export function readForSimilarity(name: string): ParsedName {
+export function parseForSimilarity(name: string): ParsedName {
   return splitMisspeltSuffix(parseName(name.split(TRADING_AS, 1)[0] ?? name))
 }

@@ -1,42 +1,42 @@
-/** What speaks for or against a company beside its name: Eircode and address. */
+/** Compares the evidence of a query, Eircode and address, with a company record. */
 import type { Company } from '../../store/company.ts'
-import { normalText } from '../../store/index/names.ts'
+import { normaliseText } from '../../store/index/normalise-name.ts'
 import type { Candidate, MatchSignals } from '../operation/result.ts'
 
-export interface EvidenceAsked {
-  /** Seven characters, as the canonical input has it. */
+export interface QueryEvidence {
+  /** Canonical: seven characters without spaces. */
   eircode?: string | undefined
   /** A fragment of the address lines and the Eircode. */
   address?: string | undefined
 }
 
-export type Evidence = Pick<MatchSignals, 'eircode_exact' | 'address_contains'>
+export type EvidenceSignals = Pick<MatchSignals, 'eircode_exact' | 'address_contains'>
 
-/** Compares where both sides have something to compare; null where one has not. */
-export function evidenceFor({ registered_address: held }: Company, { eircode, address }: EvidenceAsked): Evidence {
-  const heldEircode = held.eircode?.replaceAll(' ', '') ?? null
+/** A signal is null when the query or the record has no value to compare. */
+export function compareEvidence({ registered_address }: Company, { eircode, address }: QueryEvidence): EvidenceSignals {
+  const registered = registered_address.eircode?.replaceAll(' ', '') ?? null
   return {
-    eircode_exact: eircode === undefined || heldEircode === null ? null : eircode === heldEircode,
-    address_contains: address === undefined ? null : addressContains(held, address),
+    eircode_exact: eircode === undefined || registered === null ? null : eircode === registered,
+    address_contains: address === undefined ? null : addressContains(registered_address, address),
   }
 }
 
-/** An Eircode alone is no address that could lack the fragment: it says the same in other words. */
+/** Null instead of false for a record without address lines, because an Eircode alone cannot contradict the fragment. */
 function addressContains({ lines, eircode }: Company['registered_address'], fragment: string): boolean | null {
-  const isContained = holdsWords([...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' '), fragment)
-  return isContained || lines.length > 0 ? isContained : null
+  const text = [...lines, eircode ?? '', eircode?.replaceAll(' ', '') ?? ''].join(' ')
+  return containsWords(text, fragment) || (lines.length > 0 ? false : null)
 }
 
-/** Whole words only: "Cork" is not in "Corkagh". */
-function holdsWords(text: string, fragment: string): boolean {
-  return ` ${normalText(text)} `.includes(` ${normalText(fragment)} `)
+/** Compares whole words: "Cork" is not in "Corkagh". */
+function containsWords(text: string, fragment: string): boolean {
+  return ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
 }
 
-/** The evidence that contradicts a company, as stable codes. */
-export function conflictsOf(evidence: Evidence, namesDiffer: boolean): Candidate['conflicts'] {
+/** The codes of the evidence against a company (contract 12.4). */
+export function listConflicts(signals: EvidenceSignals, isOtherName: boolean): Candidate['conflicts'] {
   const conflicts: Candidate['conflicts'] = []
-  if (evidence.eircode_exact === false) conflicts.push('eircode_mismatch')
-  if (evidence.address_contains === false) conflicts.push('address_not_contained')
-  if (namesDiffer) conflicts.push('name_mismatch')
+  if (signals.eircode_exact === false) conflicts.push('eircode_mismatch')
+  if (signals.address_contains === false) conflicts.push('address_not_contained')
+  if (isOtherName) conflicts.push('name_mismatch')
   return conflicts
 }

@@ -1,150 +1,115 @@
 /**
- * Finds the companies that a name may mean, best first: those that are called so, and similar ones in a bounded pool.
- *
- * The ten best of the register are found exactly. Names are measured in the order of their bounds, and measuring ends
- * when no later one can come among the ten. Where a limit cuts the pool before that, the result says so.
+ * Finds the ten best companies for a name: exact matches, and similar names from a bounded pool. Names are scored in order
+ * of an upper bound of their similarity, until no later one can enter the ten. The result then equals that of scoring every
+ * name; `isTruncated` reports when a limit prevented this.
  */
 import type { Company } from '../../store/company.ts'
-import { drawPool, sameNames, type Pool } from '../../store/index/candidates.ts'
+import { findExactNames, selectCandidates } from '../../store/index/candidates.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
-import { readQuery } from '../../store/index/query.ts'
+import { analyseQuery } from '../../store/index/query.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
 import type { Candidate } from '../operation/result.ts'
-import { equalityOf, readForSimilarity, readName } from './equality.ts'
-import { conflictsOf, evidenceFor, type EvidenceAsked } from './evidence.ts'
-import { EVIDENCE_SCORE_MAX, nameScore, scoreOf } from './score.ts'
-import { Shortlist } from './shortlist.ts'
-import { similarityTo } from './similarity.ts'
+import { buildCandidate } from './candidate.ts'
+import { exactMatchType, parseForSimilarity, parseQueryName } from './equality.ts'
+import type { QueryEvidence } from './evidence.ts'
+import { EVIDENCE_SCORE_MAX, nameScore } from './score.ts'
+import { similarityMeasure } from './similarity.ts'
+import { TopCandidates } from './top-candidates.ts'
 
-/** Names less similar than this are not returned: who searches wants to see what there is, who resolves wants to know. */
-export const SIMILARITY_MIN = { beside_equal: 0.3, instead_of_equal: 0.5 } as const
-/** Names that are measured for one query: some milliseconds of work at most. */
-const POOL_NAMES_MAX = 2_000
-/** Companies of one name that are read for one query; in the register, names of more than a few don't occur. */
-const SAME_NAMES_MAX = 500
-/** Names that are measured between two looks at the clock. */
-const NAMES_PER_LOOK = 256
+/** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
+export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.5 } as const
+/** Bounds the time of one query to some milliseconds. */
+const SCORED_NAMES_MAX = 2_000
+/** Companies read for one exact name. In the register, few companies share a name. */
+const EXACT_NAMES_MAX = 500
+/** Names scored between two checks of the time limit. */
+const NAMES_PER_TIME_CHECK = 256
+/** Far above the slowest measured query (docs/benchmarks.md). Other requests wait while one is computed. */
+const QUERY_TIME_MAX_MS = 250
 
-/** What is searched: the companies, and their names. */
+/** The data of one snapshot that a search reads. */
 export interface Register {
   snapshot: Snapshot
   names: NameIndex
 }
 
-export interface Wanted extends EvidenceAsked {
+export interface CompanyQuery extends QueryEvidence {
   name: string
-  /** A status text; companies of others are left out. */
+  /** Only companies of this status text, ignoring case. */
   status?: string | undefined
-  /** Whether similar names are wanted beside equal ones, or only in their absence. */
-  similar: 'beside_equal' | 'instead_of_equal'
+  /** Whether similar names are always returned, or only if no name matches exactly. */
+  fuzzy: 'always' | 'without_exact'
 }
 
-export type Found =
+export type FindResult =
   | { kind: 'found'; candidates: Candidate[]; isTruncated: boolean }
-  /** The time was up; what had been found until then depends on the machine, so it is nothing. */
+  /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
 
-export function findCompanies(register: Register, wanted: Wanted, isTimeUp: () => boolean): Found {
-  if (isTimeUp()) return { kind: 'too_broad' }
-  const asked = readName(wanted.name)
-  const shortlist = new Shortlist()
-  const accepts = statusFilter(register.names, wanted.status)
-  const same = sameNames(register.names, asked.core).filter(accepts)
-  const equal = new Set<number>()
-  for (const name of same.slice(0, SAME_NAMES_MAX)) {
-    const company = companyOf(register, name)
-    const matchType = equalityOf(asked, company.legal_name)
-    if (matchType === undefined) continue
-    equal.add(name)
-    shortlist.add(name, candidate(company, { matchType, similarity: 1, asked: wanted }))
+export function findCompanies(register: Register, query: CompanyQuery, now: () => Date): FindResult {
+  const start = now().getTime()
+  const isTimeUp = () => now().getTime() - start > QUERY_TIME_MAX_MS
+  const parsed = parseQueryName(query.name)
+  const top = new TopCandidates()
+  const hasStatus = statusFilter(register.names, query.status)
+  const sameWords = findExactNames(register.names, parsed.core).filter(hasStatus)
+  const exactNames = new Set<number>()
+  for (const name of sameWords.slice(0, EXACT_NAMES_MAX)) {
+    const company = readCompany(register, name)
+    const exact = exactMatchType(parsed, company.legal_name)
+    if (exact === undefined) continue
+    exactNames.add(name)
+    top.add(name, buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
   }
-  const isTruncated = same.length > SAME_NAMES_MAX
-  if (wanted.similar === 'instead_of_equal' && equal.size > 0)
-    return { kind: 'found', candidates: shortlist.candidates(), isTruncated }
+  const isTruncated = sameWords.length > EXACT_NAMES_MAX
+  if (query.fuzzy === 'without_exact' && exactNames.size > 0)
+    return { kind: 'found', candidates: top.candidates(), isTruncated }
 
-  const search = { wanted, accepts: (name: number) => accepts(name) && !equal.has(name), shortlist }
-  const pool = measurePool(register, search, isTimeUp)
-  if (pool === 'time_up') return { kind: 'too_broad' }
-  return { kind: 'found', candidates: shortlist.candidates(), isTruncated: isTruncated || pool === 'truncated' }
+  const accepts = (name: number) => hasStatus(name) && !exactNames.has(name)
+  const scoring = scoreSimilarNames(register, query, { accepts, top, isTimeUp })
+  if (scoring === 'time_up') return { kind: 'too_broad' }
+  return { kind: 'found', candidates: top.candidates(), isTruncated: isTruncated || scoring === 'truncated' }
 }
 
-interface Search {
-  wanted: Wanted
-  accepts: (name: number) => boolean
-  shortlist: Shortlist
-}
-
-function measurePool(
+function scoreSimilarNames(
   register: Register,
-  { wanted, accepts, shortlist }: Search,
-  isTimeUp: () => boolean,
+  query: CompanyQuery,
+  { accepts, top, isTimeUp }: { accepts: (name: number) => boolean; top: TopCandidates; isTimeUp: () => boolean },
 ): 'complete' | 'truncated' | 'time_up' {
   const { names } = register
-  const { core, suffix } = readForSimilarity(wanted.name)
-  const query = readQuery(names, core)
+  const { core, suffix } = parseForSimilarity(query.name)
+  const nameQuery = analyseQuery(names, core)
   if (isTimeUp()) return 'time_up'
-  const similarityMin = SIMILARITY_MIN[wanted.similar]
-  const pool = drawPool(names, query, { similarityMin, namesMax: POOL_NAMES_MAX, accepts })
-  const measure = similarityTo(names, query, suffix)
-  const headroom = wanted.eircode === undefined && wanted.address === undefined ? 0 : EVIDENCE_SCORE_MAX
-  const canEnter = (similarity: number) => shortlist.admits(nameScore('fuzzy_name', similarity) + headroom)
-  for (const [place, name] of pool.names.entries()) {
-    if (!canEnter(pool.bounds[place]!)) break
-    if (place % NAMES_PER_LOOK === 0 && isTimeUp()) return 'time_up'
+  const similarityMin = SIMILARITY_MIN[query.fuzzy]
+  const pool = selectCandidates(names, nameQuery, { similarityMin, namesMax: SCORED_NAMES_MAX, accepts })
+  const measure = similarityMeasure(names, nameQuery, suffix)
+  const evidenceMax = query.eircode === undefined && query.address === undefined ? 0 : EVIDENCE_SCORE_MAX
+  const canEnter = (similarity: number) => top.canEnter(nameScore('fuzzy_name', similarity) + evidenceMax)
+  for (const [at, name] of pool.names.entries()) {
+    if (!canEnter(pool.bounds[at]!)) break
+    if (at % NAMES_PER_TIME_CHECK === 0 && isTimeUp()) return 'time_up'
     const { similarity } = measure(name)
     if (similarity < similarityMin || !canEnter(similarity)) continue
-    shortlist.add(name, candidate(companyOf(register, name), { matchType: 'fuzzy_name', similarity, asked: wanted }))
+    const match = { matchType: 'fuzzy_name', similarity, exact: undefined } as const
+    top.add(name, buildCandidate(readCompany(register, name), query, match))
   }
-  return isCut(pool, { similarityMin, canEnter }) ? 'truncated' : 'complete'
+  return pool.excludedBound >= similarityMin && canEnter(pool.excludedBound) ? 'truncated' : 'complete'
 }
 
-/** Whether a name that was left out could have come among the first. */
-function isCut(
-  { boundLeftOut }: Pool,
-  { similarityMin, canEnter }: { similarityMin: number; canEnter: (similarity: number) => boolean },
-): boolean {
-  return boundLeftOut >= similarityMin && canEnter(boundLeftOut)
-}
-
-interface Judgement {
-  matchType: Candidate['match_type']
-  similarity: number
-  asked: EvidenceAsked
-}
-
-function candidate(company: Company, { matchType, similarity, asked }: Judgement): Candidate {
-  const evidence = evidenceFor(company, asked)
-  const signals = {
-    name_similarity: similarity,
-    strict_name_exact: matchType === 'strict_name',
-    relaxed_name_exact: matchType === 'strict_name' || matchType === 'relaxed_name',
-    ...evidence,
-    company_number_exact: false,
-  }
-  return {
-    company,
-    score: scoreOf(matchType, signals),
-    match_type: matchType,
-    signals,
-    conflicts: conflictsOf(evidence, false),
-  }
-}
-
-/** Names are of companies that the snapshot holds: both were made from the same records. */
-function companyOf({ snapshot, names }: Register, name: number): Company {
-  const number = names.companyNumber(name)
-  const entry = snapshot.find(number)
-  if (entry === undefined || entry === 'quarantined') throw new Error('The name index and its snapshot disagree')
+/** The index and the snapshot are built from the same records, so a missing record is a defect. */
+function readCompany({ snapshot, names }: Register, name: number): Company {
+  const entry = snapshot.find(names.companyNumber(name))
+  if (entry === undefined || entry === 'quarantined') throw new Error('The name index does not fit its snapshot')
   return entry
 }
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {
   if (status === undefined) return () => true
-  const wanted = folded(status)
-  const accepted = names.statuses.map((each) => each !== null && folded(each) === wanted)
+  const wanted = foldCase(status)
+  const accepted = names.statuses.map((each) => each !== null && foldCase(each) === wanted)
   return (name) => accepted[names.statusOf(name)] ?? false
 }
 
-function folded(status: string): string {
+function foldCase(status: string): string {
   return status.normalize('NFKC').trim().toLowerCase()
 }

@@ -1,121 +1,120 @@
 /**
- * How similar a name is to the one that is asked for, from 0 to 1.
- *
- * Words are paired, the strongest pairs first, each word once; two neighbouring words pair with one that is written
- * together. A pair counts with both its words' weights times how alike they are, and the sum is taken over the weights
- * of all words of both names. A word weighs the more the fewer names of the register hold it, so that "Kerry Holdings"
- * is not "Cork Holdings".
- *
- * What can be another company's name is held below what a match needs, whatever it weighs: a word without counterpart,
- * a pair that is only roughly alike, another legal form, the same words in another order.
+ * The similarity of a name to a query, from 0 to 1: the overlap of words, weighted by inverse document frequency. Factors
+ * below 1 keep names that may belong to another company below the score of a match, with any evidence. The formula is in
+ * docs/accuracy.md.
  */
 import type { NameIndex } from '../../store/index/name-index.ts'
-import type { Query } from '../../store/index/query.ts'
+import type { NameQuery } from '../../store/index/query.ts'
 import type { Suffix } from '../../store/index/suffixes.ts'
 
-/** Below this, two words may well be two words. */
+/** A pair of words below this similarity may be two different words, so the names do not match completely. */
 const PAIR_SIMILARITY_MIN = 0.8
-/** Such names never get more, which is less than any evidence can lift to a match. */
+/** For a word without counterpart or a weak pair. 850 * 0.9 plus all evidence is 885, below the 900 of a match. */
 const PARTIAL_FACTOR = 0.9
 const OTHER_SUFFIX_FACTOR = 0.9
 const OTHER_ORDER_FACTOR = 0.9
 const MISSING_SUFFIX_FACTOR = 0.98
-/** Only equal names are 1. */
+/** 1 is reserved for exact matches. */
 const FUZZY_MAX = 0.9999
-/** Digits that are published and reckoned with. */
+/** Four decimals are published, and scores are computed from the published value. */
 const PRECISION = 10_000
 
-export interface Comparison {
-  /** To four decimals, rounded down. */
+export interface NameSimilarity {
+  /** Rounded down to four decimals. */
   similarity: number
-  /** Whether every word of both names has a counterpart that is closely alike. */
-  isWhole: boolean
+  /** Whether every word of both names has a close counterpart. */
+  isComplete: boolean
 }
 
 interface Pair {
-  /** Places in the query and in the name, first and last. */
+  /** Positions in the query and in the name, first and last. */
   first: number
   last: number
   nameFirst: number
   nameLast: number
   similarity: number
-  credit: number
+  contribution: number
 }
 
-type Meanings = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
+/** For each word of the index, the query positions that it can pair with. */
+type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
 
-/** Makes the measure of one query. */
-export function similarityTo(index: NameIndex, query: Query, suffix: Suffix): (name: number) => Comparison {
-  const meanings = meaningsOf(query)
+/** Prepares a query once and returns the function that measures one name of the index. */
+export function similarityMeasure(
+  index: NameIndex,
+  query: NameQuery,
+  suffix: Suffix,
+): (name: number) => NameSimilarity {
+  const targets = findPairTargets(query)
   return (name) => {
     const words = index.words(name)
-    const pairs = choose(pairsOf(index, query, { meanings, words }))
-    let credit = 0
+    const pairs = choosePairs(listPairs(index, query, { targets, words }))
+    let sum = 0
     let paired = 0
     let namePaired = 0
-    let isWhole = true
+    let isComplete = true
     for (const pair of pairs) {
-      credit += pair.credit
+      sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
-      if (pair.similarity < PAIR_SIMILARITY_MIN) isWhole = false
+      if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
     }
-    isWhole = isWhole && paired === query.words.length && namePaired === words.length
+    isComplete = isComplete && paired === query.words.length && namePaired === words.length
     const similarity =
-      (credit / (query.totalWeight + index.nameWeights[name]!)) *
-      (isWhole ? 1 : PARTIAL_FACTOR) *
+      (sum / (query.totalWeight + index.nameWeights[name]!)) *
+      (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
-    return { similarity: Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION, isWhole }
+    return { similarity: Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION, isComplete }
   }
 }
 
-/** By word of the register: which places of the query it may stand for. */
-function meaningsOf({ terms }: Query): Meanings {
-  const meanings: Meanings = new Map()
+function findPairTargets({ terms }: NameQuery): PairTargets {
+  const targets: PairTargets = new Map()
   for (const { first, last, weight, similar } of terms) {
     for (const { word, similarity } of similar) {
-      const known = meanings.get(word)
-      const meaning = { first, last, weight, similarity }
-      if (known) known.push(meaning)
-      else meanings.set(word, [meaning])
+      const known = targets.get(word)
+      const target = { first, last, weight, similarity }
+      if (known) known.push(target)
+      else targets.set(word, [target])
     }
   }
-  return meanings
+  return targets
 }
 
-function pairsOf(
+/** Lists all possible pairs. A query word may also pair with two adjacent words of the name. */
+function listPairs(
   index: NameIndex,
-  query: Query,
-  { meanings, words }: { meanings: Meanings; words: Uint32Array },
+  query: NameQuery,
+  { targets, words }: { targets: PairTargets; words: Uint32Array },
 ): Pair[] {
   const pairs: Pair[] = []
-  for (let place = 0; place < words.length; place += 1) {
-    const word = words[place]!
-    const own = index.weights[word]!
-    for (const { first, last, weight, similarity } of meanings.get(word) ?? []) {
-      const credit = similarity * (weight + own)
-      pairs.push({ first, last, nameFirst: place, nameLast: place, similarity, credit })
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at]!
+    const nameWeight = index.weights[word]!
+    for (const { first, last, weight, similarity } of targets.get(word) ?? []) {
+      const contribution = similarity * (weight + nameWeight)
+      pairs.push({ first, last, nameFirst: at, nameLast: at, similarity, contribution })
     }
-    for (const { place: asked, weight, parts, similarity } of query.splits) {
-      if (word !== parts[0] || words[place + 1] !== parts[1]) continue
-      const credit = similarity * (weight + own + index.weights[parts[1]]!)
-      pairs.push({ first: asked, last: asked, nameFirst: place, nameLast: place + 1, similarity, credit })
+    for (const { position, weight, parts, similarity } of query.splits) {
+      if (word !== parts[0] || words[at + 1] !== parts[1]) continue
+      const contribution = similarity * (weight + nameWeight + index.weights[parts[1]]!)
+      pairs.push({ first: position, last: position, nameFirst: at, nameLast: at + 1, similarity, contribution })
     }
   }
   return pairs
 }
 
-/** The strongest pairs of which no two share a word, in the order of the query. */
-function choose(pairs: Pair[]): Pair[] {
-  if (pairs.length > 1) pairs.sort(byStrength)
+/** Greedy: takes the largest contributions first, each word once. Returns the pairs in query order. */
+function choosePairs(pairs: Pair[]): Pair[] {
+  if (pairs.length > 1) pairs.sort(byContribution)
   const chosen: Pair[] = []
   for (const pair of pairs) if (!chosen.some((other) => overlaps(pair, other))) chosen.push(pair)
   return chosen.toSorted((one, other) => one.first - other.first)
 }
 
-function byStrength(one: Pair, other: Pair): number {
-  return other.credit - one.credit || one.first - other.first || one.nameFirst - other.nameFirst
+function byContribution(one: Pair, other: Pair): number {
+  return other.contribution - one.contribution || one.first - other.first || one.nameFirst - other.nameFirst
 }
 
 function overlaps(one: Pair, other: Pair): boolean {
@@ -125,11 +124,11 @@ function overlaps(one: Pair, other: Pair): boolean {
 }
 
 function isInOrder(pairs: readonly Pair[]): boolean {
-  return pairs.every((pair, place) => place === 0 || pairs[place - 1]!.nameLast < pair.nameFirst)
+  return pairs.every((pair, at) => at === 0 || pairs[at - 1]!.nameLast < pair.nameFirst)
 }
 
-/** A legal form is weak evidence beside the words, but two different ones are two companies. */
-function suffixFactor(asked: Suffix, held: Suffix): number {
-  if (asked === held || asked === '') return 1
-  return held === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
+/** A missing legal form is weak evidence of another company. Two different legal forms usually mean two companies. */
+function suffixFactor(querySuffix: Suffix, nameSuffix: Suffix): number {
+  if (querySuffix === nameSuffix || querySuffix === '') return 1
+  return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
 }

@@ -1,6 +1,6 @@
-/** Which rules made a result, and what its scores mean: both go with every search and resolution. */
+/** The version of the matching rules and the definition of a score. Every search and resolve response contains both. */
 
-/** Raised whenever normalisation, retrieval, scoring or the decision changes. */
+/** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 9.3). */
 export const MATCHING_VERSION = 'ie-names-1'
 
 export const SCORE_DEFINITION =

@@ -1,27 +1,24 @@
-/** The canonical bytes of an operation and their digest: what a payment is bound to. */
+/** Canonical JSON (RFC 8785) and the SHA-256 digest of an operation, which a payment is bound to. */
 import { hash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
 import type { Operation } from './schema.ts'
 
-/**
- * Members in the order of their names' UTF-16 units, values as `JSON.stringify` writes them: RFC 8785. The reference that
- * the tests hold it against takes four times as long, for a payment's payload 20 us.
- */
+/** Sorts members by UTF-16 code units and writes values as `JSON.stringify` does, which is RFC 8785 for all inputs here. */
 const stringify = configure({ strict: true, bigint: false })
 
-/** RFC 8785 JSON of any JSON value whose text is well-formed. Throws on what has no JSON form. */
+/** Expects well-formed strings. Throws for a value without a JSON form. */
 export function canonicalJson(value: unknown): string {
   const json = stringify(value)
   if (json === undefined) throw new TypeError('The value has no JSON form')
   return json
 }
 
-/** SHA-256 of a text's UTF-8 bytes, 64 hex digits. */
+/** The digest of the UTF-8 text as 64 hexadecimal digits. */
 export function sha256Hex(text: string): string {
   return hash('sha256', text)
 }
 
-/** The same for REST and A2A requests that mean the same, so that a payment made on one is replayed on the other. */
+/** Equal operations have equal digests over REST and A2A, so a payment can be replayed over the other transport. */
 export function operationDigest({ operation, input }: Operation): string {
   return sha256Hex(canonicalJson({ operation, input }))
 }

@@ -1,7 +1,7 @@
-/** Inputs that every document shows and every door takes as they stand: the card, the help, the guides, the description. */
+/** Example inputs. They appear in the agent card, the help text and the documents, and every transport accepts them. */
 import type { OperationName } from './schema.ts'
 
-/** The first of each is the shortest; more of them show what else can be given. */
+/** The first example of each operation is the shortest; the others show optional fields. */
 export const EXAMPLE_INPUTS = {
   lookup: [{ company_number: '00000000' }, { company_number: '104547' }],
   search: [
@@ -15,7 +15,7 @@ export const EXAMPLE_INPUTS = {
   ],
 } as const satisfies Record<OperationName, readonly object[]>
 
-/** The data of an A2A part, as JSON, for each example of an operation. */
+/** The examples of an operation as the JSON data of an A2A data part. */
 export function exampleParts(operation: OperationName): string[] {
   return EXAMPLE_INPUTS[operation].map((input) => JSON.stringify({ operation, input }))
 }

@@ -1,20 +1,22 @@
-/** What can come of a request, as one union: a bought answer, or a refusal with or without a quote. */
+/** The outcome of a paid request: an answer, or a refusal with or without a quote. */
 import type { Refusal } from './refusal.ts'
 
-/** A quote (x402 `PaymentRequired`): the header that clients pay by, and the same as JSON text for people. */
+/** An x402 `PaymentRequired` quote. */
 export interface Quote {
+  /** The `PAYMENT-REQUIRED` header. */
   header: string
+  /** The quote as JSON text, for the body. */
   json: string
 }
 
-/** A bought answer, byte for byte as it was stored, with the settlement it was bought by. */
+/** A stored response with the receipt of its settlement. */
 interface Answer {
   kind: 'answer'
   /** JSON text. */
   body: string
   /** The `PAYMENT-RESPONSE` header. */
   paymentResponse: string
-  /** What the stored answer is known by, the same for every replay of it. Not for others: it names the payer. */
+  /** Identifies the stored response; equal for every replay. It contains the payer, so it is never published. */
   purchaseKey: string
 }
 

@@ -1,149 +1,109 @@
-/** Every refusal of the service on one page: status, sentence, whether it can have cost money, and what a client does. */
+/** The table of all refusals: code, HTTP status, message, and what the client does next (contract 7.2). */
 import type { Source } from '../../store/source.ts'
 import type { InputFault, OperationName } from './schema.ts'
 
-type Charged = 'no' | 'unknown'
-
-interface Row {
+interface RefusalDefinition {
   status: number
+  /** A fixed sentence. It never contains input, names, payment data or text of another party (contract 7.1). */
   message: string
-  charged: Charged
   /** What the client does next. */
   advice: string
+  /** `unknown`: a payment may have been settled, so the client must not sign another one. */
+  charged: 'no' | 'unknown'
 }
 
 const CHANGE = 'Change the request.'
 const WAIT = 'Wait, then repeat the same request with the same payment.'
-const SIGN_AGAIN = 'Read the reason in the quote; a new signature is needed.'
+const SIGN_AGAIN = 'Read the reason in the quote, then sign a new payment.'
+const REPEAT = 'Repeat the same request with the same payment.'
+const NEVER_SIGN_AGAIN = 'Repeat the same request with the same payment. Never sign another.'
 
-/** Codes are stable. A sentence never repeats input, names, payment data or another party's text. */
+function define(
+  status: number,
+  message: string,
+  advice: string,
+  charged: RefusalDefinition['charged'] = 'no',
+): RefusalDefinition {
+  return { status, message, advice, charged }
+}
+
+/** Codes are stable: clients depend on them. */
 export const REFUSALS = {
-  invalid_company_number: { status: 400, message: 'The company number is not valid.', charged: 'no', advice: CHANGE },
-  invalid_query: { status: 400, message: 'The query is not valid.', charged: 'no', advice: CHANGE },
-  invalid_body: { status: 400, message: 'The body is not valid.', charged: 'no', advice: CHANGE },
-  duplicate_parameter: { status: 400, message: 'A query parameter is given twice.', charged: 'no', advice: CHANGE },
-  unexpected_input: {
-    status: 400,
-    message: 'A query string or a body was sent where this route accepts none.',
-    charged: 'no',
-    advice: CHANGE,
-  },
-  query_too_broad: {
-    status: 400,
-    message: 'The query took too long; narrow the name or add a filter.',
-    charged: 'no',
-    advice: CHANGE,
-  },
-  payment_required: { status: 402, message: 'A payment is required.', charged: 'no', advice: 'Sign the quote.' },
-  payment_invalid: {
-    status: 402,
-    message: 'The payment cannot be read or differs from the quote.',
-    charged: 'no',
-    advice: SIGN_AGAIN,
-  },
-  payment_rejected: {
-    status: 402,
-    message: 'The payment was refused on verification.',
-    charged: 'no',
-    advice: SIGN_AGAIN,
-  },
-  payment_failed: { status: 402, message: 'The payment was not settled.', charged: 'no', advice: SIGN_AGAIN },
-  company_not_found: {
-    status: 404,
-    message: 'The current snapshot has no company with this number.',
-    charged: 'no',
-    advice: 'Use the number as the register writes it, without leading zeros.',
-  },
-  not_found: { status: 404, message: 'There is nothing at this address.', charged: 'no', advice: CHANGE },
-  method_not_allowed: { status: 405, message: 'This method is not supported here.', charged: 'no', advice: CHANGE },
-  source_data_conflict: {
-    status: 409,
-    message: 'The source holds several records for this number; none is selected.',
-    charged: 'no',
-    advice: 'Try again when a newer snapshot is out.',
-  },
-  payment_replay_conflict: {
-    status: 409,
-    message: 'This payment already belongs to another request.',
-    charged: 'no',
-    advice: 'Repeat the request that the payment was made for, or sign a new payment.',
-  },
-  body_too_large: { status: 413, message: 'The body is too large.', charged: 'no', advice: CHANGE },
-  unsupported_media_type: {
-    status: 415,
-    message: 'The body must be JSON, sent as application/json and not compressed.',
-    charged: 'no',
-    advice: CHANGE,
-  },
-  rate_limited: { status: 429, message: 'The shared request limit is reached.', charged: 'no', advice: WAIT },
-  internal_error: {
-    status: 500,
-    message: 'The service failed.',
-    charged: 'unknown',
-    advice: 'Repeat the same request with the same payment.',
-  },
-  gateway_unavailable: {
-    status: 502,
-    message: 'The answer did not arrive in time.',
-    charged: 'unknown',
-    advice: 'Repeat the same request with the same payment; never sign another.',
-  },
-  dataset_unavailable: { status: 503, message: 'No dataset is available.', charged: 'no', advice: WAIT },
-  dataset_stale: {
-    status: 503,
-    message: 'The last successful retrieval of the dataset is over 72 hours old.',
-    charged: 'no',
-    advice: WAIT,
-  },
-  payment_verification_unavailable: {
-    status: 503,
-    message: 'The payment could not be verified now.',
-    charged: 'no',
-    advice: WAIT,
-  },
-  overloaded: { status: 503, message: 'Too many requests are in progress.', charged: 'no', advice: WAIT },
-  registry_unchecked: { status: 503, message: 'The registry could not be read.', charged: 'no', advice: WAIT },
-  payment_outcome_unknown: {
-    status: 503,
-    message: 'The outcome of the payment is not known yet.',
-    charged: 'unknown',
-    advice: 'Keep the payment and repeat the same request with it; never sign another.',
-  },
-} as const satisfies Record<string, Row>
+  invalid_company_number: define(400, 'The company number is not valid.', CHANGE),
+  invalid_query: define(400, 'The query is not valid.', CHANGE),
+  invalid_body: define(400, 'The body is not valid.', CHANGE),
+  duplicate_parameter: define(400, 'A query parameter occurs twice.', CHANGE),
+  unexpected_input: define(400, 'This route accepts no query string or no body, but the request has one.', CHANGE),
+  query_too_broad: define(400, 'The query took too long. Use a more specific name or add a filter.', CHANGE),
+  payment_required: define(402, 'A payment is required.', 'Sign the quote.'),
+  payment_invalid: define(402, 'The payment is malformed or differs from the quote.', SIGN_AGAIN),
+  payment_rejected: define(402, 'The verification of the payment failed.', SIGN_AGAIN),
+  payment_failed: define(402, 'The payment was not settled.', SIGN_AGAIN),
+  company_not_found: define(
+    404,
+    'The current snapshot has no company with this number.',
+    'Use the number as the register writes it, without leading zeros.',
+  ),
+  not_found: define(404, 'This path does not exist.', CHANGE),
+  method_not_allowed: define(405, 'This path does not support the method.', CHANGE),
+  source_data_conflict: define(
+    409,
+    'The source has several different records with this number, so none is returned.',
+    'Try again when a newer snapshot is available.',
+  ),
+  payment_replay_conflict: define(
+    409,
+    'This payment belongs to another request.',
+    'Repeat the request that the payment was made for, or sign a new payment.',
+  ),
+  body_too_large: define(413, 'The body is too large.', CHANGE),
+  unsupported_media_type: define(415, 'The body must be uncompressed JSON, sent as application/json.', CHANGE),
+  rate_limited: define(429, 'The shared request limit is reached.', WAIT),
+  internal_error: define(500, 'The service failed.', REPEAT, 'unknown'),
+  gateway_unavailable: define(502, 'The answer was not ready in time.', NEVER_SIGN_AGAIN, 'unknown'),
+  dataset_unavailable: define(503, 'No dataset is loaded.', WAIT),
+  dataset_stale: define(503, 'The last successful retrieval of the dataset is more than 72 hours ago.', WAIT),
+  payment_verification_unavailable: define(503, 'The payment cannot be verified at the moment.', WAIT),
+  overloaded: define(503, 'Too many requests are in progress.', WAIT),
+  registry_unchecked: define(503, 'The registry cannot be read at the moment.', WAIT),
+  payment_outcome_unknown: define(503, 'The outcome of the payment is not known yet.', NEVER_SIGN_AGAIN, 'unknown'),
+} satisfies Record<string, RefusalDefinition>
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** What is refused before there is a request to route: no operation has these, and no description of a route names them. */
+/** Errors before a request is routed (contract 7.3). They are not part of any route's description. */
 export const WIRE_REFUSALS: ReadonlyMap<string, { status: number; message: string }> = new Map([
   [
     'malformed_request',
-    { status: 400, message: 'The request is not valid HTTP/1.1; a URL has its letters beyond ASCII percent-encoded.' },
+    { status: 400, message: 'The request is not valid HTTP/1.1. Percent-encode characters outside ASCII in the URL.' },
   ],
   ['request_timeout', { status: 408, message: 'The request did not arrive in time.' }],
   ['headers_too_large', { status: 431, message: 'The headers are too large or too many.' }],
 ])
 
-/** A refusal as a value. `detail` is a fixed text of ours; `provenance` makes the body a DataError (spec 2.8). */
 export interface Refusal {
   code: RefusalCode
+  /** The field and the rule, as a fixed text that never repeats input. */
   detail?: string
   retryAfterSeconds?: number
+  /** The `Allow` header of a 405. */
   allow?: string
+  /** Makes the body a `DataError` (contract 2.8). */
   provenance?: { source: Source; snapshot_id: string }
 }
 
-const INPUT_CODE = {
+const INPUT_CODES = {
   lookup: 'invalid_company_number',
   search: 'invalid_query',
   resolve: 'invalid_body',
 } as const satisfies Record<OperationName, RefusalCode>
 
-/** The refusal of an operation's input: its code, with the field and the rule. */
+/** The refusal of an operation's input, with the field and the rule. */
 export function inputRefusal(operation: OperationName, { field, rule }: InputFault): Refusal {
-  return { code: INPUT_CODE[operation], detail: field === null ? rule : `${field} ${rule}` }
+  return { code: INPUT_CODES[operation], detail: field === null ? rule : `${field} ${rule}` }
 }
 
-/** The one body shape of a refusal (spec 2.8). */
+/** The response body of a refusal: `ErrorResponse` or `DataError` (contract 2.8). */
 export function refusalBody({ code, detail, provenance }: Refusal) {
   const { message } = REFUSALS[code]
   const error = { code, message: detail === undefined ? message : `${message.slice(0, -1)}: ${detail}.` }

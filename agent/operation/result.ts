@@ -1,4 +1,4 @@
-/** What the operations return (spec 2): the schemas that results are checked against and documents are made from. */
+/** Schemas of the responses (contract 2). They validate each response, and OpenAPI is generated from them. */
 import { z } from 'zod'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
@@ -6,7 +6,7 @@ import { CANDIDATES_MAX } from './schema.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
-/** Spec 2.3, a lookup's 200. */
+/** The 200 of a lookup (contract 2.3). */
 export const companyResponseSchema = z.strictObject({
   company: companySchema,
   source: sourceSchema,
@@ -17,14 +17,14 @@ export type CompanyResponse = z.infer<typeof companyResponseSchema>
 
 const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
 
-/** Evidence against a candidate, as stable codes; docs/accuracy.md says what each means. */
+/** Stable codes for evidence against a candidate (contract 12.4). */
 const CONFLICTS = ['eircode_mismatch', 'address_not_contained', 'name_mismatch'] as const
 
 const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
 
-/** Spec 2.4. */
 export const SCORE_MAX = 1000
-/** Spec 2.5. Null where one of the two sides has nothing to compare. */
+
+/** Null when the query or the record has no value to compare (contract 2.5). */
 export const matchSignalsSchema = z.strictObject({
   name_similarity: z.number().min(0).max(1),
   strict_name_exact: z.boolean(),
@@ -34,7 +34,7 @@ export const matchSignalsSchema = z.strictObject({
   company_number_exact: z.boolean(),
 })
 
-/** Spec 2.4. */
+/** Contract 2.4. */
 export const candidateSchema = z.strictObject({
   company: companySchema,
   score: z.int().min(0).max(SCORE_MAX),
@@ -43,19 +43,23 @@ export const candidateSchema = z.strictObject({
   conflicts: z.array(z.enum(CONFLICTS)),
 })
 
-/** Spec 2.6, a search's 200; `query` and `filters` echo the canonical input. */
-export const searchResponseSchema = z.strictObject({
-  query: z.strictObject({ q: z.string(), limit: z.int() }),
-  filters: z.strictObject({ status: z.string().optional(), eircode: z.string().optional() }).optional(),
+const rankingMembers = {
   candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
   candidate_limit_reached: z.boolean(),
   matching_version: z.string(),
   score_definition: z.string(),
   source: sourceSchema,
   snapshot_id: snapshotIdSchema,
+}
+
+/** The 200 of a search (contract 2.6). `query` and `filters` repeat the canonical input. */
+export const searchResponseSchema = z.strictObject({
+  query: z.strictObject({ q: z.string(), limit: z.int() }),
+  filters: z.strictObject({ status: z.string().optional(), eircode: z.string().optional() }).optional(),
+  ...rankingMembers,
 })
 
-/** Spec 2.7, a resolve's 200. */
+/** The 200 of a resolve (contract 2.7). */
 export const resolveResponseSchema = z.strictObject({
   status: z.enum(RESOLUTION_STATUSES),
   match: candidateSchema.nullable(),
@@ -65,12 +69,7 @@ export const resolveResponseSchema = z.strictObject({
     eircode: z.string().optional(),
     address: z.string().optional(),
   }),
-  candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
-  candidate_limit_reached: z.boolean(),
-  matching_version: z.string(),
-  score_definition: z.string(),
-  source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
+  ...rankingMembers,
 })
 
 export type MatchSignals = z.infer<typeof matchSignalsSchema>

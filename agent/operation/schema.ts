@@ -1,27 +1,27 @@
-/** What can be asked: the three operations, every input limit of spec section 8, and their canonical text (decisions 4). */
+/** Input schemas of the three operations: limits (contract 8) and the canonical form of inputs (contract 10). */
 import { z } from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/company.ts'
 import { hasHidden } from '../../store/hidden.ts'
 
-/** Spec 8: `q`, `name` and `address`, counted in code points after normalisation. */
+/** For `q`, `name` and `address` (contract 8.2). Length is counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3
 const TEXT_CODE_POINTS_MAX = 160
-/** Spec 8: the status filter. */
+/** Contract 8.4. */
 const STATUS_CODE_POINTS_MAX = 80
-/** Spec 8: seven letters or digits and optional spaces. */
+/** Seven letters or digits, and spaces (contract 8.5). */
 const EIRCODE_CHARACTERS_MAX = 16
-/** Spec 8: candidates in a response, and so the most that a search may ask for. */
+/** Candidates in a response, and the maximum of `limit` (contract 8.3). */
 export const CANDIDATES_MAX = 10
 const LIMIT_DEFAULT = 5
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
-/** What is not there at all is told from what is not text. */
+/** The message for a value that is not text: a missing field has its own message. */
 function textRule(rule: string) {
   return ({ input }: { input: unknown }) => (input === undefined ? 'is required' : rule)
 }
 
-/** NFKC, trimmed, inner white space to single spaces: the form that is counted, compared, hashed and echoed. */
+/** Normalises to NFKC, trimmed, with single spaces. This form is counted, compared, hashed and returned. */
 function text(min: number, max: number) {
   return z
     .string({ error: textRule('must be text') })
@@ -30,23 +30,22 @@ function text(min: number, max: number) {
       abort: true,
     })
     .transform((value) => value.normalize('NFKC').trim().replace(/\s+/gu, ' '))
-    .refine((value) => isBetween(Array.from(value).length, min, max), {
+    .refine((value) => countCodePoints(value) >= min && countCodePoints(value) <= max, {
       error: `must have ${min} to ${max} characters after normalisation`,
       abort: true,
     })
     .refine((value) => LETTER_OR_DIGIT.test(value), { error: 'must contain a letter or a digit' })
 }
 
-/** A text of the longer kind, and what it is for. */
 function longText(purpose: string) {
-  const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC, trimming and joining of white space`
+  const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`
   return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({ description: `${purpose}: ${length}.` })
 }
 
 const companyNumber = z
   .string({ error: textRule('must be text of 1 to 20 ASCII digits') })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
-  .meta({ description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros count.' })
+  .meta({ description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros are significant.' })
 
 const eircode = z
   .string({ error: 'must be text' })
@@ -59,22 +58,21 @@ const eircode = z
     description: `Irish postcode as evidence: seven ASCII letters or digits, optional spaces, at most ${EIRCODE_CHARACTERS_MAX} characters.`,
   })
 
+const limitRule = `must be a whole number from 1 to ${CANDIDATES_MAX}`
 const limit = z
-  .int({ error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
-  .min(1, { error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
-  .max(CANDIDATES_MAX, { error: `must be a whole number from 1 to ${CANDIDATES_MAX}` })
-  .meta({
-    description: `The most candidates to return, 1 to ${CANDIDATES_MAX}; ${LIMIT_DEFAULT} unless said otherwise.`,
-  })
+  .int(limitRule)
+  .min(1, limitRule)
+  .max(CANDIDATES_MAX, limitRule)
+  .meta({ description: `Maximum number of candidates, 1 to ${CANDIDATES_MAX}. Default ${LIMIT_DEFAULT}.` })
 
 const lookupInputSchema = z.strictObject({ company_number: companyNumber })
 
 const searchInputSchema = z.strictObject({
-  q: longText('Company name, whole or in part'),
+  q: longText('Company name or a part of it'),
   limit: limit.default(LIMIT_DEFAULT),
   status: text(1, STATUS_CODE_POINTS_MAX)
     .meta({
-      description: `Only companies of this status, in any case, 1 to ${STATUS_CODE_POINTS_MAX} characters; without it dissolved ones are found too.`,
+      description: `Only companies of this status, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters. Without it, dissolved companies are included.`,
     })
     .optional(),
   eircode: eircode.optional(),
@@ -91,7 +89,7 @@ const resolveInputSchema = z
     error: 'name or company_number is required',
   })
 
-/** The input of each operation. What a schema says of itself is what the documents say of it. */
+/** The OpenAPI description and the documents are generated from these schemas. */
 export const INPUT_SCHEMAS = { lookup: lookupInputSchema, search: searchInputSchema, resolve: resolveInputSchema }
 
 export type LookupInput = z.output<typeof lookupInputSchema>
@@ -102,32 +100,31 @@ export type OperationName = keyof typeof INPUT_SCHEMAS
 
 export const OPERATION_NAMES = Object.keys(INPUT_SCHEMAS) as OperationName[]
 
-/** One valid request, with defaults filled in and absent optionals absent. */
+/** A valid operation in canonical form: defaults filled in, absent members absent. */
 export type Operation = {
   [Name in OperationName]: { operation: Name; input: z.output<(typeof INPUT_SCHEMAS)[Name]> }
 }[OperationName]
 
-/** Why an input is refused: the field (one of ours, or null for the whole) and the rule, never what was sent. */
+/** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
 export interface InputFault {
   field: string | null
   rule: string
 }
 
-export type ParsedOperation = { valid: true; operation: Operation } | { valid: false; fault: InputFault }
+export type ParsedOperation = { kind: 'valid'; operation: Operation } | { kind: 'invalid'; fault: InputFault }
 
-/** Checks an input of unknown shape against the rules of its operation. */
 export function parseOperation(operation: OperationName, input: unknown): ParsedOperation {
   const parsed = INPUT_SCHEMAS[operation].safeParse(input, { reportInput: false })
-  if (parsed.success) return { valid: true, operation: { operation, input: parsed.data } as Operation }
-  return { valid: false, fault: faultOf(parsed.error.issues[0]) }
+  if (parsed.success) return { kind: 'valid', operation: { operation, input: parsed.data } as Operation }
+  return { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
 }
 
-/** Reads a search's `limit` as it is written in a query: decimal digits, no sign, no leading zero. */
+/** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 10.2). NaN otherwise. */
 export function parseLimitText(value: string): number {
   return /^[1-9][0-9]?$/.test(value) ? Number(value) : Number.NaN
 }
 
-function faultOf(issue: z.core.$ZodIssue | undefined): InputFault {
+function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
   if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
   const [field] = issue?.path ?? []
   if (typeof field !== 'string')
@@ -135,6 +132,6 @@ function faultOf(issue: z.core.$ZodIssue | undefined): InputFault {
   return { field, rule: issue?.message ?? 'is not valid' }
 }
 
-function isBetween(value: number, min: number, max: number): boolean {
-  return value >= min && value <= max
+function countCodePoints(value: string): number {
+  return Array.from(value).length
 }

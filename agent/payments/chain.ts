@@ -1,15 +1,15 @@
-/** What the chain says of one EIP-3009 authorization: the only judge of a payment whose outcome is not known. */
-import { encodeFunctionData, getAddress, pad, parseAbi, toEventSelector, type Hex } from 'viem'
+/** Reads the state of an EIP-3009 authorization from the chain. Nothing else may decide a payment with unknown outcome. */
+import { encodeFunctionData, getAddress, numberToHex, pad, parseAbi, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
-import type { Authorization } from './headers.ts'
-import { onChain, openRpc, type Rpc } from './json-rpc.ts'
+import type { TransferAuthorization } from './headers.ts'
+import { onChain, openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
-/** One call may take this long, body and all; a retry that waits for it must stay well inside a client's patience. */
+/** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
 /**
- * Blocks in which an authorization is used if ever, on chains whose blocks take half a second or more. They are searched
- * first and apart: nodes refuse a search of very many blocks, which it would be for a payment that was left for days.
+ * Covers the lifetime of an authorization if a block takes half a second or more. These blocks are searched first and
+ * separately, because nodes reject a search over many blocks, which the search for an older payment would need.
  */
 const LIFETIME_BLOCKS = 999n
 
@@ -26,30 +26,30 @@ interface Transfer {
   transaction: string
 }
 
-export type Evidence =
+export type AuthorizationEvidence =
   /**
-   * The nonce is free in the newest block, whose time, in seconds, is `time`. `finalTime` is the time of the final block,
-   * in which it was free too; 0 while the authorization may still be used, for then it decides nothing.
+   * The nonce is free in the newest block, whose timestamp in seconds is `time`. `finalTime` is the timestamp of the
+   * newest final block. It is not read before `validBefore` and is 0 then.
    */
   | { nonce: 'free'; time: bigint; finalTime: bigint }
-  /** The nonce is spent, by this transfer: the one logged directly after `AuthorizationUsed`. */
+  /** The nonce was used by this transfer, which is logged directly after `AuthorizationUsed`. */
   | { nonce: 'used'; transfer: Transfer; isFinal: boolean }
   | { nonce: 'cancelled'; isFinal: boolean }
-  /** Spent, but no log of it was found; nothing follows from that. */
+  /** The nonce was used or cancelled, but no matching log was found. */
   | { nonce: 'unclear' }
 
-interface Question {
+interface AuthorizationQuery {
   asset: string
-  authorization: Authorization
+  authorization: TransferAuthorization
 }
 
 export interface Chain {
-  /** The newest block's number. */
+  /** The number of the newest block. */
   head(): Promise<bigint>
-  /** Whether the newest state has the nonce as neither used nor cancelled. Throws when the chain can't be read. */
-  isNonceFree(question: Question): Promise<boolean>
-  /** Throws when the chain can't be read. */
-  evidence(question: Question & { fromBlock: bigint }): Promise<Evidence>
+  /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
+  isNonceFree(query: AuthorizationQuery): Promise<boolean>
+  /** Throws if the chain cannot be read. */
+  evidence(query: AuthorizationQuery & { fromBlock: bigint }): Promise<AuthorizationEvidence>
 }
 
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -57,14 +57,14 @@ const hexNumber = z
   .string()
   .regex(/^0x[0-9a-f]{1,64}$/, { abort: true })
   .transform((text) => BigInt(text))
-/** `boolean` as a contract returns it. No code at the address returns nothing at all, which is no answer. */
+/** An ABI-encoded boolean. An address without code returns empty data, which is invalid. */
 const flag = z
   .string()
   .regex(/^0x0{63}[01]$/, { abort: true })
   .transform((text) => text.endsWith('1'))
 
 const blockSchema = z.object({ number: hexNumber, hash, timestamp: hexNumber })
-type Block = z.infer<typeof blockSchema>
+type BlockHeader = z.infer<typeof blockSchema>
 
 const logSchema = z.object({
   address: z.string(),
@@ -76,7 +76,7 @@ const logSchema = z.object({
   blockHash: hash,
   removed: z.boolean().optional(),
 })
-type Log = z.infer<typeof logSchema>
+type EventLog = z.infer<typeof logSchema>
 
 const receiptSchema = z.object({
   status: hexNumber,
@@ -86,118 +86,117 @@ const receiptSchema = z.object({
   logs: z.array(logSchema),
 })
 
-interface Place {
+interface ChainOptions {
   url: string
   chainId: number
   timeoutMs?: number
 }
 
-/** Nothing is asked of the node before it is first needed, and nothing is believed of one of another chain. */
-export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: Place): Chain {
+/** Opens no connection before the first call, and reads from no other chain than `chainId`. */
+export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOptions): Chain {
   const rpc = onChain(openRpc({ url, timeoutMs }), chainId)
   return {
     head: async () => hexNumber.parse(await rpc('eth_blockNumber')),
-    isNonceFree: async (question) => !(await isSpent(rpc, nonceOf(question), 'latest')),
-    async evidence({ fromBlock, ...question }) {
-      const nonce = nonceOf(question)
+    isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
+    async evidence({ fromBlock, ...query }) {
+      const nonce = toNonceKey(query)
       const newest = await blockAt(rpc, 'latest')
-      // By the block's hash: behind one address there may be nodes of which some lag, and a block may go.
+      // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
       if (await isSpent(rpc, nonce, { blockHash: newest.hash })) return readSpent(rpc, { nonce, fromBlock, newest })
-      return { nonce: 'free', time: newest.timestamp, finalTime: await finalTime(rpc, question, newest) }
+      return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(rpc, query, newest) }
     },
   }
 }
 
-/** What is free in the newest block was free in every block before it, so old states, which nodes drop, aren't asked. */
-async function finalTime(rpc: Rpc, { authorization }: Question, newest: Block): Promise<bigint> {
+/** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */
+async function readFinalTime(rpc: Rpc, { authorization }: AuthorizationQuery, newest: BlockHeader): Promise<bigint> {
   if (newest.timestamp < BigInt(authorization.validBefore)) return 0n
   const final = await blockAt(rpc, 'finalized')
   return final.number <= newest.number ? final.timestamp : 0n
 }
 
-interface Nonce {
+interface NonceKey {
   token: string
   from: Hex
   nonce: Hex
 }
 
-function nonceOf({ asset, authorization: { from, nonce } }: Question): Nonce {
+function toNonceKey({ asset, authorization: { from, nonce } }: AuthorizationQuery): NonceKey {
   return { token: asset.toLowerCase(), from: from.toLowerCase() as Hex, nonce: nonce.toLowerCase() as Hex }
 }
 
-async function isSpent(rpc: Rpc, { token, from, nonce }: Nonce, at: 'latest' | { blockHash: string }) {
+async function isSpent(rpc: Rpc, { token, from, nonce }: NonceKey, at: 'latest' | { blockHash: string }) {
   const data = encodeFunctionData({ abi: STATE, args: [getAddress(from), nonce] })
   return flag.parse(await rpc('eth_call', [{ to: token, data }, at]))
 }
 
-async function blockAt(rpc: Rpc, at: string): Promise<Block> {
+async function blockAt(rpc: Rpc, at: string): Promise<BlockHeader> {
   return blockSchema.parse(await rpc('eth_getBlockByNumber', [at, false]))
 }
 
-interface Search {
-  nonce: Nonce
+interface LogSearch {
+  nonce: NonceKey
   fromBlock: bigint
-  newest: Block
+  newest: BlockHeader
 }
 
-async function readSpent(rpc: Rpc, { nonce, fromBlock, newest }: Search): Promise<Evidence> {
-  for (const range of rangesFrom(fromBlock, newest.number)) {
-    const [ending] = await logsOf(rpc, nonce, range)
-    if (ending?.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(rpc, ending) }
-    if (ending) return readTransfer(rpc, nonce, ending)
+async function readSpent(rpc: Rpc, { nonce, fromBlock, newest }: LogSearch): Promise<AuthorizationEvidence> {
+  for (const range of blockRanges(fromBlock, newest.number)) {
+    const [log] = await readLogs(rpc, nonce, range)
+    if (log?.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(rpc, log) }
+    if (log) return readTransfer(rpc, nonce, log)
   }
   return { nonce: 'unclear' }
 }
 
-/** Use or cancellation of this very nonce. A node that answers with other logs as well is not believed with them. */
-async function logsOf(rpc: Rpc, nonce: Nonce, range: { fromBlock: string; toBlock: string }): Promise<Log[]> {
+/** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
+async function readLogs(rpc: Rpc, nonce: NonceKey, range: { fromBlock: string; toBlock: string }): Promise<EventLog[]> {
   const filter = { address: nonce.token, topics: [[USED, CANCELED], pad(nonce.from), nonce.nonce], ...range }
   const logs = z.array(logSchema).parse(await rpc('eth_getLogs', [filter]))
-  return logs.filter((log) => log.removed !== true && (isOf(log, nonce, USED) || isOf(log, nonce, CANCELED)))
+  return logs.filter((log) => log.removed !== true && (isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED)))
 }
 
-function isOf({ address, topics }: Log, { token, from, nonce }: Nonce, event: Hex): boolean {
+function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey, event: Hex): boolean {
   return address.toLowerCase() === token && topics[0] === event && topics[1] === pad(from) && topics[2] === nonce
 }
 
-async function readTransfer(rpc: Rpc, nonce: Nonce, used: Log): Promise<Evidence> {
+async function readTransfer(rpc: Rpc, nonce: NonceKey, used: EventLog): Promise<AuthorizationEvidence> {
   const receipt = receiptSchema.nullable().parse(await rpc('eth_getTransactionReceipt', [used.transactionHash]))
   if (receipt?.status !== 1n || receipt.transactionHash !== used.transactionHash) return { nonce: 'unclear' }
-  const use = receipt.logs.find((log) => isOf(log, nonce, USED))
-  // The token logs the transfer directly after the use of its authorization; any other transfer is somebody else's.
+  const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
+  // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
-  const transfer = next && transferOf(next, nonce)
+  const transfer = next && parseTransfer(next, nonce)
   if (!transfer) return { nonce: 'unclear' }
   return { nonce: 'used', transfer, isFinal: await isFinal(rpc, receipt) }
 }
 
-function transferOf({ address, topics, data, transactionHash }: Log, { token }: Nonce): Transfer | undefined {
+function parseTransfer(
+  { address, topics, data, transactionHash }: EventLog,
+  { token }: NonceKey,
+): Transfer | undefined {
   const [event, from, to] = topics
   const isTransfer = address.toLowerCase() === token && event === TRANSFER && /^0x[0-9a-f]{64}$/.test(data)
   if (!isTransfer || from === undefined || to === undefined) return undefined
-  return { from: addressIn(from), to: addressIn(to), value: BigInt(data), transaction: transactionHash }
+  return { from: topicToAddress(from), to: topicToAddress(to), value: BigInt(data), transaction: transactionHash }
 }
 
-function addressIn(topic: string): string {
+function topicToAddress(topic: string): string {
   return `0x${topic.slice(26)}`
 }
 
-/** Whether a block is among the final ones: old enough, and the one that the chain has at its height. */
+/** Whether a block is final: not above the final block, and still the block at its height. */
 async function isFinal(rpc: Rpc, { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string }) {
   const final = await blockAt(rpc, 'finalized')
   if (blockNumber > final.number) return false
-  return (await blockAt(rpc, hexOf(blockNumber))).hash === blockHash
+  return (await blockAt(rpc, numberToHex(blockNumber))).hash === blockHash
 }
 
-function rangesFrom(fromBlock: bigint, head: bigint): { fromBlock: string; toBlock: string }[] {
+function blockRanges(fromBlock: bigint, head: bigint): { fromBlock: string; toBlock: string }[] {
   const near = fromBlock + LIFETIME_BLOCKS
-  if (near >= head) return [{ fromBlock: hexOf(fromBlock), toBlock: hexOf(head) }]
+  if (near >= head) return [{ fromBlock: numberToHex(fromBlock), toBlock: numberToHex(head) }]
   return [
-    { fromBlock: hexOf(fromBlock), toBlock: hexOf(near) },
-    { fromBlock: hexOf(near + 1n), toBlock: hexOf(head) },
+    { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(near) },
+    { fromBlock: numberToHex(near + 1n), toBlock: numberToHex(head) },
   ]
-}
-
-function hexOf(number: bigint): string {
-  return `0x${number.toString(16)}`
 }

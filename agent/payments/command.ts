@@ -1,66 +1,44 @@
-/** `npm run payments -- unfinished | show IDENTITY`: what the response log holds, for the operator, beside a running service. */
+/** The actions of the command `payments`. They print records of the response log and may run beside the service. */
 import type { ResponseRecord } from '../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { paymentSchema } from './headers.ts'
 
-const EXIT_DONE = 0
-const EXIT_FAILED = 1
-const EXIT_USAGE = 2
+type Print = (line: string) => void
 
-interface Command {
-  args: string[]
-  dataDirectory: string
-  print: (line: string) => void
-}
-
-export async function paymentsCommand({ args, dataDirectory, print }: Command): Promise<number> {
-  const [name, identity, ...more] = args
-  const isUnfinished = name === 'unfinished' && identity === undefined
-  const isShow = name === 'show' && identity !== undefined && more.length === 0
-  if (!isUnfinished && !isShow) {
-    print('usage: npm run payments -- unfinished | show IDENTITY')
-    return EXIT_USAGE
-  }
-  const log = openResponseLog(dataDirectory, { readOnly: true })
-  try {
-    return isShow ? await show(log, identity, print) : await list(log, print)
-  } finally {
-    await log.close()
-  }
-}
-
-async function list(log: ResponseLog, print: (line: string) => void): Promise<number> {
-  let damaged = 0
+/** Prints the payments whose outcome is not final. Returns false if a record is corrupt. */
+export async function listUnfinishedPayments(dataDirectory: string, print: Print): Promise<boolean> {
+  await using log = openReadOnly(dataDirectory)
+  let isComplete = true
   for (const identity of await log.unfinished()) {
-    const record = await readOrNothing(log, identity)
-    if (!record) damaged += 1
-    print(
-      record
-        ? `${record.state.padEnd(8)} ${record.updated_at} attempt ${record.attempt} ${identity}`
-        : `damaged ${identity}`,
-    )
+    const record = await tryRead(log, identity)
+    if (record) print(`${record.state.padEnd(8)} ${record.updated_at} attempt ${record.attempt} ${identity}`)
+    else print(`damaged ${identity}`)
+    isComplete &&= record !== undefined
   }
-  return damaged === 0 ? EXIT_DONE : EXIT_FAILED
+  return isComplete
 }
 
-async function show(log: ResponseLog, identity: string, print: (line: string) => void): Promise<number> {
-  const record = await readOrNothing(log, identity.toLowerCase())
-  if (record === undefined) {
-    print('no such record, or a damaged one')
-    return EXIT_FAILED
-  }
-  print(JSON.stringify(withoutSignature(record), null, 2))
-  return EXIT_DONE
+/** Prints one record without its secrets. Returns false if it does not exist or is corrupt. */
+export async function showPayment(dataDirectory: string, identity: string, print: Print): Promise<boolean> {
+  await using log = openReadOnly(dataDirectory)
+  const record = await tryRead(log, identity.toLowerCase())
+  print(record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt')
+  return record !== undefined
 }
 
-/** A signature is as good as the money until its end, and has no place on a screen after it. Nor has the answer. */
-function withoutSignature(record: ResponseRecord) {
+function openReadOnly(dataDirectory: string): ResponseLog & AsyncDisposable {
+  const log = openResponseLog(dataDirectory, { readOnly: true })
+  return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
+}
+
+/** Omits the signature, which can move money until `validBefore`, and the response that was sold. */
+function withoutSecrets(record: ResponseRecord) {
   const { payment, body, ...rest } = record
   const { authorization } = paymentSchema.parse(payment).payload
   return { ...rest, authorization, body_bytes: Buffer.byteLength(body) }
 }
 
-async function readOrNothing(log: ResponseLog, identity: string): Promise<ResponseRecord | undefined> {
+async function tryRead(log: ResponseLog, identity: string): Promise<ResponseRecord | undefined> {
   try {
     return await log.read(identity)
   } catch {

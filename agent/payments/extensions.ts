@@ -1,6 +1,6 @@
 /**
- * The extensions of x402 that a quote declares, as `{info, schema}` under their names: `bazaar`, by which crawlers learn
- * how a resource is asked for, and `payment-identifier`, by which a buyer gives a payment a name of his own.
+ * The x402 extensions that a quote declares: `bazaar` describes the request to crawlers, `payment-identifier` lets a client
+ * name a payment. Both have the form `{info, schema}`.
  */
 import { z } from 'zod'
 import { ROUTES } from '../operation/resource.ts'
@@ -10,7 +10,7 @@ import type { Terms } from './terms.ts'
 const PAYMENT_IDENTIFIER = 'payment-identifier'
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 
-/** What the extension's own specification says of an id. */
+/** The limits in the specification of the extension. */
 const PAYMENT_ID = { minLength: 16, maxLength: 128, pattern: '^[a-zA-Z0-9_-]+$' } as const
 
 const paymentIdSchema = z
@@ -19,21 +19,23 @@ const paymentIdSchema = z
   .max(PAYMENT_ID.maxLength)
   .regex(new RegExp(PAYMENT_ID.pattern))
 
-/** The block as buyers send it back, with an id or without. */
+/** The extension as clients send it back, with or without an id. */
 const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional()
 
-/** The id that a payment bears, if any. */
-export function paymentIdOf({ extensions }: { extensions?: Record<string, unknown> | undefined }): string | undefined {
-  const block = paymentIdentifierSchema.parse(extensions?.[PAYMENT_IDENTIFIER])
-  return block?.info.id
+export function readPaymentId({
+  extensions,
+}: {
+  extensions?: Record<string, unknown> | undefined
+}): string | undefined {
+  return paymentIdentifierSchema.parse(extensions?.[PAYMENT_IDENTIFIER])?.info.id
 }
 
-/** Whether the extensions of a payment that mean something to us are in order. */
+/** Ignores extensions that the service does not use. */
 export function areExtensionsValid(extensions: Record<string, unknown>): boolean {
   return paymentIdentifierSchema.safeParse(extensions[PAYMENT_IDENTIFIER]).success
 }
 
-/** Never required: without an id a payment is known by its authorization alone. */
+/** Declared as not required, because the authorization alone identifies a payment. */
 const paymentIdentifier = {
   info: { required: false },
   schema: {
@@ -46,45 +48,45 @@ const paymentIdentifier = {
 
 const text = { type: 'string' } as const
 
-/** How each operation is asked for: where its input goes, a request that works, and the shape of it. */
+/** Where each operation takes its input (as named by `bazaar`), an example, and the members of the input. */
 const INPUTS = {
   lookup: {
-    place: 'pathParams',
+    location: 'pathParams',
     example: ({ mode }: Terms) => ({ company_number: mode === 'testnet' ? '00000000' : '249885' }),
     properties: { company_number: text },
     required: ['company_number'],
-    more: { routeTemplate: `${ROUTES.lookup.path}/:company_number` },
+    extra: { routeTemplate: `${ROUTES.lookup.path}/:company_number` },
   },
   search: {
-    place: 'queryParams',
+    location: 'queryParams',
     example: () => ({ q: 'ryanair', limit: '5' }),
     properties: { q: text, limit: text, status: text, eircode: text },
     required: ['q'],
-    more: {},
+    extra: {},
   },
   resolve: {
-    place: 'body',
+    location: 'body',
     example: () => ({ name: 'Ryanair Holdings' }),
     properties: { name: text, company_number: text, eircode: text, address: text },
     required: [],
-    more: {},
+    extra: {},
   },
 } as const
 
-function bazaar(terms: Terms, operation: OperationName) {
-  const { place, example, properties, required, more } = INPUTS[operation]
+function buildBazaar(terms: Terms, operation: OperationName) {
+  const { location, example, properties, required, extra } = INPUTS[operation]
   const { method } = ROUTES[operation]
-  const bodyType = place === 'body' ? { bodyType: 'json' } : {}
+  const bodyType = location === 'body' ? { bodyType: 'json' } : {}
   const constant = (value: string) => ({ type: 'string', const: value })
   const inputProperties = {
     type: constant('http'),
     method: constant(method),
-    ...(place === 'body' && { bodyType: constant('json') }),
-    [place]: { type: 'object', properties, ...(required.length > 0 && { required }) },
+    ...(location === 'body' && { bodyType: constant('json') }),
+    [location]: { type: 'object', properties, ...(required.length > 0 && { required }) },
   }
   return {
     info: {
-      input: { type: 'http', method, ...bodyType, [place]: example(terms) },
+      input: { type: 'http', method, ...bodyType, [location]: example(terms) },
       output: { type: 'json' },
     },
     schema: {
@@ -96,10 +98,10 @@ function bazaar(terms: Terms, operation: OperationName) {
       },
       required: ['input'],
     },
-    ...more,
+    ...extra,
   }
 }
 
-export function extensionsOf(terms: Terms, operation: OperationName) {
-  return { bazaar: bazaar(terms, operation), [PAYMENT_IDENTIFIER]: paymentIdentifier }
+export function buildExtensions(terms: Terms, operation: OperationName) {
+  return { bazaar: buildBazaar(terms, operation), [PAYMENT_IDENTIFIER]: paymentIdentifier }
 }

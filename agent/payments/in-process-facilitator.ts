@@ -1,6 +1,6 @@
 /**
- * A facilitator in this process: x402's own, with a relayer's key that pays the gas. Its words are checked like those of
- * any other (payments/facilitator); its memory of pending transactions is switched off, since the response log is ours.
+ * The facilitator of x402 in this process, with a relayer key that pays for gas. Its answers are checked like those of a
+ * remote one (payments/facilitator.ts). Its store of pending settlements is disabled, because the response log replaces it.
  */
 import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'
 import type { FacilitatorClient } from '@x402/core/server'
@@ -9,47 +9,101 @@ import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { createWalletClient, custom, defineChain, publicActions, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
-import { onChain, openRpc } from './json-rpc.ts'
-import type { Deployment } from './terms.ts'
+import type { Report } from '../../store/runtime.ts'
+import { onChain, openRpc } from '../rpc/json-rpc.ts'
+import type { NetworkDeployment } from './terms.ts'
 
-/** Below the facilitator's 30 s. */
+/** Below the 30 s limit of a facilitator call. */
 const CONFIRMATION_TIMEOUT_MS = 20_000
 const RPC_TIMEOUT_MS = 10_000
 
-/**
- * For one transfer. USDC's takes 95,000 from a plain account; a contract wallet's check of its signature comes on top, and
- * can't cost the relayer more than this.
- */
+/** For one transfer. The transfer of an EOA needs 95,000. The rest is for the signature check of a contract wallet. */
 const GAS_MAX = 300_000n
+/** The gas of a typical transfer, to estimate how many settlements the balance pays for. */
 const GAS_USUAL = 100_000n
-/** The log warns of a relayer whose balance is good for fewer settlements than this. */
+/** The balance is reported when it pays for fewer settlements than this. */
 const SETTLEMENTS_LEFT_MIN = 1_000n
-const BALANCE_EVERY_MS = 10 * 60_000
+const BALANCE_CHECK_INTERVAL_MS = 10 * 60_000
 
-const FORGETFUL: PendingSettlementStore = {
+const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {
   get: async () => undefined,
   set: async () => undefined,
   delete: async () => undefined,
 }
 
-interface Relayer {
-  deployment: Deployment
+interface InProcessFacilitatorOptions {
+  deployment: NetworkDeployment
   rpcUrl: string
   relayerKey: Hex
-  /** How often to look for a receipt; a chain that mines at once needs no patience. */
+  /** Interval between two requests for a receipt. */
   pollingMs: number
-  /** How long a settlement waits for its receipt; then its outcome is unknown. */
+  /** How long a settlement waits for its receipt. After that its outcome is unknown. */
   confirmationMs?: number
   now: () => Date
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
-export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
-  const { deployment, rpcUrl, relayerKey, pollingMs, confirmationMs = CONFIRMATION_TIMEOUT_MS } = relayer
+export function openInProcessFacilitator(options: InProcessFacilitatorOptions): FacilitatorClient {
+  const { deployment, confirmationMs = CONFIRMATION_TIMEOUT_MS, report } = options
   const { chainId, network } = deployment
-  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), chainId)
   const nonces = createNonceManager({ source: jsonRpc() })
-  const account = privateKeyToAccount(relayerKey, { nonceManager: nonces })
+  const { account, wallet } = openWallet(options, nonces)
+  const enqueue = createQueue()
+
+  const sender = {
+    ...wallet,
+    address: account.address,
+    // One transaction at a time: the next nonce is assigned only after the transaction with the earlier nonce is sent.
+    writeContract: (call: Parameters<typeof wallet.writeContract>[0]) =>
+      enqueue(async () => {
+        try {
+          return await wallet.writeContract({ ...call, gas: GAS_MAX } as never)
+        } catch (cause) {
+          // x402 reads refusal reasons from error messages. A node reports a relayer without gas as "insufficient funds",
+          // which would look like a refusal of the payer before broadcast.
+          report('transaction_not_sent', cause)
+          // oxlint-disable-next-line preserve-caught-error -- the cause is reported, and x402 must not read it
+          throw new Error('The transaction was not sent')
+        }
+      }),
+    // Without replacement detection: the nonce of a dropped transaction is reused by another sale.
+    waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
+      wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
+  }
+  // The transaction types of x402's signer and of viem differ. The signer does not use them.
+  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: confirmationMs })
+  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_SETTLEMENTS, simulateInSettle: true })
+  const facilitator = new x402Facilitator().register(network, scheme)
+
+  const checkBalance = createBalanceCheck(options, wallet)
+  void checkBalance()
+
+  return {
+    verify: (payload, requirements) => facilitator.verify(payload, requirements),
+    async settle(payload, requirements) {
+      void checkBalance()
+      let isSettled = false
+      try {
+        const reply = await facilitator.settle(payload, requirements)
+        isSettled = reply.success
+        return reply
+      } finally {
+        // Takes the nonce from the node again, because a dropped transaction leaves a gap that blocks later ones.
+        if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
+      }
+    },
+    getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
+  }
+}
+
+type RelayerWallet = ReturnType<typeof openWallet>['wallet']
+
+function openWallet(
+  { deployment: { chainId, network }, rpcUrl, relayerKey, pollingMs }: InProcessFacilitatorOptions,
+  nonceManager: ReturnType<typeof createNonceManager>,
+) {
+  const rpc = onChain(openRpc({ url: rpcUrl, timeoutMs: RPC_TIMEOUT_MS }), chainId)
+  const account = privateKeyToAccount(relayerKey, { nonceManager })
   const wallet = createWalletClient({
     account,
     chain: defineChain({
@@ -62,79 +116,36 @@ export function openInProcessFacilitator(relayer: Relayer): FacilitatorClient {
     transport: custom({ request: ({ method, params }) => rpc(method, params) }, { retryCount: 0 }),
     pollingInterval: pollingMs,
   }).extend(publicActions)
-  const inLine = openLine()
+  return { account, wallet }
+}
 
-  // Sandbox and Base share no types for their transactions, which x402's signer doesn't look at.
-  const sender = {
-    ...wallet,
-    address: account.address,
-    // One after the other, so that a number is never taken while another is not yet with the node.
-    writeContract: (call: Parameters<typeof wallet.writeContract>[0]) =>
-      inLine(async () => {
-        try {
-          return await wallet.writeContract({ ...call, gas: GAS_MAX } as never)
-        } catch (cause) {
-          // Without the node's words: x402 finds reasons of the buyer's in them, such as no funds where the relayer has none for
-          // gas, and its caller would take that for a refusal before anything was sent.
-          relayer.report('transaction_not_sent', cause)
-          // oxlint-disable-next-line preserve-caught-error -- the cause is reported, and must not be read
-          throw new Error('The transaction was not taken')
-        }
-      }),
-    // Only its own receipt: the relayer's next transaction may have the number of a dropped one, and pays for another sale.
-    waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
-      wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
-  }
-  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: confirmationMs })
-  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: FORGETFUL, simulateInSettle: true })
-  const facilitator = new x402Facilitator().register(network, scheme)
-
-  /** A transaction that was dropped leaves a gap in the numbers, which would hold up every later one: count anew. */
-  function recount(): Promise<void> {
-    return inLine(async () => nonces.reset({ address: account.address, chainId }))
-  }
-
-  let nextLookAt = 0
-  async function watchBalance(): Promise<void> {
-    const now = relayer.now().getTime()
-    if (now < nextLookAt && nextLookAt - now <= BALANCE_EVERY_MS) return
-    nextLookAt = now + BALANCE_EVERY_MS
+/** Reports a low balance of the relayer, at most once per interval. */
+function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet: RelayerWallet) {
+  let nextCheckAt = 0
+  return async function checkBalance(): Promise<void> {
+    const time = now().getTime()
+    // If the clock is set back by more than the interval, the check is due.
+    if (time < nextCheckAt && nextCheckAt - time <= BALANCE_CHECK_INTERVAL_MS) return
+    nextCheckAt = time + BALANCE_CHECK_INTERVAL_MS
     try {
       const [balance, price] = await Promise.all([
-        wallet.getBalance({ address: account.address }),
+        wallet.getBalance({ address: wallet.account.address }),
         wallet.getGasPrice(),
       ])
       const left = balance / (price * GAS_USUAL || 1n)
-      if (left < SETTLEMENTS_LEFT_MIN) relayer.report('relayer_balance_low', `for about ${left} settlements`)
+      if (left < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${left} settlements`)
     } catch (cause) {
-      relayer.report('relayer_balance_unknown', cause)
+      report('relayer_balance_unknown', cause)
     }
-  }
-  void watchBalance()
-
-  return {
-    verify: (payload, requirements) => facilitator.verify(payload, requirements),
-    async settle(payload, requirements) {
-      void watchBalance()
-      let isDone = false
-      try {
-        const reply = await facilitator.settle(payload, requirements)
-        isDone = reply.success
-        return reply
-      } finally {
-        if (!isDone) await recount()
-      }
-    },
-    getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
   }
 }
 
-/** Runs what it is given one after the other; a failure is its own caller's alone. */
-function openLine() {
+/** Runs tasks one after the other. A failed task rejects only its own promise. */
+function createQueue() {
   let last: Promise<unknown> = Promise.resolve()
-  return function inLine<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(work)
-    last = turn.catch(() => undefined)
-    return turn
+  return function enqueue<T>(task: () => Promise<T>): Promise<T> {
+    const result = last.then(task)
+    last = result.catch(() => undefined)
+    return result
   }
 }

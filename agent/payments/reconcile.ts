@@ -1,182 +1,163 @@
 /**
- * Brings a record forward by what the chain shows of its authorization, and by nothing else (decisions 5). The rule is
- * two tables: what the evidence means (`judge`), and what that does to a record of each state (`ACTIONS`).
+ * Advances a record by what the chain shows of its authorization, and by nothing else. The rule is two tables: what the
+ * evidence means (`interpretEvidence`), and what it does to a record in each state (`ACTIONS`).
  */
-import type { ResponseRecord, State } from '../../store/record.ts'
-import { SECONDS_LEFT_MIN } from './authorization.ts'
-import type { Evidence } from './chain.ts'
-import type { Authorization } from './headers.ts'
-import { move, readEvidence, settleAgain, settledBy, termsOf, type PaymentDesk } from './settle.ts'
+import type { RecordState, ResponseRecord } from '../../store/record.ts'
+import type { AuthorizationEvidence } from './chain.ts'
+import type { TransferAuthorization } from './headers.ts'
+import { SECONDS_LEFT_MIN } from './payment-checks.ts'
+import type { PaymentServices } from './services.ts'
+import { advanceOrReload, recordedPayment, retrySettlement, settledStep, tryReadEvidence } from './settle.ts'
 
 export const FINDINGS = [
-  /** The nonce is spent by Transfer(payer, payTo, amount), whoever sent it. */
+  /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
   'paid',
-  /** The same, in a final block. */
-  'paid_for_good',
-  /** The nonce is spent otherwise or cancelled, but a reorganisation could still let our transfer through. */
+  /** `paid` in a final block. */
+  'paid_final',
+  /** The nonce was cancelled or used by another transfer. A reorganisation could still undo that. */
   'spent',
-  /** The same, in a final block. */
-  'spent_for_good',
-  /** The nonce is free, with time enough to settle. */
+  /** `spent` in a final block. */
+  'spent_final',
+  /** The nonce is free, and there is enough time to settle. */
   'free',
-  /** The nonce is free and the time over or nearly so, but not yet in a final block. */
-  'late',
-  /** The nonce is free in a final block past the authorization's end: it can never be used. */
-  'over',
-  /** The node can't be asked, or contradicts itself. */
-  'nothing',
+  /** The nonce is free and it is too late to settle, but no final block is past `validBefore`. */
+  'expiring',
+  /** The nonce is free in a final block past `validBefore`, so it can never be used. */
+  'expired_final',
+  /** The chain cannot be read or gives inconsistent answers. */
+  'no_evidence',
 ] as const
 
 export type Finding = (typeof FINDINGS)[number]
 
-export type Action = 'wait' | 'settle' | 'forget' | 'settled' | 'confirmed' | 'rejected' | 'expired'
+/** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
+export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
-type Actions = Record<Finding, Action>
+type ActionsByFinding = Record<Finding, ReconcileAction>
 
-/**
- * What becomes of a record, by state and finding. `settle` asks the facilitator again: one nonce, one charge. `forget`
- * takes a settlement for not known that the chain doesn't show, and goes on from there.
- *
- * Nobody is charged for an answer that was only prepared unless he asks for it again: he may never come back. What was
- * begun is ended: its buyer was told to keep the payment, and his money may be on its way.
- */
-const UNKNOWN: Actions = {
+const UNKNOWN: ActionsByFinding = {
   paid: 'settled',
-  paid_for_good: 'settled',
+  paid_final: 'settled',
   spent: 'wait',
-  spent_for_good: 'rejected',
+  spent_final: 'rejected',
   free: 'settle',
-  late: 'wait',
-  over: 'expired',
-  nothing: 'wait',
+  expiring: 'wait',
+  expired_final: 'expired',
+  no_evidence: 'wait',
 }
-const FINISHED: Actions = {
-  paid: 'wait',
-  paid_for_good: 'wait',
-  spent: 'wait',
-  spent_for_good: 'wait',
-  free: 'wait',
-  late: 'wait',
-  over: 'wait',
-  nothing: 'wait',
-}
-export const ACTIONS: Record<Exclude<State, 'settling'>, Actions> = {
+const FINAL = Object.fromEntries(FINDINGS.map((finding) => [finding, 'wait'])) as ActionsByFinding
+
+/** The action for a record, by state and finding. `settling` is absent: it first becomes `unknown`. */
+export const ACTIONS: Record<Exclude<RecordState, 'settling'>, ActionsByFinding> = {
+  /** Settled only when the buyer retries. Otherwise a buyer would pay for a response that may never be fetched. */
   prepared: { ...UNKNOWN, free: 'wait' },
+  /** Settled without a retry: the client was told to keep the payment, and a transfer may be pending. */
   unknown: UNKNOWN,
-  /** The buyer was told to sign again, so this payment is never sent again; only what arrives all the same counts. */
+  /** Never settled again, because the buyer was told to sign again. A transfer that appears on chain still counts. */
   refused: { ...UNKNOWN, free: 'wait' },
   settled: {
     paid: 'wait',
-    paid_for_good: 'confirmed',
-    spent: 'forget',
-    spent_for_good: 'forget',
-    free: 'forget',
-    late: 'forget',
-    over: 'forget',
-    nothing: 'wait',
+    paid_final: 'confirmed',
+    spent: 'reopen',
+    spent_final: 'reopen',
+    free: 'reopen',
+    expiring: 'reopen',
+    expired_final: 'reopen',
+    no_evidence: 'wait',
   },
-  confirmed: FINISHED,
-  rejected: FINISHED,
-  expired: FINISHED,
+  confirmed: FINAL,
+  rejected: FINAL,
+  expired: FINAL,
 }
 
-export interface Judged {
-  evidence: Evidence
-  authorization: Authorization
+export interface EvidenceContext {
+  evidence: AuthorizationEvidence
+  authorization: TransferAuthorization
   requirements: { payTo: string; amount: string }
   now: Date
 }
 
 /** What the evidence means for the payment. */
-export function judge({ evidence, authorization, requirements, now }: Judged): Finding {
+export function interpretEvidence({ evidence, authorization, requirements, now }: EvidenceContext): Finding {
   switch (evidence.nonce) {
     case 'used': {
       const { from, to, value } = evidence.transfer
-      const isOurs =
+      const isPayment =
         isSameAddress(from, authorization.from) &&
         isSameAddress(to, requirements.payTo) &&
         value === BigInt(requirements.amount)
-      if (isOurs) return evidence.isFinal ? 'paid_for_good' : 'paid'
-      return evidence.isFinal ? 'spent_for_good' : 'spent'
+      if (isPayment) return evidence.isFinal ? 'paid_final' : 'paid'
+      return evidence.isFinal ? 'spent_final' : 'spent'
     }
     case 'cancelled':
-      return evidence.isFinal ? 'spent_for_good' : 'spent'
+      return evidence.isFinal ? 'spent_final' : 'spent'
     case 'free': {
       const validBefore = BigInt(authorization.validBefore)
-      if (evidence.finalTime >= validBefore) return 'over'
+      if (evidence.finalTime >= validBefore) return 'expired_final'
       const secondsLeft = validBefore - BigInt(Math.floor(now.getTime() / 1000))
-      return secondsLeft >= SECONDS_LEFT_MIN ? 'free' : 'late'
+      return secondsLeft >= SECONDS_LEFT_MIN ? 'free' : 'expiring'
     }
     case 'unclear':
-      return 'nothing'
+      return 'no_evidence'
   }
 }
 
-/** Asks the chain once about a record that is not finished, and acts on what it shows. */
-export async function reconcile(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  const left = record.state === 'settling' ? await giveUp(desk, record) : record
-  // Another was faster, and has begun anew.
-  if (left.state === 'settling') return left
-  const evidence = await ask(desk, left)
-  return evidence ? act(desk, left, evidence) : left
+/** Reads the chain once for a record that is not final, and acts on the evidence. */
+export async function reconcile(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  const current = record.state === 'settling' ? await abandonAttempt(payments, record) : record
+  // Another process advanced the record and started a new attempt.
+  if (current.state === 'settling') return current
+  const evidence = await tryReadEvidence(payments, current)
+  return evidence ? applyEvidence(payments, current, evidence) : current
 }
 
-/** The same for a buyer who has come back for his answer: what was only prepared is then settled, too. */
-export async function reconcileForBuyer(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  return reconcile(desk, record.state === 'prepared' ? await giveUp(desk, record) : record)
+/** Like `reconcile`, for a buyer who repeats the request. This also settles a record that is still `prepared`. */
+export async function reconcileForBuyer(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  return reconcile(payments, record.state === 'prepared' ? await abandonAttempt(payments, record) : record)
 }
 
-/** Whoever was settling is gone, or takes too long; from here on nothing is assumed of that attempt. */
-function giveUp(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  return move(desk, record, { state: 'unknown' })
+/** The process that started the attempt has died or takes too long. The outcome of the attempt is unknown. */
+function abandonAttempt(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  return advanceOrReload(payments, record, { state: 'unknown' })
 }
 
-async function act(desk: PaymentDesk, record: ResponseRecord, evidence: Evidence): Promise<ResponseRecord> {
+async function applyEvidence(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  evidence: AuthorizationEvidence,
+): Promise<ResponseRecord> {
   if (record.state === 'settling') return record
-  const { payment, requirements } = termsOf(record)
+  const { payment, requirements } = recordedPayment(record)
   const { authorization } = payment.payload
-  const action = ACTIONS[record.state][judge({ evidence, authorization, requirements, now: desk.now() })]
+  const finding = interpretEvidence({ evidence, authorization, requirements, now: payments.now() })
+  const action = ACTIONS[record.state][finding]
   switch (action) {
     case 'wait':
       return record
     case 'settle':
-      return settleAgain(desk, record)
-    case 'forget': {
-      if (!isAfter(evidence, record)) return record
-      desk.report('settlement_not_on_chain', `state ${evidence.nonce}`)
-      const unknown = await move(desk, record, { state: 'unknown', payment_response: null })
-      return unknown.state === 'unknown' ? act(desk, unknown, evidence) : unknown
+      return retrySettlement(payments, record)
+    case 'reopen': {
+      if (!isNewerThan(evidence, record)) return record
+      payments.report('settlement_not_on_chain', `state ${evidence.nonce}`)
+      const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
+      return unknown.state === 'unknown' ? applyEvidence(payments, unknown, evidence) : unknown
     }
     case 'settled':
-    case 'confirmed':
-      return move(desk, record, { ...settledBy(record, transactionIn(evidence)), state: action })
+    case 'confirmed': {
+      // The header names the transaction on chain, which may differ from the one that the facilitator named.
+      if (evidence.nonce !== 'used') throw new Error('The evidence of a settlement has no transfer')
+      const step = settledStep(record, evidence.transfer.transaction)
+      return advanceOrReload(payments, record, { ...step, state: action })
+    }
     case 'rejected':
     case 'expired':
-      return move(desk, record, { state: action })
+      return advanceOrReload(payments, record, { state: action })
   }
 }
 
-/**
- * Whether evidence against a settlement is from a block made after it: a node that lags shows a nonce as free that was
- * used a moment ago.
- */
-function isAfter(evidence: Evidence, { updated_at }: ResponseRecord): boolean {
+/** A lagging node shows a nonce as free that was just used, so only a block newer than the record counts. */
+function isNewerThan(evidence: AuthorizationEvidence, { updated_at }: ResponseRecord): boolean {
   return evidence.nonce !== 'free' || Number(evidence.time) * 1000 > Date.parse(updated_at)
-}
-
-/** The receipt then names the transaction that the chain has, whatever the facilitator has said. */
-function transactionIn(evidence: Evidence): string {
-  if (evidence.nonce !== 'used') throw new Error('A settlement without a transfer')
-  return evidence.transfer.transaction
-}
-
-async function ask(desk: PaymentDesk, record: ResponseRecord): Promise<Evidence | undefined> {
-  try {
-    return await readEvidence(desk, record)
-  } catch (cause) {
-    desk.report('chain_unavailable', cause)
-    return undefined
-  }
 }
 
 function isSameAddress(one: string, other: string): boolean {

@@ -1,150 +1,151 @@
 /**
- * Asks the chain about every record that is not finished, at start and then every few seconds, without waiting for the
- * buyer to come back. Clock, timer and randomness are arguments, and each record is worked on under its own turn, so that
- * a retry that comes meanwhile waits for the result.
+ * Reconciles every record that is not final with the chain, at start and then every few seconds, without a request of the
+ * buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
 import type { ResponseRecord } from '../../store/record.ts'
-import type { Timer } from './facilitator.ts'
+import type { Timer } from '../../store/runtime.ts'
 import { reconcile } from './reconcile.ts'
-import type { PaymentDesk } from './settle.ts'
+import type { PaymentServices } from './services.ts'
 
-const ROUND_EVERY_MS = 5_000
-/** So that several machines do not all ask at once. */
+const INTERVAL_MS = 5_000
+/** Random variation of a delay. Spreads the requests of several machines. */
 const JITTER_SHARE = 0.2
-/** Records asked about at the same time; a round may hold up a stop by as long as one of them takes. */
+/** Records in progress at the same time. A stop waits for them. */
 const CONCURRENCY_MAX = 4
-const RECORDS_PER_ROUND_MAX = 200
-/** A record that stays as it is is asked about ever less often. Final blocks come after a quarter of an hour on Base. */
-const WAIT_FIRST_MS = 5_000
-const WAIT_MAX_MS = 120_000
+const RECORDS_PER_RUN_MAX = 200
+/** The delay of a record doubles while its state stays the same. Blocks on Base become final after about 15 minutes. */
+const DELAY_FIRST_MS = 5_000
+const DELAY_MAX_MS = 120_000
 /**
- * How long a settlement that was begun since this process started is left to whoever began it: as long as a facilitator
- * may take, twice. What was begun before has nobody left.
+ * The reconciler skips a settlement that began less than this ago, because its request may still be running. Longer than
+ * two facilitator calls. Settlements from before the start of this process are not skipped.
  */
 const SETTLING_MS_MAX = 65_000
 
-export interface Reconciliation {
-  desk: PaymentDesk
+export interface ReconcilerOptions {
+  payments: PaymentServices
   timer: Timer
   /** From 0 to below 1. */
   random: () => number
-  /** Runs the work unless the payment is being worked on already, and keeps others from it meanwhile. */
-  alone: (identity: string, work: () => Promise<void>) => Promise<void>
+  /** Runs `work` under the mutex of the payment. Skips it if the mutex is held. */
+  runExclusively: (identity: string, work: () => Promise<void>) => Promise<void>
 }
 
 export interface Reconciler {
-  /** Looks once at what is due. Never rejects. */
-  round(): Promise<void>
-  /** Begins nothing more, and resolves when what was begun is on record. */
+  /** Reconciles the records that are due, once. Never rejects. */
+  reconcileDue(): Promise<void>
+  /** Starts no further work, and resolves when the current work is recorded. */
   stop(): Promise<void>
 }
 
-interface Wait {
-  looks: number
+export function startReconciler({ payments, timer, random, runExclusively }: ReconcilerOptions): Reconciler {
+  const startedAt = payments.now().getTime()
+  const jitter = (milliseconds: number) => Math.round(milliseconds * (1 + JITTER_SHARE * (2 * random() - 1)))
+  const schedule = new ReconcileSchedule({ now: payments.now, jitter })
+  const stopping = new AbortController()
+  let lastRun: Promise<void> = Promise.resolve()
+  let cancel = (): void => undefined
+
+  function reconcileDue(): Promise<void> {
+    lastRun = lastRun.then(run)
+    return lastRun
+  }
+
+  async function run(): Promise<void> {
+    if (stopping.signal.aborted) return
+    try {
+      const due = schedule
+        .due(await payments.log.unfinished())
+        .slice(0, RECORDS_PER_RUN_MAX)
+        .values()
+      await Promise.all(Array.from({ length: CONCURRENCY_MAX }, () => reconcileAll(due)))
+    } catch (cause) {
+      payments.report('reconciler_failed', cause)
+    }
+  }
+
+  /** Concurrent calls share one iterator, so each record is reconciled once. */
+  async function reconcileAll(identities: Iterator<string>): Promise<void> {
+    for (let next = identities.next(); !next.done && !stopping.signal.aborted; next = identities.next())
+      await reconcileOne(next.value)
+  }
+
+  async function reconcileOne(identity: string): Promise<void> {
+    try {
+      await runExclusively(identity, async () => {
+        const record = await payments.log.read(identity)
+        if (!record || isInProgress(record)) return
+        const after = await reconcile(payments, record)
+        schedule.defer(identity, { isUnchanged: after.state === record.state })
+      })
+    } catch (cause) {
+      // For example a corrupt record or a full disk. The other records are still reconciled.
+      payments.report('record_not_reconciled', cause)
+      schedule.defer(identity, { isUnchanged: true })
+    }
+  }
+
+  /** Whether a request, of this or another process, may still be settling the record. */
+  function isInProgress({ state, updated_at }: ResponseRecord): boolean {
+    const updatedAt = Date.parse(updated_at)
+    const age = payments.now().getTime() - updatedAt
+    const isStarted = state === 'prepared' || state === 'settling'
+    return isStarted && updatedAt >= startedAt && age >= 0 && age < SETTLING_MS_MAX
+  }
+
+  async function repeat(): Promise<void> {
+    await reconcileDue()
+    if (!stopping.signal.aborted) cancel = timer(() => void repeat(), jitter(INTERVAL_MS))
+  }
+
+  void repeat()
+  return {
+    reconcileDue,
+    async stop() {
+      stopping.abort()
+      cancel()
+      await lastRun
+    },
+  }
+}
+
+interface Delay {
+  /** Reconciliations in a row that left the state unchanged. */
+  count: number
   from: number
   until: number
 }
 
-export function openReconciler({ desk, timer, random, alone }: Reconciliation): Reconciler {
-  const startedAt = desk.now().getTime()
-  const waits = new Map<string, Wait>()
-  const stopping = new AbortController()
-  let underWay: Promise<void> = Promise.resolve()
-  let cancel = (): void => undefined
+/** When each record is due: after an exponential delay while its state stays the same. */
+class ReconcileSchedule {
+  readonly #now: () => Date
+  readonly #jitter: (milliseconds: number) => number
+  readonly #delays = new Map<string, Delay>()
 
-  /** One round after another, however they come to be asked for. */
-  function round(): Promise<void> {
-    underWay = underWay.then(lookAround)
-    return underWay
+  constructor({ now, jitter }: { now: () => Date; jitter: (milliseconds: number) => number }) {
+    this.#now = now
+    this.#jitter = jitter
   }
 
-  async function lookAround(): Promise<void> {
-    if (stopping.signal.aborted) return
-    try {
-      const identities = await desk.log.unfinished()
-      forget(identities)
-      // Who has waited longest comes first: in the order of keys the last would never have their turn.
-      const due = identities
-        .filter(isDue)
-        .toSorted((one, other) => dueAt(one) - dueAt(other))
-        .slice(0, RECORDS_PER_ROUND_MAX)
-      const next = due.values()
-      await Promise.all(Array.from({ length: CONCURRENCY_MAX }, () => workThrough(next)))
-    } catch (cause) {
-      desk.report('reconciler_failed', cause)
-    }
+  /** Returns the identities that are due, the longest overdue first. Forgets all that are not listed. */
+  due(identities: readonly string[]): string[] {
+    const listed = new Set(identities)
+    for (const identity of this.#delays.keys()) if (!listed.has(identity)) this.#delays.delete(identity)
+    const dueAt = (identity: string) => this.#delays.get(identity)?.until ?? 0
+    return identities.filter((identity) => this.#isDue(identity)).toSorted((one, other) => dueAt(one) - dueAt(other))
   }
 
-  async function workThrough(identities: Iterator<string>): Promise<void> {
-    for (let next = identities.next(); !next.done && !stopping.signal.aborted; next = identities.next())
-      await look(next.value)
+  defer(identity: string, { isUnchanged }: { isUnchanged: boolean }): void {
+    const count = isUnchanged ? (this.#delays.get(identity)?.count ?? 0) + 1 : 1
+    const from = this.#now().getTime()
+    const until = from + this.#jitter(Math.min(DELAY_FIRST_MS * 2 ** (count - 1), DELAY_MAX_MS))
+    this.#delays.set(identity, { count, from, until })
   }
 
-  async function look(identity: string): Promise<void> {
-    try {
-      await alone(identity, async () => {
-        const record = await desk.log.read(identity)
-        if (!record || isLeftAlone(record)) return
-        const after = await reconcile(desk, record)
-        plan(identity, after.state === record.state)
-      })
-    } catch (cause) {
-      // A damaged record, or a full disk: the others are looked at all the same.
-      desk.report('record_not_reconciled', cause)
-      plan(identity, true)
-    }
-  }
-
-  /** A settlement under way somewhere else is not ours to judge yet. */
-  function isLeftAlone({ state, updated_at }: ResponseRecord): boolean {
-    const begunAt = Date.parse(updated_at)
-    const age = desk.now().getTime() - begunAt
-    const isBegun = state === 'prepared' || state === 'settling'
-    return isBegun && begunAt >= startedAt && age >= 0 && age < SETTLING_MS_MAX
-  }
-
-  function dueAt(identity: string): number {
-    return waits.get(identity)?.until ?? 0
-  }
-
-  function isDue(identity: string): boolean {
-    const wait = waits.get(identity)
-    const now = desk.now().getTime()
-    // A clock that was set back must not prolong a wait.
-    return !wait || now >= wait.until || now < wait.from
-  }
-
-  function plan(identity: string, isSame: boolean): void {
-    const looks = isSame ? (waits.get(identity)?.looks ?? 0) + 1 : 1
-    const from = desk.now().getTime()
-    waits.set(identity, {
-      looks,
-      from,
-      until: from + jittered(Math.min(WAIT_FIRST_MS * 2 ** (looks - 1), WAIT_MAX_MS)),
-    })
-  }
-
-  function forget(identities: readonly string[]): void {
-    const known = new Set(identities)
-    for (const identity of waits.keys()) if (!known.has(identity)) waits.delete(identity)
-  }
-
-  function jittered(milliseconds: number): number {
-    return Math.round(milliseconds * (1 + JITTER_SHARE * (2 * random() - 1)))
-  }
-
-  async function begin(): Promise<void> {
-    await round()
-    if (!stopping.signal.aborted) cancel = timer(() => void begin(), jittered(ROUND_EVERY_MS))
-  }
-
-  void begin()
-  return {
-    round,
-    async stop() {
-      stopping.abort()
-      cancel()
-      await underWay
-    },
+  #isDue(identity: string): boolean {
+    const delay = this.#delays.get(identity)
+    const now = this.#now().getTime()
+    // If the clock is set back, the record is due at once.
+    return !delay || now >= delay.until || now < delay.from
   }
 }

@@ -1,52 +1,51 @@
-/** Removes what ended longer ago than the published retention: at start and daily, a bounded number of records at a time. */
+/** Removes final records after the published retention period: at start and daily, in bounded batches. */
 import type { ResponseLog } from '../../store/responses.ts'
-import type { Timer } from './facilitator.ts'
+import type { Report, Timer } from '../../store/runtime.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** In one write transaction, during which no sale can be recorded. */
-const BATCH = 200
-/** In one run: more than a day's sales at ten times the rate limit of spec 8. */
-const RUN_MAX = 2_000_000
-/** Between two batches, so that sales get their turn at the log. */
+/** For one write transaction. Small, because sales cannot write to the log meanwhile. */
+const BATCH_RECORDS = 200
+/** For one run. More than a day of sales at ten times the default rate limit. */
+const RUN_RECORDS_MAX = 2_000_000
+/** Between two batches, so that sales can write to the log. */
 const PAUSE_MS = 20
 
-export interface Retention {
+export interface RetentionOptions {
   log: ResponseLog
   days: number
   now: () => Date
   timer: Timer
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
-/** @returns what ends it; a batch under way is then finished first */
-export function openRetention({ log, days, now, timer, report }: Retention): () => Promise<void> {
-  const stopping = new AbortController()
-  let underWay: Promise<void> = Promise.resolve()
+/** @returns a function that stops the removal and waits for the current batch */
+export function startRetention({ log, days, now, timer, report }: RetentionOptions): () => Promise<void> {
+  let isStopped = false
+  let currentBatch: Promise<void> = Promise.resolve()
   let cancel = (): void => undefined
 
-  async function batch(removed: number): Promise<void> {
-    let wait = DAY_MS
+  async function removeBatch(removed: number): Promise<void> {
     try {
-      const found = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH })
-      if (found > 0 && removed + found < RUN_MAX) wait = PAUSE_MS
-      plan(wait, wait === PAUSE_MS ? removed + found : 0)
+      const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
+      if (count > 0 && removed + count < RUN_RECORDS_MAX) schedule(PAUSE_MS, removed + count)
+      else schedule(DAY_MS, 0)
     } catch (cause) {
       report('retention_failed', cause)
-      plan(wait, 0)
+      schedule(DAY_MS, 0)
     }
   }
 
-  function plan(wait: number, removed: number): void {
-    if (stopping.signal.aborted) return
+  function schedule(milliseconds: number, removed: number): void {
+    if (isStopped) return
     cancel = timer(() => {
-      underWay = batch(removed)
-    }, wait)
+      currentBatch = removeBatch(removed)
+    }, milliseconds)
   }
 
-  underWay = batch(0)
+  currentBatch = removeBatch(0)
   return async () => {
-    stopping.abort()
+    isStopped = true
     cancel()
-    await underWay
+    await currentBatch
   }
 }

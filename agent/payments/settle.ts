@@ -1,79 +1,82 @@
 /**
- * Settles the payment of a stored answer, leaving every step on disk before the next begins:
- *
- *   prepared -> the facilitator -> settled | refused | unknown (durable)
- *   unknown -> settling (durable) -> the facilitator -> settled | unknown (durable)
- *
- * The process may die at any `await` here; what it leaves behind is a state that says how much can have happened.
+ * Settles the payment of a stored response. Each state is durable before the next step starts, because the process may die
+ * at any `await`. First attempt: `prepared`, facilitator, then `settled`, `refused` or `unknown`. Later attempts start with
+ * `settling` and end in `settled` or `unknown`.
  */
-import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
-import { TRANSITIONS, type Change, type Place, type ResponseRecord, type State } from '../../store/record.ts'
-import type { ResponseLog } from '../../store/responses.ts'
-import type { Chain } from './chain.ts'
-import { settle as askFacilitator, type Timer } from './facilitator.ts'
+import {
+  TRANSITIONS,
+  type RecordChange,
+  type RecordState,
+  type RecordVersion,
+  type ResponseRecord,
+} from '../../store/record.ts'
+import type { AuthorizationEvidence } from './chain.ts'
+import { settleWithFacilitator } from './facilitator.ts'
 import type { Payment } from './headers.ts'
+import type { PaymentServices } from './services.ts'
 
-export interface PaymentDesk {
-  log: ResponseLog
-  facilitator: FacilitatorClient
-  chain: Chain
-  now: () => Date
-  /** For the limits of time on what is asked of others. */
-  timer: Timer
-  /** Told of what went wrong outside; never given a payment, a signature or foreign text to show. */
-  report: (event: string, cause: unknown) => void
+type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState }
+
+/** Settles an `unknown` record whose nonce is free. Returns the current record. */
+export async function retrySettlement(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 })
+  // Otherwise another process advanced the record first, and that process makes the attempt.
+  return settling ? settleRecord(payments, settling) : reload(payments, record)
 }
 
-type Step = Omit<Change, 'updated_at'> & { state: State }
-
-/** Settles an `unknown` record whose nonce is free. Answers the record as it stands then. */
-export async function settleAgain(desk: PaymentDesk, record: ResponseRecord): Promise<ResponseRecord> {
-  const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 })
-  // Another process was faster, and may have begun this very attempt: then it is that one's to settle.
-  return settling ? settleBegun(desk, settling) : readAgain(desk, record)
+/** Settles a record that the caller has just moved to `prepared` or `settling`. Returns the current record. */
+export async function settleRecord(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  const { facilitator, timer, report } = payments
+  const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) })
+  if (settlement.kind === 'settled') return recordSuccess(payments, record, settlement.transaction)
+  report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
+  // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
+  const isRefused =
+    record.attempt === 1 && settlement.kind === 'refused' && (await tryReadEvidence(payments, record))?.nonce === 'free'
+  return advanceOrReload(payments, record, { state: isRefused ? 'refused' : 'unknown' })
 }
 
-/** Settles a record that this very request has just `prepared`, or brought to `settling`. Answers it as it stands then. */
-export async function settleBegun(desk: PaymentDesk, begun: ResponseRecord): Promise<ResponseRecord> {
-  const { payment, requirements } = termsOf(begun)
-  const settlement = await askFacilitator({ facilitator: desk.facilitator, timer: desk.timer, payment, requirements })
-  if (settlement.kind === 'settled') return keepSuccess(desk, begun, settlement.transaction)
-  desk.report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
-  // After an earlier attempt a transaction of ours may still be on its way, and then no refusal counts.
-  const isFirst = begun.attempt === 1
-  const isRefused = isFirst && settlement.kind === 'refused' && (await isNonceFree(desk, begun))
-  return move(desk, begun, { state: isRefused ? 'refused' : 'unknown' })
-}
-
-/** A success holds whatever another process has made of the record meanwhile, short of an end. */
-async function keepSuccess(desk: PaymentDesk, record: ResponseRecord, transaction: string): Promise<ResponseRecord> {
+/** Records a success from every state that allows it, because another process may have changed the record meanwhile. */
+async function recordSuccess(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  transaction: string,
+): Promise<ResponseRecord> {
   let current = record
-  while ((TRANSITIONS[current.state] as readonly State[]).includes('settled')) {
-    current = await move(desk, current, settledBy(current, transaction))
+  while ((TRANSITIONS[current.state] as readonly RecordState[]).includes('settled')) {
+    current = await advanceOrReload(payments, current, settledStep(current, transaction))
   }
   return current
 }
 
-/** Moves a record on from where it was seen; when another process was faster, answers where that one has brought it. */
-export async function move(desk: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord> {
-  return (await advance(desk, from, change)) ?? readAgain(desk, from)
+/** Advances a record, or returns the current record if another process changed it first. */
+export async function advanceOrReload(
+  payments: PaymentServices,
+  from: RecordVersion,
+  step: RecordStep,
+): Promise<ResponseRecord> {
+  return (await advance(payments, from, step)) ?? reload(payments, from)
 }
 
-/** Undefined when the record is no longer where it was seen. */
-function advance({ log, now }: PaymentDesk, from: Place, change: Step): Promise<ResponseRecord | undefined> {
-  return log.advance(from, { ...change, updated_at: now().toISOString() })
+/** Undefined if the record has changed since `from` was read. */
+function advance(
+  { log, now }: PaymentServices,
+  from: RecordVersion,
+  step: RecordStep,
+): Promise<ResponseRecord | undefined> {
+  return log.advance(from, { ...step, updated_at: now().toISOString() })
 }
 
-async function readAgain({ log }: PaymentDesk, { identity }: Place): Promise<ResponseRecord> {
+async function reload({ log }: PaymentServices, { identity }: RecordVersion): Promise<ResponseRecord> {
   const record = await log.read(identity)
-  if (!record) throw new Error('A record has disappeared from the response log')
+  if (!record) throw new Error('The record is no longer in the response log')
   return record
 }
 
-/** The change that makes a record settled, with the header that every answer from it will carry (x402 v2, base64). */
-export function settledBy(record: ResponseRecord, transaction: string) {
-  const { payment, requirements } = termsOf(record)
+/** The step to `settled`, with the `PAYMENT-RESPONSE` header of every response from this record. */
+export function settledStep(record: ResponseRecord, transaction: string) {
+  const { payment, requirements } = recordedPayment(record)
   const response: SettleResponse = {
     success: true,
     transaction,
@@ -81,32 +84,30 @@ export function settledBy(record: ResponseRecord, transaction: string) {
     payer: payment.payload.authorization.from,
     amount: requirements.amount,
   }
-  return { state: 'settled', payment_response: Buffer.from(JSON.stringify(response)).toString('base64') } as const
+  // The same text as encodePaymentResponseHeader of @x402/core, which a test compares. Its base64 is much slower.
+  const paymentResponse = Buffer.from(JSON.stringify(response)).toString('base64')
+  return { state: 'settled', payment_response: paymentResponse } as const
 }
 
-/** As they were when the record was made of them; its seal shows that they are the same. */
-export function termsOf(record: ResponseRecord): { payment: Payment; requirements: PaymentRequirements } {
-  return {
-    payment: record.payment as unknown as Payment,
-    requirements: record.requirements as unknown as PaymentRequirements,
-  }
+/** The payment and requirements of a record. Not validated, because the checksum shows that the service wrote them. */
+export function recordedPayment({ payment, requirements }: ResponseRecord) {
+  return { payment: payment as Payment, requirements: requirements as PaymentRequirements }
 }
 
-/** A refusal counts only if the nonce is unused; a chain that can't be asked leaves the outcome open. */
-async function isNonceFree(desk: PaymentDesk, record: ResponseRecord): Promise<boolean> {
+/** Undefined if the chain cannot be read. The outcome then stays unknown. */
+export async function tryReadEvidence(
+  { chain, report }: PaymentServices,
+  record: ResponseRecord,
+): Promise<AuthorizationEvidence | undefined> {
+  const { payment, requirements } = recordedPayment(record)
   try {
-    return (await readEvidence(desk, record)).nonce === 'free'
+    return await chain.evidence({
+      asset: requirements.asset,
+      authorization: payment.payload.authorization,
+      fromBlock: BigInt(record.from_block),
+    })
   } catch (cause) {
-    desk.report('chain_unavailable', cause)
-    return false
+    report('chain_unavailable', cause)
+    return undefined
   }
-}
-
-export function readEvidence({ chain }: PaymentDesk, record: ResponseRecord) {
-  const { payment, requirements } = termsOf(record)
-  return chain.evidence({
-    asset: requirements.asset,
-    authorization: payment.payload.authorization,
-    fromBlock: BigInt(record.from_block),
-  })
 }

@@ -1,18 +1,17 @@
 /**
- * Who has signed a TransferWithAuthorization (EIP-3009): its EIP-712 digest in a fixed layout, and the address that a plain
- * account's signature of it recovers. A general EIP-712 encoder and curve arithmetic in JavaScript take 2 ms, in which the
- * process does nothing else; this takes a thirtieth (docs/payments.md). viem, which reads the types, judges it in the tests.
+ * Recovers the signer of an EIP-3009 TransferWithAuthorization: EIP-712 digest with a fixed layout, and public key recovery
+ * in native code. viem takes about thirty times as long (`bench perf`, row "paid lookup"). The tests compare both.
  */
 import { createKeccak } from 'hash-wasm'
 import secp256k1 from 'secp256k1'
 import { encodeAbiParameters, type Hex } from 'viem'
-import { PLAIN_SIGNATURE_BYTES, type Authorization } from './headers.ts'
+import { EOA_SIGNATURE_BYTES, type TransferAuthorization } from './headers.ts'
 import type { Terms } from './terms.ts'
 
-/** secp256k1's group order, halved: the token refuses a signature's mirror image above it (EIP-2). */
+/** Half the order of secp256k1. USDC rejects signatures with a larger s (EIP-2). */
 const LOW_S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
-/** Keccak-256 in WebAssembly: four hashes of it are a payment's, and in JavaScript they cost as much as the curve. */
+/** Keccak-256 in WebAssembly. JavaScript is slower (`bench perf`, row "paid lookup"). */
 const hasher = await createKeccak(256)
 
 const WORD_BYTES = 32
@@ -20,21 +19,21 @@ const DOMAIN_TYPE = 'EIP712Domain(string name,string version,uint256 chainId,add
 const TYPE_HASH = keccak256(
   'TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )
-/** The mark of structured data, before the domain and the message (EIP-712). */
+/** The prefix of an EIP-712 digest. */
 const PREFIX = '1901'
 
-/** A curve's recovery, so that a test can put the one without native code in its place. */
-export type Recover = Pick<typeof secp256k1, 'ecdsaRecover'>
+/** The native function. Tests also pass the JavaScript implementation. */
+export type EcdsaRecovery = Pick<typeof secp256k1, 'ecdsaRecover'>
 
-/** Made once for each deployment's terms; they never change while the process runs. */
+/** Terms never change while the process runs. */
 const domainSeparators = new WeakMap<Terms, string>()
 
-/** 64 hex digits. A text is hashed as UTF-8. */
+/** 64 hex digits. Text is hashed as UTF-8. */
 function keccak256(data: string | Uint8Array): string {
   return hasher.init().update(data).digest()
 }
 
-function domainSeparatorOf(terms: Terms): string {
+function domainSeparator(terms: Terms): string {
   const known = domainSeparators.get(terms)
   if (known !== undefined) return known
   const { domain, chainId, asset } = terms
@@ -53,41 +52,42 @@ function domainSeparatorOf(terms: Terms): string {
   return separator
 }
 
-/** What the payer signs. Each member is one word of 32 bytes, in the order of the type. */
-function digestOf({ from, to, value, validAfter, validBefore, nonce }: Authorization, terms: Terms): Uint8Array {
+/** The EIP-712 digest. Each member is one 32-byte word, in the order of the type. */
+function signedDigest(authorization: TransferAuthorization, terms: Terms): Uint8Array {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
   const numbers = [value, validAfter, validBefore].map((decimal) => BigInt(decimal).toString(16))
   const words = [TYPE_HASH, from.slice(2), to.slice(2), ...numbers, nonce.slice(2)]
   const message = Buffer.from(words.map((word) => word.padStart(2 * WORD_BYTES, '0')).join(''), 'hex')
-  const data = Buffer.from(PREFIX + domainSeparatorOf(terms) + keccak256(message), 'hex')
+  const data = Buffer.from(PREFIX + domainSeparator(terms) + keccak256(message), 'hex')
   return hasher.init().update(data).digest('binary')
 }
 
-/** Whether a signature is one of a plain account, and not of a contract wallet. */
-export function isPlain(signature: string): boolean {
-  return signature.length === 2 + 2 * PLAIN_SIGNATURE_BYTES
+/** Whether a signature has the length of an EOA signature. Contract wallets have longer ones. */
+export function isEoaSignature(signature: string): boolean {
+  return signature.length === 2 + 2 * EOA_SIGNATURE_BYTES
 }
 
-/** Whether the token would look at a plain signature at all: low s, and v of 27 or 28. The curve itself takes others. */
-export function isTakenByToken(signature: string): boolean {
+/** Whether the token accepts the form of an EOA signature: low s, and v of 27 or 28. The curve allows more. */
+export function isAcceptedByToken(signature: string): boolean {
   const s = BigInt(`0x${signature.slice(66, 130)}`)
   const v = Number.parseInt(signature.slice(130), 16)
   return s <= LOW_S_MAX && (v === 27 || v === 28)
 }
 
-/** The address that a plain signature of the authorization recovers, in lower case; undefined when it is nobody's. */
+/** The address of the signer in lower case. Undefined if the signature is invalid. */
 export function recoverSigner(
-  { authorization, signature }: { authorization: Authorization; signature: string },
+  { authorization, signature }: { authorization: TransferAuthorization; signature: string },
   terms: Terms,
-  { ecdsaRecover }: Recover = secp256k1,
+  { ecdsaRecover }: EcdsaRecovery = secp256k1,
 ): string | undefined {
-  if (!isPlain(signature) || !isTakenByToken(signature)) return undefined
+  if (!isEoaSignature(signature) || !isAcceptedByToken(signature)) return undefined
   const bytes = Buffer.from(signature.slice(2), 'hex')
   try {
-    const key = ecdsaRecover(bytes.subarray(0, 64), (bytes[64] ?? 0) - 27, digestOf(authorization, terms), false)
-    // Of the uncompressed key without its first byte, the last 20 bytes of the hash.
+    const key = ecdsaRecover(bytes.subarray(0, 64), (bytes[64] ?? 0) - 27, signedDigest(authorization, terms), false)
+    // An address is the last 20 bytes of the hash of the uncompressed key without its first byte.
     return `0x${keccak256(key.subarray(1)).slice(-40)}`
   } catch {
-    // Points that are not on the curve, or r and s of zero.
+    // r or s is zero, or the point is not on the curve.
     return undefined
   }
 }

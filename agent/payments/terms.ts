@@ -1,10 +1,10 @@
-/** What is charged, where, and in what: prices and chain constants of both deployments (spec 5, decisions 1). */
+/** Prices and chain constants of both deployments, and the x402 payment requirements built from them. */
 import type { PaymentRequirements } from '@x402/core/types'
 import type { OperationName } from '../operation/schema.ts'
 
 export type Mode = 'mainnet' | 'testnet'
 
-/** The URI fragment, header names and version of the payment extension, as the card and the guides state them. */
+/** The payment header names of x402 v2. */
 export const PAYMENT_HEADERS = {
   request: 'PAYMENT-SIGNATURE',
   required: 'PAYMENT-REQUIRED',
@@ -13,21 +13,21 @@ export const PAYMENT_HEADERS = {
 
 export const X402_VERSION = 2
 
-/** How long a quote stands, and so how long an authorization may run. */
+/** The validity of a quote, and the longest lifetime of an authorization. */
 export const QUOTE_LIFETIME_SECONDS = 300
 
-export interface Deployment {
+export interface NetworkDeployment {
   network: `eip155:${number}`
   chainId: number
-  /** The network's USDC. */
+  /** The USDC contract. */
   asset: `0x${string}`
-  /** Its EIP-712 domain. */
+  /** The EIP-712 domain of the USDC contract. */
   domain: { name: string; version: string }
   /** Micro-USDC per operation. */
   prices: Record<OperationName, number>
 }
 
-export const DEPLOYMENTS: Record<Mode, Deployment> = {
+export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
   mainnet: {
     network: 'eip155:8453',
     chainId: 8453,
@@ -44,18 +44,18 @@ export const DEPLOYMENTS: Record<Mode, Deployment> = {
   },
 }
 
-/** The terms of one deployment: its constants and who is paid. */
-export interface Terms extends Deployment {
+/** The constants of one deployment and the address that is paid. */
+export interface Terms extends NetworkDeployment {
   mode: Mode
   payTo: string
 }
 
-export function termsOf(mode: Mode, payTo: string): Terms {
+export function buildTerms(mode: Mode, payTo: string): Terms {
   return { mode, payTo, ...DEPLOYMENTS[mode] }
 }
 
-/** The one way to pay for an operation. Made from constants alone, so that a quote never depends on a facilitator. */
-export function requirementsOf(terms: Terms, operation: OperationName): PaymentRequirements {
+/** The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator. */
+export function buildRequirements(terms: Terms, operation: OperationName): PaymentRequirements {
   return {
     scheme: 'exact',
     network: terms.network,
@@ -67,14 +67,14 @@ export function requirementsOf(terms: Terms, operation: OperationName): PaymentR
   }
 }
 
-/** What follows from terms and operation alone is made once and kept as long as the terms are. */
-export function oncePerOperation<T>(make: (terms: Terms, operation: OperationName) => T) {
-  const made = new WeakMap<Terms, Map<OperationName, T>>()
+/** Caches the result of `build`, which must depend on terms and operation only. */
+export function memoizePerOperation<T>(build: (terms: Terms, operation: OperationName) => T) {
+  const cache = new WeakMap<Terms, Map<OperationName, T>>()
   return (terms: Terms, operation: OperationName): T => {
-    const known = made.get(terms)?.get(operation)
-    if (known !== undefined) return known
-    const value = make(terms, operation)
-    made.set(terms, new Map([...(made.get(terms) ?? []), [operation, value]]))
+    const values = cache.get(terms) ?? new Map<OperationName, T>()
+    cache.set(terms, values)
+    const value = values.get(operation) ?? build(terms, operation)
+    values.set(operation, value)
     return value
   }
 }

@@ -1,23 +1,18 @@
-/** Why a registry could not be read: a code of ours for the log. Nothing the other side said is kept. */
+/** Why a registry could not be read, as a code for the log. Transport errors come from agent/rpc/ and have their own codes. */
+import { ReplyError } from '../rpc/post-json.ts'
 
-/** The RPC itself is no use now, whatever it is asked. */
-const OUTAGES = ['LATE', 'UNREACHABLE', 'BAD_STATUS', 'NOT_A_BATCH', 'NO_BLOCK', 'OLD_BLOCK'] as const
-/** The configuration and the chain contradict each other: what was read before says nothing any more. */
+/** The configuration contradicts the chain, so earlier results are invalid. */
 const CONTRADICTIONS = ['WRONG_CHAIN', 'REGISTRIES_NOT_LINKED'] as const
+/** Faults that the feedback of one client can cause. */
+const DATA_FAULTS = ['CALL_REFUSED', 'BAD_DATA', 'INCONSISTENT'] as const
 
-type Fault =
-  | (typeof OUTAGES)[number]
-  | (typeof CONTRADICTIONS)[number]
-  | 'TOO_LARGE'
-  | 'CALL_REFUSED'
-  | 'BAD_DATA'
-  | 'INCONSISTENT'
+type RegistryFault = (typeof CONTRADICTIONS)[number] | (typeof DATA_FAULTS)[number] | 'NO_BLOCK' | 'OLD_BLOCK'
 
 export class RegistryError extends Error {
   override name = 'RegistryError'
-  readonly code: Fault
+  readonly code: RegistryFault
 
-  constructor(code: Fault) {
+  constructor(code: RegistryFault) {
     super(code)
     this.code = code
   }
@@ -27,7 +22,8 @@ export function isContradiction(cause: unknown): boolean {
   return cause instanceof RegistryError && CONTRADICTIONS.some((code) => code === cause.code)
 }
 
-/** Not for what one client's feedback can bring about, which is nobody else's trouble. */
+/** Whether the node itself fails. False for faults that the feedback of one client can cause, such as a large reply. */
 export function isOutage(cause: unknown): boolean {
-  return !(cause instanceof RegistryError) || OUTAGES.some((code) => code === cause.code) || isContradiction(cause)
+  if (cause instanceof ReplyError) return cause.code !== 'TOO_LARGE'
+  return !(cause instanceof RegistryError) || !DATA_FAULTS.some((code) => code === cause.code)
 }

@@ -1,69 +1,70 @@
 /**
- * What the identity registry says of us, kept fresh in the background: requests read memory and wait for nothing. What
- * was read stands for a quarter of an hour of failures, and not a moment after the chain has contradicted the
- * configuration.
+ * Reads the agent's identity from the registry in the background. Requests use the last result and never wait. It stays
+ * valid for 15 minutes, also if reads fail, unless the chain contradicts the configuration.
  */
-import { inTime, type Timer } from './deadline.ts'
+import type { Report, Timer } from '../../store/runtime.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import { isContradiction } from './errors.ts'
-import type { Agent, Block, Reader } from './reader.ts'
+import type { PinnedBlock, RegisteredAgent, RegistryReader } from './reader.ts'
 
 const REFRESH_MS = 60_000
-/** Up to a tenth earlier or later, so that deployments don't ask in step. */
-const REFRESH_JITTER = 0.1
+/** Spreads the reads of several deployments. */
+const REFRESH_JITTER_SHARE = 0.1
 const RETRY_MS = 5_000
-/** Both batches of one reading. */
+/** For both batches of one read. */
 const READ_MS_MAX = 3_000
+/** A result that is older is not reported. */
 const AGE_MS_MAX = 900_000
 
-interface Seen {
-  block: Block
+interface CheckedBlock {
+  block: PinnedBlock
   checkedAt: string
 }
 
-export type Identity =
+export type RegistryIdentity =
   /** No agent id is configured. */
   | { status: 'not_registered' }
-  /** One is, and nothing trustworthy is known of it now. */
+  /** An agent id is configured, and no valid result is available. */
   | { status: 'unchecked' }
-  /** The chain has no agent of that number. */
-  | ({ status: 'not_found' } & Seen)
-  | ({ status: 'owner_mismatch' | 'registered'; agent: Agent } & Seen)
+  /** The registry has no agent with this id. */
+  | ({ status: 'not_found' } & CheckedBlock)
+  | ({ status: 'owner_mismatch' | 'registered'; agent: RegisteredAgent } & CheckedBlock)
 
-interface Keeping {
-  reader: Pick<Reader, 'identity'>
-  /** Who has to own the agent, when that is configured. */
+interface IdentityMonitorOptions {
+  reader: Pick<RegistryReader, 'identity'>
+  /** The expected owner, if configured. */
   owner: string | undefined
   now: () => Date
   /** From 0 to below 1. */
   random: () => number
   timer: Timer
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
-export class IdentityKeeper {
-  readonly #keeping: Keeping
+export class IdentityMonitor {
+  readonly #options: IdentityMonitorOptions
   readonly #stopping = new AbortController()
-  #latest: { identity: Identity; at: number } | undefined
+  #latest: { identity: RegistryIdentity; at: number } | undefined
   #cancel: () => void = () => undefined
-  /** The last failure that was reported: the same one every five seconds is no news. */
+  /** The last reported failure. The same failure is not reported again. */
   #reported = ''
 
-  constructor(keeping: Keeping) {
-    this.#keeping = keeping
+  constructor(options: IdentityMonitorOptions) {
+    this.#options = options
   }
 
-  current(): Identity {
-    const age = this.#keeping.now().getTime() - (this.#latest?.at ?? Number.NaN)
+  current(): RegistryIdentity {
+    const age = this.#options.now().getTime() - (this.#latest?.at ?? Number.NaN)
     return this.#latest && age <= AGE_MS_MAX ? this.#latest.identity : { status: 'unchecked' }
   }
 
-  /** The first reading, and from then on one after the other. Never throws. */
+  /** Reads once, and schedules the next read. Never rejects. */
   async start(): Promise<void> {
-    const { random, timer } = this.#keeping
-    const read = await this.#refresh()
+    const { random, timer } = this.#options
+    const isRead = await this.#refresh()
     if (this.#stopping.signal.aborted) return
-    const wait = read ? REFRESH_MS * (1 + REFRESH_JITTER * (2 * random() - 1)) : RETRY_MS
-    this.#cancel = timer(() => void this.start(), wait)
+    const delay = isRead ? REFRESH_MS * (1 + REFRESH_JITTER_SHARE * (2 * random() - 1)) : RETRY_MS
+    this.#cancel = timer(() => void this.start(), delay)
   }
 
   stop(): void {
@@ -72,13 +73,14 @@ export class IdentityKeeper {
   }
 
   async #refresh(): Promise<boolean> {
-    const { reader, timer, now } = this.#keeping
+    const { reader, timer, now } = this.#options
     const { signal } = this.#stopping
     try {
-      const found = await inTime({ timer, milliseconds: READ_MS_MAX, signal }, (either) => reader.identity(either))
+      const deadline = { timer, milliseconds: READ_MS_MAX, signal }
+      const found = await withDeadline(deadline, (readSignal) => reader.identity(readSignal))
       const at = now()
-      const seen = { block: found.block, checkedAt: at.toISOString() }
-      this.#latest = { identity: this.#judge(found.agent, seen), at: at.getTime() }
+      const checked = { block: found.block, checkedAt: at.toISOString() }
+      this.#latest = { identity: this.#toIdentity(found.agent, checked), at: at.getTime() }
       this.#reported = ''
       return true
     } catch (cause) {
@@ -88,16 +90,16 @@ export class IdentityKeeper {
     }
   }
 
-  #judge(agent: Agent | undefined, seen: Seen): Identity {
-    if (!agent) return { status: 'not_found', ...seen }
-    const { owner } = this.#keeping
-    const isTheirs = owner !== undefined && owner.toLowerCase() !== agent.owner.toLowerCase()
-    return { status: isTheirs ? 'owner_mismatch' : 'registered', agent, ...seen }
+  #toIdentity(agent: RegisteredAgent | undefined, checked: CheckedBlock): RegistryIdentity {
+    if (!agent) return { status: 'not_found', ...checked }
+    const { owner } = this.#options
+    const isMismatch = owner !== undefined && owner.toLowerCase() !== agent.owner.toLowerCase()
+    return { status: isMismatch ? 'owner_mismatch' : 'registered', agent, ...checked }
   }
 
   #report(cause: unknown): void {
     const failure = cause instanceof Error ? cause.message : ''
-    if (failure !== this.#reported) this.#keeping.report('registry_unread', cause)
+    if (failure !== this.#reported) this.#options.report('registry_unread', cause)
     this.#reported = failure
   }
 }

@@ -1,9 +1,9 @@
-/** How much the registries' routes do for anyone at all: fixed windows, and a breaker that lets a broken RPC rest. */
+/** Limits of the registry routes, for all clients together: a fixed window, and a circuit breaker for the node. */
 
-/** After so long a window is certainly a new one, so `Retry-After` is always true (spec 4.4). */
+/** A window ends after this time at the latest, so it is also the `Retry-After` of a full window. */
 export const WINDOW_SECONDS = 5
 
-/** Failures in a row after which the breaker opens, and for how long. */
+/** Failures in a row that open the circuit breaker. */
 const FAILURES_MAX = 3
 const OPEN_MS = 5_000
 
@@ -12,7 +12,7 @@ type Now = () => Date
 export class FixedWindow {
   readonly #max: number
   readonly #now: Now
-  #began = Number.NEGATIVE_INFINITY
+  #startedAt = Number.NEGATIVE_INFINITY
   #count = 0
 
   constructor({ max, now }: { max: number; now: Now }) {
@@ -21,32 +21,32 @@ export class FixedWindow {
   }
 
   isFull(): boolean {
-    const age = this.#now().getTime() - this.#began
-    // Also when the clock was put back.
+    const age = this.#now().getTime() - this.#startedAt
+    // A negative age means that the clock was set back.
     if (age < 0 || age >= WINDOW_SECONDS * 1000) this.#count = 0
     return this.#count >= this.#max
   }
 
-  /** Counts one more, and says whether there was room for it. */
+  /** Counts one request. False if the window is full. */
   take(): boolean {
     if (this.isFull()) return false
-    if (this.#count === 0) this.#began = this.#now().getTime()
+    if (this.#count === 0) this.#startedAt = this.#now().getTime()
     this.#count += 1
     return true
   }
 }
 
-export class Breaker {
+export class CircuitBreaker {
   readonly #now: Now
   #failures = 0
-  #opened = Number.NEGATIVE_INFINITY
+  #openedAt = Number.NEGATIVE_INFINITY
 
   constructor({ now }: { now: Now }) {
     this.#now = now
   }
 
   isOpen(): boolean {
-    const age = this.#now().getTime() - this.#opened
+    const age = this.#now().getTime() - this.#openedAt
     return age >= 0 && age < OPEN_MS
   }
 
@@ -54,9 +54,9 @@ export class Breaker {
     this.#failures = 0
   }
 
-  /** After a rest one more failure opens it again. */
+  /** After the breaker has opened once, each further failure opens it again, until a success. */
   failed(): void {
     this.#failures += 1
-    if (this.#failures >= FAILURES_MAX) this.#opened = this.#now().getTime()
+    if (this.#failures >= FAILURES_MAX) this.#openedAt = this.#now().getTime()
   }
 }

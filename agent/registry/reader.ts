@@ -1,6 +1,6 @@
 /**
- * Reads an agent's identity and a page of one client's feedback from the chain, each as it stands in one block, named by
- * its hash: after a reorganisation the node has to refuse, and does not answer from another history.
+ * Reads an agent's identity, or a page of one client's feedback, from the chain. All calls of one read use one block, by its
+ * hash: after a reorganisation the node then returns an error instead of data of another block.
  */
 import {
   decodeAbiParameters,
@@ -14,175 +14,180 @@ import {
   type Hex,
 } from 'viem'
 import { z } from 'zod'
+import type { Timer } from '../../store/runtime.ts'
+import { withDeadline } from '../rpc/deadline.ts'
+import type { RpcBatch, RpcCall, RpcReply } from '../rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'
 import { RegistryError } from './errors.ts'
-import type { Call, Reply, SendBatch } from './transport.ts'
-import { show, type Shown } from './untrusted.ts'
+import { sanitizeText, type SanitizedText } from './untrusted.ts'
 
-/** A node that lags this far behind is not asked. */
+/** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
+/** For one batch, including the body of the reply. */
+const BATCH_MS_MAX = 2_000
 const URI_CODE_POINTS_MAX = 2_048
 const TAG_CODE_POINTS_MAX = 256
-/** The ERC's own bounds. */
+/** The bounds in ERC-8004. */
 const DECIMALS_MAX = 18
 const VALUE_MAX = 10n ** 38n
 
-export interface Block {
+/** The block of all calls of one read. */
+export interface PinnedBlock {
   number: number
   hash: Hex
   timestamp: string
 }
 
-export interface Agent {
+export interface RegisteredAgent {
   owner: Address
-  /** Null when none is set. */
+  /** Null if none is set. */
   wallet: Address | null
-  uri: Shown
-  /** The URI on the chain, byte by byte, is the expected one. */
+  uri: SanitizedText
+  /** Whether the URI on chain has exactly the expected bytes. */
   isUriExpected: boolean
 }
 
-/** No agent: the chain says that there is none with this number. */
-interface FoundIdentity {
-  block: Block
-  agent: Agent | undefined
+interface IdentityResult {
+  block: PinnedBlock
+  /** Undefined if the registry has no agent with this id. */
+  agent: RegisteredAgent | undefined
 }
 
-export interface PageQuery {
-  /** With its checksum. */
+export interface FeedbackQuery {
+  /** With EIP-55 checksum. */
   client: Address
-  /** On-chain indexes begin with 1. */
+  /** Indexes on chain start at 1. */
   start: number
   limit: number
 }
 
-interface Feedback {
-  index: number
-  /** A decimal: the chain's numbers have 128 bits. */
-  value: string
-  valueDecimals: number
-  tag1: string
-  tag2: string
-  tagsAltered: boolean
-  revoked: boolean
-}
-
-export interface Page {
-  block: Block
+export interface FeedbackPage {
+  block: PinnedBlock
   lastIndex: number
-  feedback: Feedback[]
+  feedback: ReturnType<typeof toFeedback>[]
 }
 
-export interface Reader {
-  identity(signal: AbortSignal): Promise<FoundIdentity>
-  page(query: PageQuery, signal: AbortSignal): Promise<Page>
+export interface RegistryReader {
+  identity(signal: AbortSignal): Promise<IdentityResult>
+  page(query: FeedbackQuery, signal: AbortSignal): Promise<FeedbackPage>
 }
 
-interface Subject {
-  send: SendBatch
+interface RegistryReaderOptions {
+  batch: RpcBatch
+  timer: Timer
   chainId: number
   agentId: bigint
-  /** What the agent's URI should be. */
+  /** The expected URI of the agent. */
   agentUri: string
   now: () => Date
 }
 
-/** Every read throws a RegistryError, or what it gives is whole. */
-export function openReader(subject: Subject): Reader {
+/** Each read returns a complete result or throws. */
+export function openRegistryReader(options: RegistryReaderOptions): RegistryReader {
   return {
-    identity: (signal) => readIdentity(subject, signal),
-    page: (query, signal) => readPage(subject, query, signal),
+    identity: (signal) => readIdentity(options, signal),
+    page: (query, signal) => readPage(options, query, signal),
   }
 }
 
-async function readIdentity(subject: Subject, signal: AbortSignal): Promise<FoundIdentity> {
-  const { agentId, agentUri } = subject
-  const about = { abi: REGISTRY_ABI, args: [agentId] } as const
-  const { block, replies } = await callAtHead(subject, signal, [
+async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal): Promise<IdentityResult> {
+  const { agentId, agentUri } = options
+  const agentCall = { abi: REGISTRY_ABI, args: [agentId] } as const
+  const { block, replies } = await callAtHead(options, signal, [
     [REGISTRIES.reputation, encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getIdentityRegistry' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...about, functionName: 'ownerOf' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...about, functionName: 'tokenURI' })],
-    [REGISTRIES.identity, encodeFunctionData({ ...about, functionName: 'getAgentWallet' })],
+    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'ownerOf' })],
+    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'tokenURI' })],
+    [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'getAgentWallet' })],
   ])
-  const [linked, owned, named, paid] = replies
-  if (decode(RETURNS.address, linked)[0] !== REGISTRIES.identity) throw new RegistryError('REGISTRIES_NOT_LINKED')
-  const isMissing = isRevert(owned, noSuchAgent(agentId))
-  if (isMissing !== isRevert(named, noSuchAgent(agentId))) throw new RegistryError('INCONSISTENT')
+  const [registryReply, ownerReply, uriReply, walletReply] = replies
+  if (decode(RETURNS.address, registryReply)[0] !== REGISTRIES.identity)
+    throw new RegistryError('REGISTRIES_NOT_LINKED')
+  const isMissing = isRevert(ownerReply, noSuchAgent(agentId))
+  if (isMissing !== isRevert(uriReply, noSuchAgent(agentId))) throw new RegistryError('INCONSISTENT')
   if (isMissing) return { block, agent: undefined }
-  const [owner] = decode(RETURNS.address, owned)
+  const [owner] = decode(RETURNS.address, ownerReply)
   if (owner === zeroAddress) throw new RegistryError('INCONSISTENT')
-  const [uri] = decode(RETURNS.text, named)
-  const [wallet] = decode(RETURNS.address, paid)
+  const [uri] = decode(RETURNS.text, uriReply)
+  const [wallet] = decode(RETURNS.address, walletReply)
   const agent = {
     owner,
     wallet: wallet === zeroAddress ? null : wallet,
-    uri: show(uri, URI_CODE_POINTS_MAX),
+    uri: sanitizeText(uri, URI_CODE_POINTS_MAX),
     isUriExpected: uri === `0x${Buffer.from(agentUri).toString('hex')}`,
   }
   return { block, agent }
 }
 
-async function readPage(subject: Subject, { client, start, limit }: PageQuery, signal: AbortSignal): Promise<Page> {
-  const { agentId } = subject
+async function readPage(
+  options: RegistryReaderOptions,
+  { client, start, limit }: FeedbackQuery,
+  signal: AbortSignal,
+): Promise<FeedbackPage> {
+  const { agentId } = options
   const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
   const last = encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getLastIndex', args: [agentId, client] })
   const reads = indexes.map((index) =>
     encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }),
   )
   const calls = [last, ...reads].map((data): Target => [REGISTRIES.reputation, data])
-  const { block, replies } = await callAtHead(subject, signal, calls)
+  const { block, replies } = await callAtHead(options, signal, calls)
   const [lastReply, ...feedbackReplies] = replies
   const lastIndex = Number(decode(RETURNS.index, lastReply)[0])
   if (!Number.isSafeInteger(lastIndex)) throw new RegistryError('BAD_DATA')
   const feedback = indexes.flatMap((index, position) => {
     const reply = feedbackReplies[position]
-    // The two functions must agree on where the feedback ends, or one of the answers is false.
+    // `getLastIndex` and `readFeedback` must agree on the last index.
     if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new RegistryError('INCONSISTENT')
-    return index > lastIndex ? [] : [feedbackOf(index, reply)]
+    return index > lastIndex ? [] : [toFeedback(index, reply)]
   })
   return { block, lastIndex, feedback }
 }
 
-function feedbackOf(index: number, reply: Reply | undefined): Feedback {
+/** `value` is decimal text, because values have up to 128 bits. */
+function toFeedback(index: number, reply: RpcReply | undefined) {
   const [value, valueDecimals, first, second, revoked] = decode(RETURNS.feedback, reply)
   if (valueDecimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new RegistryError('BAD_DATA')
-  const tag1 = show(first, TAG_CODE_POINTS_MAX)
-  const tag2 = show(second, TAG_CODE_POINTS_MAX)
+  const tag1 = sanitizeText(first, TAG_CODE_POINTS_MAX)
+  const tag2 = sanitizeText(second, TAG_CODE_POINTS_MAX)
   const tagsAltered = tag1.altered || tag2.altered
   return { index, value: String(value), valueDecimals, tag1: tag1.text, tag2: tag2.text, tagsAltered, revoked }
 }
 
 type Target = readonly [to: Address, data: Hex]
 
-/** Two batches: which chain and block this is, then every call in that block. */
-async function callAtHead({ send, chainId, now }: Subject, signal: AbortSignal, targets: Target[]) {
-  const head = await send(
-    [
-      { method: 'eth_chainId', params: [] },
-      { method: 'eth_getBlockByNumber', params: ['latest', false] },
-    ],
-    signal,
-  )
-  const block = readHead(head, { chainId, now })
+/** Two batches: chain id and newest block, then all calls at that block. */
+async function callAtHead(options: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
+  const send = (calls: RpcCall[]) =>
+    withDeadline({ timer: options.timer, milliseconds: BATCH_MS_MAX, signal }, (batchSignal) =>
+      options.batch(calls, batchSignal),
+    )
+  const head = await send([
+    { method: 'eth_chainId', params: [] },
+    { method: 'eth_getBlockByNumber', params: ['latest', false] },
+  ])
+  const block = readHead(head, options)
   const at = { blockHash: block.hash, requireCanonical: true }
-  const calls = targets.map(([to, data]): Call => ({ method: 'eth_call', params: [{ to, data }, at] }))
-  return { block, replies: await send(calls, signal) }
+  const replies = await send(targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] })))
+  return { block, replies }
 }
 
-const Quantity = z
+const quantitySchema = z
   .string()
   .regex(/^0x(0|[1-9a-f][0-9a-f]{0,12})$/)
   .transform(Number)
 
-const Head = z.object({
-  number: Quantity,
+const headSchema = z.object({
+  number: quantitySchema,
   hash: z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value)),
-  timestamp: Quantity.refine((seconds) => !Number.isNaN(new Date(seconds * 1000).getTime())),
+  timestamp: quantitySchema.refine((seconds) => !Number.isNaN(new Date(seconds * 1000).getTime())),
 })
 
-function readHead([id, latest]: Reply[], { chainId, now }: Pick<Subject, 'chainId' | 'now'>): Block {
-  const chain = Quantity.safeParse(resultOf(id))
-  const head = Head.safeParse(resultOf(latest))
+function readHead(
+  [id, latest]: RpcReply[],
+  { chainId, now }: Pick<RegistryReaderOptions, 'chainId' | 'now'>,
+): PinnedBlock {
+  const chain = quantitySchema.safeParse(toResult(id))
+  const head = headSchema.safeParse(toResult(latest))
   if (!chain.success || !head.success) throw new RegistryError('NO_BLOCK')
   if (chain.data !== chainId) throw new RegistryError('WRONG_CHAIN')
   const { number, hash, timestamp } = head.data
@@ -190,23 +195,20 @@ function readHead([id, latest]: Reply[], { chainId, now }: Pick<Subject, 'chainI
   return { number, hash, timestamp: new Date(timestamp * 1000).toISOString() }
 }
 
-function resultOf(reply: Reply | undefined): unknown {
-  return reply && 'result' in reply ? reply.result : undefined
+function toResult(reply: RpcReply | undefined): unknown {
+  return reply?.kind === 'result' ? reply.result : undefined
 }
 
-function isRevert(reply: Reply | undefined, expected: Hex): boolean {
-  return reply !== undefined && 'revert' in reply && reply.revert === expected
+function isRevert(reply: RpcReply | undefined, expected: Hex): boolean {
+  return reply?.kind === 'error' && reply.error.data === expected
 }
 
-/**
- * Decoders are lenient: they read over what is cut off in the padding, and over what stands where nothing belongs. What
- * doesn't encode to the same bytes again is not what the contract returned.
- */
+/** Rejects data that does not encode to the same bytes again: the decoder ignores wrong padding and extra data. */
 function decode<const Types extends readonly AbiParameter[]>(
   types: Types,
-  reply: Reply | undefined,
+  reply: RpcReply | undefined,
 ): DecodeAbiParametersReturnType<Types> {
-  if (!reply || 'revert' in reply) throw new RegistryError('CALL_REFUSED')
+  if (reply?.kind !== 'result') throw new RegistryError('CALL_REFUSED')
   const { result } = reply
   if (typeof result !== 'string' || !/^0x([0-9a-f]{2})+$/.test(result)) throw new RegistryError('BAD_DATA')
   try {
@@ -214,12 +216,12 @@ function decode<const Types extends readonly AbiParameter[]>(
     const again = encodeAbiParameters(types, values as never)
     if (again === result) return values
   } catch {
-    // Cut short, or with places that point nowhere.
+    // Truncated data or invalid offsets.
   }
   throw new RegistryError('BAD_DATA')
 }
 
-/** An address in any case, as the specification lets clients write it, with its checksum. */
-export function addressOf(text: string): Address {
+/** Takes an address in any letter case. */
+export function toChecksumAddress(text: string): Address {
   return getAddress(text.toLowerCase())
 }

@@ -1,54 +1,52 @@
-/** The agent's place in the registries of ERC-8004, as the service's routes ask for it. */
-import type { Timer } from './deadline.ts'
-import { IdentityKeeper, type Identity } from './identity.ts'
-import { openReader, type PageQuery } from './reader.ts'
-import { ReputationPages, type PageOutcome } from './reputation.ts'
-import { openTransport } from './transport.ts'
+/** The agent's entries in the ERC-8004 registries, as the routes read them. */
+import type { Report, Timer } from '../../store/runtime.ts'
+import { openRpcBatch } from '../rpc/json-rpc.ts'
+import { FeedbackCache, type FeedbackOutcome } from './feedback-cache.ts'
+import { IdentityMonitor, type RegistryIdentity } from './identity.ts'
+import { openRegistryReader, type FeedbackQuery } from './reader.ts'
 
-/** Our number in the identity registry, and who should own it. */
-export interface OwnIdentity {
+/** The configured agent id in the identity registry, and its expected owner. */
+export interface ConfiguredAgent {
   /** May be 0. */
   agentId: bigint
   owner: string | undefined
 }
 
 export interface Registry {
-  /** Undefined when none is configured; then the chain is never asked. */
+  /** Undefined if no agent is configured. Then the chain is never read. */
   agentId: bigint | undefined
-  identity(): Identity
-  page(query: PageQuery): Promise<PageOutcome>
+  identity(): RegistryIdentity
+  page(query: FeedbackQuery): Promise<FeedbackOutcome>
   stop(): void
 }
 
-interface Opening extends OwnIdentity {
-  /** JSON-RPC of the chain, and the id it has to have. */
+interface RegistryOptions extends ConfiguredAgent {
+  /** The JSON-RPC URL of the node. */
   url: string
   chainId: number
-  /** What the agent's URI on the chain should be. */
+  /** The expected URI of the agent on chain. */
   agentUri: string
-  fetch: typeof fetch
   now: () => Date
   random: () => number
   timer: Timer
-  report: (event: string, cause: unknown) => void
+  report: Report
 }
 
-/** Done when the identity was read for the first time, or could not be in its time. Never throws. */
-export async function openRegistry(opening: Opening): Promise<Registry> {
-  const { agentId } = opening
-  const reader = openReader({ ...opening, send: openTransport(opening) })
-  const keeper = new IdentityKeeper({ ...opening, reader })
-  const pages = new ReputationPages({ ...opening, reader })
-  await keeper.start()
+/** Resolves after the first read of the identity, or after its time limit. Never rejects. */
+export async function openRegistry(options: RegistryOptions): Promise<Registry> {
+  const reader = openRegistryReader({ ...options, batch: openRpcBatch(options) })
+  const monitor = new IdentityMonitor({ ...options, reader })
+  const feedback = new FeedbackCache({ ...options, reader })
+  await monitor.start()
   return {
-    agentId,
-    identity: () => keeper.current(),
-    page: (query) => pages.get(query),
-    stop: () => keeper.stop(),
+    agentId: options.agentId,
+    identity: () => monitor.current(),
+    page: (query) => feedback.get(query),
+    stop: () => monitor.stop(),
   }
 }
 
-/** Nobody's identity: every route says so, and nothing is read. */
+/** The registry of a service without a configured agent. */
 export const UNREGISTERED: Registry = {
   agentId: undefined,
   identity: () => ({ status: 'not_registered' }),

@@ -1,26 +1,26 @@
-/** Text that anyone may have written on the chain, made fit to be shown: short, and with nothing in it that can't be seen. */
+/** Makes text from the chain, which anyone may write, safe to display: bounded and without invisible characters. */
 import { hexToBytes, type Hex } from 'viem'
-import { showHidden } from '../../store/hidden.ts'
+import { replaceHidden } from '../../store/hidden.ts'
 
-/** What is not hidden, and has no look of its own all the same: private use, unassigned, line and paragraph ends. */
-const UNSEEN = /[\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu
-/** What stands for a character that can't be shown, and what the decoder puts for bytes that are no UTF-8. */
+/** Private-use and unassigned characters, and line and paragraph separators. `replaceHidden` does not replace them. */
+const INVISIBLE = /[\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu
+/** The decoder inserts the same character for invalid UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
-export interface Shown {
+export interface SanitizedText {
   text: string
-  /** What is shown is not, or may not be, what stands on the chain. */
+  /** The text differs, or may differ, from the text on chain. */
   altered: boolean
 }
 
-export function show(bytes: Hex, codePointsMax: number): Shown {
-  // A byte order mark at the start would be dropped in silence.
+export function sanitizeText(bytes: Hex, codePointsMax: number): SanitizedText {
+  // Without ignoreBOM the decoder drops a byte order mark.
   const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(hexToBytes(bytes))
   const text = printable(Array.from(whole).slice(0, codePointsMax).join(''))
   return { text, altered: text !== whole || whole.includes(REPLACEMENT) }
 }
 
-/** A text with a replacement for every character that can't be seen; it can't drive a terminal. */
+/** Replaces every invisible character, so that the text cannot control a terminal. */
 export function printable(text: string): string {
-  return showHidden(text, () => REPLACEMENT).replace(UNSEEN, REPLACEMENT)
+  return replaceHidden(text, () => REPLACEMENT).replace(INVISIBLE, REPLACEMENT)
 }

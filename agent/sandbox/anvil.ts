@@ -1,4 +1,4 @@
-/** The chain's process: Foundry's anvil, found, started quietly on a free port of the loopback, and ended. */
+/** The process of the local chain: finds Foundry's anvil, starts it on a free loopback port, and ends it. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
@@ -6,71 +6,75 @@ import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { rpc } from './rpc.ts'
+import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
-/** A new chain is up in 50 ms; one that was saved after a day of idling in half a second. */
+/** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. */
 const START_MS_MAX = 15_000
-/** Saving such a day takes a quarter of a second. */
+/** Saving a day of empty blocks takes a quarter of a second. */
 const STOP_MS_MAX = 15_000
 const POLL_MS = 20
+/** The chain runs on this machine, so a slower reply means that it hangs. */
+const RPC_MS_MAX = 5_000
 
 /**
- * An empty block costs about 3 KB of memory and 1.5 KB of saved state: in this rhythm 22 and 11 MB a day, in Base's own of
- * 2 s six times as much.
+ * An empty block takes about 3 KB of memory and 1.5 KB of saved state, so this interval costs 22 MB and 11 MB a day.
+ * The 2 s of Base would cost six times as much.
  */
 const BLOCK_SECONDS = 12
 
 /**
- * Both by itself and at once for a transaction, so that final blocks move on in time: with epochs of one slot, two blocks
- * behind the latest. Cancun, because from Prague on every block writes its hash into a contract, which makes anvil's
- * copies of the state larger and slower with each block. State of the last 64 blocks only, none of it outside our folder.
+ * Mixed mining makes a block for each transaction and one per interval, so that the finalized block advances; with one
+ * slot per epoch it is two blocks behind the latest. Cancun, because from Prague on each block writes its hash into a
+ * contract, which makes anvil's copies of the state larger with each block. The state of the last 64 blocks is kept.
  */
-const RULES = [
+const ANVIL_OPTIONS = [
   ['--block-time', `${BLOCK_SECONDS}`, '--mixed-mining', '--slots-in-an-epoch', '1'],
   ['--hardfork', 'cancun', '--prune-history', '64'],
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-export interface Start {
+/** JSON-RPC to the local chain. */
+export function chainRpc(url: string): Rpc {
+  return openRpc({ url, timeoutMs: RPC_MS_MAX })
+}
+
+interface AnvilOptions {
   folder: string
   chainId: number
-  /** A state saved earlier. */
+  /** The file of a saved state, or undefined for a new chain. */
   load: string | undefined
-  /** Where the state is to be saved at the end; a name that no other run uses. */
+  /** The file to which anvil saves its state when it exits. The name is unique. */
   dump: string
 }
 
-/** @throws in one line when there is no anvil, or when it doesn't come up */
-export async function startAnvil({ folder, chainId, load, dump }: Start): Promise<{ pid: number; url: string }> {
-  const options = [...RULES, '--chain-id', `${chainId}`, '--dump-state', dump, ...(load ? ['--load-state', load] : [])]
-  const errors = await open(join(folder, 'anvil.log'), 'w', 0o600)
+/** @throws an error with a message of one line if anvil is missing or does not start */
+export async function startAnvil({ folder, chainId, load, dump }: AnvilOptions): Promise<{ pid: number; url: string }> {
+  const state = ['--dump-state', dump, ...(load === undefined ? [] : ['--load-state', load])]
+  const options = [...ANVIL_OPTIONS, '--chain-id', `${chainId}`, ...state]
+  await using errors = await open(join(folder, 'anvil.log'), 'w', 0o600)
+  // Detached, so that Ctrl-C reaches the service only, which needs the chain for payments in progress.
+  const child = spawn(anvilPath(), options, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', errors.fd] })
   try {
-    // A session of its own: Ctrl-C is for the service, which still needs the chain to finish what is in flight.
-    const child = spawn(anvilPath(), options, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', errors.fd] })
-    try {
-      const url = await listening(child)
-      // From here on it prints nothing, and does not miss the pipe.
-      await rpc(url, 'anvil_setLoggingEnabled', false)
-      return { pid: child.pid as number, url }
-    } catch (cause) {
-      child.kill('SIGKILL')
-      throw cause
-    } finally {
-      child.stdout?.destroy()
-      child.unref()
-    }
+    const url = await waitForUrl(child)
+    // The pipe is closed below, so anvil must not write its log to it.
+    await chainRpc(url)('anvil_setLoggingEnabled', [false])
+    return { pid: child.pid as number, url }
+  } catch (cause) {
+    child.kill('SIGKILL')
+    throw cause
   } finally {
-    await errors.close()
+    child.stdout?.destroy()
+    child.unref()
   }
 }
 
-/** Has the process save its state and end. What is too slow for that is killed. */
+/** Asks anvil to save its state and to exit. Kills it if that takes too long. */
 export async function endAnvil(pid: number): Promise<void> {
   signal(pid, 'SIGTERM')
   if (!(await isGone(pid))) await killAnvil(pid)
 }
 
-/** Ends it without a word: for a chain that nothing can be asked of. */
+/** Kills anvil without saving its state. */
 export async function killAnvil(pid: number): Promise<void> {
   signal(pid, 'SIGKILL')
   await isGone(pid)
@@ -78,12 +82,12 @@ export async function killAnvil(pid: number): Promise<void> {
 
 export async function isAlive(pid: number): Promise<boolean> {
   if (!signal(pid, 0)) return false
-  // A process that ended, but that its parent doesn't bury, is dead too. Elsewhere than on Linux we can't tell.
+  // A zombie counts as dead. Only Linux shows the state in /proc.
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   return !/\) [ZX] /.test(status)
 }
 
-/** Whether the process was started with this argument; false where that can't be seen. */
+/** Whether the process was started with this argument. False on systems without /proc. */
 export async function hasArgument(pid: number, argument: string): Promise<boolean> {
   const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
   return commandLine.split('\0').includes(argument)
@@ -97,7 +101,7 @@ async function isGone(pid: number): Promise<boolean> {
   return false
 }
 
-/** False when there is no such process. */
+/** Returns false if the process does not exist. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name)
@@ -106,16 +110,16 @@ function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** The line that names the port comes last of what anvil prints when it starts. */
-function listening(child: ChildProcess): Promise<string> {
+/** The line with the port is the last one that anvil prints at its start. */
+function waitForUrl(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`anvil was not ready in ${START_MS_MAX} ms`)), START_MS_MAX)
+    const late = setTimeout(() => reject(new Error(`anvil did not start within ${START_MS_MAX} ms`)), START_MS_MAX)
     const fail = (error: Error) => {
       clearTimeout(late)
       reject(error)
     }
     child.once('error', (cause) => fail(new Error(MISSING, { cause })))
-    child.once('exit', (code) => fail(new Error(`anvil ended with ${code} before it was ready: see anvil.log`)))
+    child.once('exit', (code) => fail(new Error(`anvil exited with status ${code} before it was ready: see anvil.log`)))
     let printed = ''
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       printed += text
@@ -128,16 +132,16 @@ function listening(child: ChildProcess): Promise<string> {
 }
 
 const NATIVE_PACKAGE = `@foundry-rs/anvil-${platform()}-${arch() === 'x64' ? 'amd64' : arch()}`
-const MISSING = `the sandbox's chain needs anvil: npm install ${NATIVE_PACKAGE}, or put anvil (getfoundry.sh) on the PATH`
+const MISSING = `The sandbox needs anvil: npm install ${NATIVE_PACKAGE}, or install anvil (getfoundry.sh) on the PATH`
 
-/** The package for this platform; else whatever the PATH has. */
+/** The binary of the package for this platform, otherwise the one on the PATH. */
 function anvilPath(): string {
   const name = platform() === 'win32' ? 'anvil.exe' : 'anvil'
   try {
     const path = fileURLToPath(new URL(`bin/${name}`, import.meta.resolve(`${NATIVE_PACKAGE}/package.json`)))
     if (existsSync(path)) return path
   } catch {
-    // Not installed.
+    // The package is not installed.
   }
   return name
 }

@@ -1,118 +1,113 @@
 /**
- * The embedded chain, which outlives both a stop and a crash of the service. What became of it is in chain.json, which
- * is only ever replaced whole; the next start goes by this table:
- *
- *   running, and that anvil answers   the service was killed: the chain goes on
- *   running, and it doesn't           lost: a new chain
- *   ending                            the service was killed while it stopped: the stop is finished, then as below
- *   saved, and the state is whole     the service was stopped: the state is loaded
- *   anything else                     a new chain
- *
- * A saved state holds only as long as nobody has used the chain since, for a payment that the response log knows would
- * be undone: so chain.json says "running" again before anyone learns the address of a chain that was loaded.
+ * The local chain, which survives a stop and a crash of the service. chain.json records its process or its saved state. It
+ * says "running" before the URL of a loaded chain is returned, because loading the same saved state again would undo
+ * payments that the response log records.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { endAnvil, hasArgument, isAlive, killAnvil, startAnvil } from './anvil.ts'
-import { isPrepared } from './deploy.ts'
-import { flushFile, readIfThere, writeWhole } from './files.ts'
-import { rpc } from './rpc.ts'
+import { writeFileAtomically } from '../../store/atomic-file.ts'
+import { chainRpc, endAnvil, hasArgument, isAlive, killAnvil, startAnvil } from './anvil.ts'
+import { readIfExists } from './read-if-exists.ts'
+import { isPrepared } from './prepare-chain.ts'
 
 export interface LocalChain {
   url: string
-  /** It was never prepared, let alone used. What is known of an earlier chain is void. */
+  /** Whether the chain was never prepared or used. Records of an earlier chain are then void. */
   fresh: boolean
-  /** Saves the chain and ends it. */
+  /** Saves the chain and ends anvil. */
   stop(): Promise<void>
 }
 
-interface Place {
-  folder: string
+interface ChainOptions {
+  directory: string
   chainId: number
-  log: (line: string) => void
 }
 
-const Anvil = z.object({
+const anvilSchema = z.object({
   pid: z.int().positive(),
   url: z.string(),
   chainId: z.int(),
-  /** What this anvil calls itself: random, and another one at every start. */
+  /** The random instance id of this anvil process. */
   instance: z.string(),
-  /** Where it saves its state at the end: a name that no other has. */
+  /** The file to which it saves its state when it exits. The name is unique. */
   dump: z.string(),
 })
-type Anvil = z.infer<typeof Anvil>
+type AnvilRecord = z.infer<typeof anvilSchema>
 
-const Saved = z.object({ chainId: z.int(), dump: z.string(), sha256: z.string() })
-type Saved = z.infer<typeof Saved>
+const savedSchema = z.object({ chainId: z.int(), dump: z.string(), sha256: z.string() })
 
-const Chain = z.discriminatedUnion('state', [
-  z.object({ state: z.literal('running'), anvil: Anvil }),
-  z.object({ state: z.literal('ending'), anvil: Anvil }),
-  z.object({ state: z.literal('saved'), saved: Saved }),
+const chainSchema = z.discriminatedUnion('state', [
+  z.object({ state: z.enum(['running', 'ending']), anvil: anvilSchema }),
+  z.object({ state: z.literal('saved'), saved: savedSchema }),
 ])
-type Chain = z.infer<typeof Chain>
+type ChainRecord = z.infer<typeof chainSchema>
 
-const Metadata = z.object({ chainId: z.int(), instanceId: z.string() })
+const metadataSchema = z.object({ chainId: z.int(), instanceId: z.string() })
 
-/** Finds the chain still running, loads it, or starts a new one. Log lines are in plain words. */
-export async function startChain(request: {
-  directory: string
-  chainId: number
-  log?: (line: string) => void
-}): Promise<LocalChain> {
-  const place = { folder: resolve(request.directory), chainId: request.chainId, log: request.log ?? (() => undefined) }
-  await mkdir(place.folder, { recursive: true, mode: 0o700 })
-  const anvil = await takeUp(place, await readChain(place))
-  // Not "was started just now": a caller that dies before it has dealt with a new chain is told again at the next start.
+/** Uses the running chain, loads the saved chain, or starts a new one. */
+export async function startChain({ directory, chainId }: ChainOptions): Promise<LocalChain> {
+  const options = { directory: resolve(directory), chainId }
+  await mkdir(options.directory, { recursive: true, mode: 0o700 })
+  const anvil = (await continueChain(options, await readRecord(options))) ?? (await start(options, undefined))
+  // Read from the chain, so a service that is killed before it prepares a new chain finds it fresh at the next start.
   const fresh = !(await isPrepared(anvil.url))
   let stopped: Promise<void> | undefined
-  return { url: anvil.url, fresh, stop: () => (stopped ??= stop(place, anvil)) }
+  return { url: anvil.url, fresh, stop: () => (stopped ??= stop(options, anvil)) }
 }
 
-async function takeUp(place: Place, chain: Chain | undefined): Promise<Anvil> {
-  if (chain?.state === 'ending') {
-    await finish(place, chain.anvil)
-    return takeUp(place, await readChain(place))
+/**
+ * Continues the chain that chain.json records. Returns undefined if a new chain must be started.
+ *
+ *   chain.json                      meaning                                action
+ *   running, and anvil answers      the service was killed                 uses the running chain
+ *   running, and it does not        the chain is lost                      returns undefined
+ *   ending                          the service was killed during a stop   finishes the stop, then reads again
+ *   saved, and the state is intact  the service was stopped                loads the state
+ *   anything else                                                          returns undefined
+ */
+async function continueChain(options: ChainOptions, chain: ChainRecord | undefined): Promise<AnvilRecord | undefined> {
+  switch (chain?.state) {
+    case 'ending':
+      await finish(options, chain.anvil)
+      return continueChain(options, await readRecord(options))
+    case 'running':
+      return useRunning(options, chain.anvil)
+    case 'saved':
+      return load(options, chain.saved)
+    default:
+      return undefined
   }
-  const found = chain?.state === 'running' ? await adopt(place, chain.anvil) : undefined
-  const loaded = chain?.state === 'saved' ? await load(place, chain.saved) : undefined
-  return found ?? loaded ?? start(place, undefined)
 }
 
-async function adopt({ chainId, log }: Place, anvil: Anvil): Promise<Anvil | undefined> {
+/** Kills an anvil that does not answer, or that runs another chain. */
+async function useRunning({ chainId }: ChainOptions, anvil: AnvilRecord): Promise<AnvilRecord | undefined> {
   if (!(await isAlive(anvil.pid))) return undefined
   if (anvil.chainId === chainId && (await answers(anvil))) return anvil
-  if (await hasArgument(anvil.pid, anvil.dump)) {
-    log('the sandbox chain of an earlier run does not answer and was ended')
-    await killAnvil(anvil.pid)
-  }
+  if (await hasArgument(anvil.pid, anvil.dump)) await killAnvil(anvil.pid)
   return undefined
 }
 
-async function load(place: Place, { chainId, dump, sha256 }: Saved): Promise<Anvil | undefined> {
-  if (chainId !== place.chainId) return undefined
+async function load(options: ChainOptions, saved: z.infer<typeof savedSchema>): Promise<AnvilRecord | undefined> {
+  if (saved.chainId !== options.chainId) return undefined
   try {
-    if ((await digest(dump)) !== sha256) throw new Error('its file was changed')
-    return await start(place, dump)
-  } catch (cause) {
-    place.log(`the saved sandbox chain can't be loaded: ${cause instanceof Error ? cause.message : 'no reason given'}`)
+    return (await sealState(saved.dump)) === saved.sha256 ? await start(options, saved.dump) : undefined
+  } catch {
     return undefined
   }
 }
 
-/** A chain is recorded before it is handed out, or ended: nobody would ever find it again. */
-async function start(place: Place, saved: string | undefined): Promise<Anvil> {
-  const { folder, chainId } = place
-  const dump = join(folder, `state-${randomUUID()}.json`)
-  const { pid, url } = await startAnvil({ folder, chainId, load: saved, dump })
+/** Starts anvil and records it in chain.json. If that fails, kills it: no later run could find an unrecorded process. */
+async function start(options: ChainOptions, saved: string | undefined): Promise<AnvilRecord> {
+  const { directory, chainId } = options
+  const dump = join(directory, `state-${randomUUID()}.json`)
+  const { pid, url } = await startAnvil({ folder: directory, chainId, load: saved, dump })
   try {
-    const { instanceId } = Metadata.parse(await rpc(url, 'anvil_metadata'))
+    const { instanceId } = metadataSchema.parse(await chainRpc(url)('anvil_metadata'))
     const anvil = { pid, url, chainId, instance: instanceId, dump }
-    await record(place, { state: 'running', anvil })
-    await removeStates(place)
+    await writeRecord(options, { state: 'running', anvil })
+    await removeStates(directory)
     return anvil
   } catch (cause) {
     await killAnvil(pid)
@@ -120,76 +115,63 @@ async function start(place: Place, saved: string | undefined): Promise<Anvil> {
   }
 }
 
-/** Another service on this directory may have ended the chain, and begun to use the next: then that one is not ours to end. */
-async function stop(place: Place, anvil: Anvil): Promise<void> {
-  const now = await readChain(place)
-  if (now && (now.state === 'saved' || now.anvil.instance !== anvil.instance)) return
-  await record(place, { state: 'ending', anvil })
-  await finish(place, anvil)
+/** Does nothing if another service on this directory has ended the chain or started the next one. */
+async function stop(options: ChainOptions, anvil: AnvilRecord): Promise<void> {
+  const chain = await readRecord(options)
+  if (chain && (chain.state === 'saved' || chain.anvil.instance !== anvil.instance)) return
+  await writeRecord(options, { state: 'ending', anvil })
+  await finish(options, anvil)
 }
 
-/** From "ending" to "saved", or to nothing. May be repeated: the process and its file may be there or not. */
-async function finish(place: Place, anvil: Anvil): Promise<void> {
+/** Replaces the "ending" record by "saved", or removes it if no valid state was saved. Can be repeated after a crash. */
+async function finish(options: ChainOptions, anvil: AnvilRecord): Promise<void> {
   const { pid, dump, chainId } = anvil
-  // Never a signal to a process that only happens to have the number.
-  const ours = (await isAlive(pid)) && ((await hasArgument(pid, dump)) || (await answers(anvil)))
-  if (ours) await endAnvil(pid)
-  if (await isWhole(dump)) {
-    await record(place, { state: 'saved', saved: { chainId, dump, sha256: await digest(dump) } })
-    return
-  }
-  place.log('the sandbox chain could not be saved: the next start begins a new one')
-  await rm(recordPath(place), { force: true })
+  // Another process may have the same pid by now, and must not get a signal.
+  const isSameProcess = (await isAlive(pid)) && ((await hasArgument(pid, dump)) || (await answers(anvil)))
+  if (isSameProcess) await endAnvil(pid)
+  const sha256 = await sealState(dump).catch(() => undefined)
+  if (sha256 === undefined) await rm(recordPath(options), { force: true })
+  else await writeRecord(options, { state: 'saved', saved: { chainId, dump, sha256 } })
 }
 
-/** Whether anvil got to the end of its writing, which its exit code doesn't tell; and if so, now on disk. */
-async function isWhole(dump: string): Promise<boolean> {
-  try {
-    JSON.parse(await readFile(dump, 'utf8'))
-    await flushFile(dump)
-    return true
-  } catch {
-    return false
-  }
+/** Flushes a saved state to disk and returns its digest. Throws if it is incomplete, because anvil does not report that. */
+async function sealState(path: string): Promise<string> {
+  const state = await readFile(path, 'utf8')
+  JSON.parse(state)
+  await using file = await open(path, 'r+')
+  await file.sync()
+  return createHash('sha256').update(state).digest('hex')
 }
 
-async function answers({ url, chainId, instance }: Anvil): Promise<boolean> {
+async function answers({ url, chainId, instance }: AnvilRecord): Promise<boolean> {
   try {
-    const metadata = Metadata.parse(await rpc(url, 'anvil_metadata'))
+    const metadata = metadataSchema.parse(await chainRpc(url)('anvil_metadata'))
     return metadata.chainId === chainId && metadata.instanceId === instance
   } catch {
     return false
   }
 }
 
-async function record(place: Place, chain: Chain): Promise<void> {
-  await writeWhole(recordPath(place), JSON.stringify(chain))
+const recordPath = ({ directory }: ChainOptions) => join(directory, 'chain.json')
+
+async function writeRecord(options: ChainOptions, chain: ChainRecord): Promise<void> {
+  await writeFileAtomically(recordPath(options), JSON.stringify(chain))
 }
 
-/** Undefined also for a file that isn't what we write: it is as good as none. */
-async function readChain(place: Place): Promise<Chain | undefined> {
-  const text = await readIfThere(recordPath(place))
+/** Returns undefined if the file is missing or invalid. */
+async function readRecord(options: ChainOptions): Promise<ChainRecord | undefined> {
+  const text = await readIfExists(recordPath(options))
   if (text === undefined) return undefined
   try {
-    return Chain.parse(JSON.parse(text))
+    return chainSchema.parse(JSON.parse(text))
   } catch {
     return undefined
   }
 }
 
-function recordPath({ folder }: Place): string {
-  return join(folder, 'chain.json')
-}
-
-/** States that were loaded or belong to lost chains. The one that runs has yet to write its own. */
-async function removeStates({ folder }: Place): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (/^state-[-0-9a-f]{36}\.json$/.test(name)) await rm(join(folder, name), { force: true })
+/** Removes states that were loaded or belong to lost chains. The running chain has not written its state yet. */
+async function removeStates(directory: string): Promise<void> {
+  for (const name of await readdir(directory)) {
+    if (/^state-[-0-9a-f]{36}\.json$/.test(name)) await rm(join(directory, name), { force: true })
   }
-}
-
-async function digest(path: string): Promise<string> {
-  return createHash('sha256')
-    .update(await readFile(path))
-    .digest('hex')
 }

@@ -1,278 +1,137 @@
-/** One made-up company as a row of the register: its number, type, status, dates and codes, a small function each. */
-import { COLUMNS, type Row } from '../../store/import/rows.ts'
-import { address } from './sample-address.ts'
-import { formAt, nameAt, twinAt, TWIN_KINDS, type Form } from './sample-name.ts'
-import { below, happens, pickWeighted, randomFor, type Random, type Weighted } from './sample-random.ts'
+/** Generates one made-up company as a row of the register. The shares are those of the real register, in per mille. */
+import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
+import { below, happens, pick, randomFor, weighted, type Random } from './sample-random.ts'
+import { fill, withFada } from './sample-words.ts'
 
-/** The fields of a row in the register's order. */
-export function registerFields(row: Row): string[] {
-  return COLUMNS.map((column) => row[column])
-}
+const ROW_STREAM = 1
+const NAME_STREAM = 2
 
-const NUMBER_STREAM = 3
-const STATUS_STREAM = 4
-const DATES_STREAM = 5
-const ADDRESS_STREAM = 6
-const CODES_STREAM = 7
-const TYPE_STREAM = 9
+/** Lower numbers belong to the fixed rows (sample-showcase.ts). */
+const NUMBER_FIRST = 200_001
+
+/** Templates of names without the legal form. `fill` in sample-words.ts defines the lower-case placeholders. */
+const namePattern = weighted(`
+  u 150, s s 180, u t 110, u e 110, s s e 165, s s t 35, u t e 50, s s t e 45, s s t t e 12, u & s 20, s & s e 15,
+  u & t 24, s AND s e 15, u AND t 8, u + t 2, u'S e 13, O'u t 4, THE u t 13, l l s s 20, l l u e 20, l.l. u 10,
+  u-u e 14, u (IRELAND) 8, s s (c) 10, u e n 18, n s e 3, g LEASING NO nd 18, f e 4, i f 4`)
+
+/** Suffix of the name, code and text of the type. Code 1204 is made up, because no public source lists the real one. */
+const legalForm = weighted(`
+  LIMITED=1153=LTD - Private Company Limited by Shares 680, LIMITED=1119=Private limited by shares 200,
+  LIMITED=1126=Single member private company limited by shares 38, LTD=1153=LTD - Private Company Limited by Shares 3,
+  TEORANTA=1153=LTD - Private Company Limited by Shares 4,
+  COMPANY LIMITED BY GUARANTEE=1156=CLG - Company Limited by Guarantee 25,
+  CLG=1156=CLG - Company Limited by Guarantee 1,
+  DESIGNATED ACTIVITY COMPANY=1154=DAC - Designated Activity Company (limited by shares) 13,
+  UNLIMITED COMPANY=1159=ULC - Private Unlimited Company 9,
+  PUBLIC LIMITED COMPANY=1111=PLC - Public Limited Company 4, PLC=1111=PLC - Public Limited Company 1,
+  INC.=1115=External company 3, GMBH=1115=External company 3, =1115=External company 6, =1204=Unknown 9`)
+
+/** Code and text. Codes from 1171 on are made up. As in the register, `Normal` ends in a space and long texts are cut. */
+const status = weighted(`
+  1151=Normal  401, 1158=Dissolved 553, 1173=Dissolved-20 years 22, 1175=Dissolved PostMerger 2, 1171=Liquidation 11,
+  1156=Strike Off Listed 4, 1174=Ceased IRL 3, 1176=Ceased 2, 1185=Examinership 1, 1182=Deleted as per SE Tr 1`)
+
+/** NACE classes of recent companies. They are numbers, because the register drops leading zeros. */
+const naceClass = weighted(`
+  6420 117, 7022 81, 5610 38, 8299 36, 4120 34, 6499 34, 7490 24, 7112 23, 6209 23, 4791 19, 6202 17, 8690 17,
+  4399 15, 4110 14, 150 14, 9602 13, 5911 13, 6820 12, 4321 12, 6920 11, 4618 11, 7735 10`)
+
+/** The placeholder of the register for a company without an address. */
+export const NO_ADDRESS = '********NO ADDRESS DETAILS*******'
+/** A formation agent: one address for many companies. */
+const AGENT_ADDRESS = ['FIRST FLOOR', '1 INCORPORATION QUAY', 'DUBLIN 2', 'DUBLIN 2, DUBLIN, Ireland', 'D77 A7P4']
+const street = weighted('n u r 60, UNIT n u r 40')
+/** No real routing key has a zero in the middle, except in Dublin (D), so none of these Eircodes exists. */
+const eircode = weighted('k0d xxxx 81, k0dxxxx 19')
+
+const NO_ADDRESS_RATE = 0.028
+const AGENT_RATE = 0.02
+/** Share of names with two spaces in a row. In the register they are mostly before the legal form. */
+const DOUBLE_SPACE_RATE = 0.147
+/** Share of rows whose name equals or resembles that of the row before. */
+const SIMILAR_NAME_RATE = 0.004
+const SIMILAR_NAMES: readonly ((name: string) => string)[] = [
+  (name) => name,
+  withFada,
+  (name) => `${name.slice(0, 1)}'${name.slice(1)}`,
+  (name) => name.replace(' ', '  '),
+  // Invented words have no Q there.
+  (name) => `${name.slice(0, 2)}Q${name.slice(3)}`,
+]
 
 const DAY_MILLISECONDS = 86_400_000
 const YEAR_DAYS = 365
-/** The day the made-up register was written: fixed, for the same seed has to give the same bytes in every year. */
-const REGISTER_DAY = dayOf('2026-01-15')
+/** Fixed, so that a seed gives the same bytes in every year. */
+const [DAY_FIRST, DAY_LAST] = [dayOf('1960-01-01'), dayOf('2026-01-15')]
 
-/** The last company number on that day. Numbers have no leading zeros and one to six digits. */
-const NUMBER_LAST = 806_000
-/** Numbers of the fixed rows: those below 50, and a thousand from 100000 on. */
-const FIXED_NUMBERS_SMALL_LAST = 49
-const FIXED_NUMBERS_FIRST = 100_000
-const FIXED_NUMBERS_COUNT = 1_000
+/** A row of the register. Absent columns are written as empty fields. */
+export type SampleRow = Partial<RegisterRow>
 
-/** Numbers are given in order: the last number of some years, from which the day of registration follows. */
-const NUMBERS_BY_DAY: readonly (readonly [number: number, day: number])[] = [
-  [0, dayOf('1880-01-01')],
-  // 157 companies of the register are older than 1900.
-  [160, dayOf('1900-01-01')],
-  [10_000, dayOf('1940-01-01')],
-  [30_000, dayOf('1969-01-01')],
-  [100_000, dayOf('1984-01-01')],
-  [200_000, dayOf('1993-01-01')],
-  [300_000, dayOf('1999-01-01')],
-  [400_000, dayOf('2005-01-01')],
-  [500_000, dayOf('2011-01-01')],
-  [600_000, dayOf('2017-01-01')],
-  [685_953, dayOf('2021-01-01')],
-  [732_387, dayOf('2023-01-01')],
-  [778_559, dayOf('2025-01-01')],
-  [NUMBER_LAST, REGISTER_DAY],
-]
-
-type Status = { codes: readonly string[]; text: string; ended: boolean }
-/** Shares of 814,836 rows. `Dissolved-20 years` (2.2 %) comes out of the dissolved ones, by their age. */
-const STATUSES: Weighted<Status> = [
-  // The space at the end is the register's.
-  [{ codes: ['1151'], text: 'Normal ', ended: false }, 0.4012],
-  [{ codes: ['1158'], text: 'Dissolved', ended: true }, 0.5743],
-  // Codes from 1171 on are made up: no public source pairs these texts with theirs. Several codes can share a text.
-  [{ codes: ['1171', '1172'], text: 'Liquidation', ended: false }, 0.0113],
-  [{ codes: ['1156'], text: 'Strike Off Listed', ended: false }, 0.0038],
-  [{ codes: ['1174'], text: 'Ceased IRL', ended: false }, 0.0032],
-  [{ codes: ['1175'], text: 'Dissolved PostMerger', ended: true }, 0.0025],
-  [{ codes: ['1176', '1177'], text: 'Ceased', ended: false }, 0.0015],
-  // Fifteen more texts share 0.22 %; some of them are cut off at twenty characters, by the register.
-  [{ codes: ['1178'], text: 'Struck Off', ended: false }, 0.0003],
-  [{ codes: ['1179'], text: 'Dissolved by Divis', ended: true }, 0.0003],
-  [{ codes: ['1180'], text: 'Deleted CB Conversion', ended: false }, 0.0003],
-  [{ codes: ['1181'], text: 'Deleted CB Merger', ended: false }, 0.0003],
-  [{ codes: ['1182'], text: 'Deleted as per SE Tr', ended: false }, 0.0002],
-  [{ codes: ['1183'], text: 'Deleted per SE Merge', ended: false }, 0.0002],
-  [{ codes: ['1184'], text: 'Liquidation Stayed', ended: false }, 0.0002],
-  [{ codes: ['1185'], text: 'Examinership', ended: false }, 0.0002],
-  [{ codes: ['1186'], text: 'Administration (UK)', ended: false }, 0.0002],
-]
-const DISSOLVED_20_YEARS: Status = { codes: ['1173'], text: 'Dissolved-20 years', ended: true }
-const DISSOLVED_20_YEARS_DAYS = 20 * YEAR_DAYS
-/** A tenth of all companies were dissolved over twenty years ago; this share of them gives the register's 2.2 %. */
-const DISSOLVED_20_YEARS_RATE = 0.22
-
-type CompanyType = readonly [code: string, text: string]
-const LTD: CompanyType = ['1153', 'LTD - Private Company Limited by Shares']
-/** Private companies' types until the Act of 2014; those dissolved before its change-over still have them. */
-const LTD_BEFORE_2015: Weighted<CompanyType> = [
-  [['1119', 'Private limited by shares'], 0.85],
-  [['1126', 'Single member private company limited by shares'], 0.15],
-]
-const ACT_OF_2014_DAY = dayOf('2015-06-01')
-/** The types of the other forms. Codes from 1201 on are made up: no public source pairs these texts with theirs. */
-const TYPES: Record<Exclude<Form, 'ltd'>, Weighted<CompanyType>> = {
-  clg: [
-    [['1156', 'CLG - Company Limited by Guarantee'], 0.9],
-    [['1201', 'CLG-Company Limited by Guarantee (licenced company)'], 0.1],
-  ],
-  dac: [
-    [['1154', 'DAC - Designated Activity Company (limited by shares)'], 0.97],
-    [['1155', 'DAC - Designated Activity Company (limited by guarantee)'], 0.03],
-  ],
-  uc: [
-    [['1159', 'ULC - Private Unlimited Company'], 0.9],
-    [['1157', 'PUC - Public Unlimited Company'], 0.07],
-    [['1158', 'PULC - Public Unlimited Company without share capital'], 0.03],
-  ],
-  plc: [[['1111', 'PLC - Public Limited Company'], 1]],
-  external: [[['1115', 'External company'], 1]],
-  other: [
-    [['1202', 'Guarantee licence company w/o sh/capital (public)'], 0.5],
-    [['1203', 'U.C.I.T'], 0.2],
-    [['1204', 'Unknown'], 0.3],
-  ],
+/** The fields of a row in the register's order. */
+export function registerFields(row: SampleRow): string[] {
+  return COLUMNS.map((column) => row[column] ?? '')
 }
 
-/** The register's null rates, in the order of the columns. */
-const REG_DATE_EMPTY_RATE = 0.02
-const LAST_AR_EMPTY_RATE = 0.265
-const DISSOLVED_DATE_EMPTY_RATE = 0.008
-const NARD_EMPTY_RATE = 0.031
-const LAST_ACCOUNTS_EMPTY_RATE = 0.397
-/** 39 % of all: nearly all companies that are `Normal` and have never been anything else. */
-const STATUS_DATE_NORMAL_EMPTY_RATE = 0.97
-const NACE_LIVE_RATE = 0.64
-const NACE_OTHER_RATE = 0.089
-const OBJECT_CODE_EMPTY_RATE = 0.437
-/** Not published; the columns are seldom empty. */
-const EFFECTIVE_DATE_EMPTY_RATE = 0.02
-
-/** Companies that have changed their name since they were registered. Not published; renaming is uncommon. */
-const RENAMED_RATE = 0.15
-/** Accounts may be up to nine months old when a return is made. */
-const ACCOUNTS_AGE_DAYS = 270
-
-/** A date that stands for "unknown" in the register. Its rate isn't known; this one shows it in small samples. */
-const SENTINEL_DATE = '1901-01-01'
-const SENTINEL_RATE = 0.001
-
-/** NACE classes by their share among recent companies. As numbers: the register loses the zero of 0150 and 0141. */
-const NACE_CLASSES: Weighted<number> = [
-  [6420, 117],
-  [7022, 81],
-  [5610, 38],
-  [8299, 36],
-  [4120, 34],
-  [6499, 34],
-  [7490, 24],
-  [7112, 23],
-  [6209, 23],
-  [4791, 19],
-  [6202, 17],
-  [8690, 17],
-  [4399, 15],
-  [4110, 14],
-  [150, 14],
-  [9602, 13],
-  [5911, 13],
-  [6820, 12],
-  [4321, 12],
-  [6920, 11],
-  [4618, 11],
-  [7735, 10],
-  [141, 6],
-  [111, 2],
-]
-
-/** The index-th made-up company of a register in which `count` companies are made up. */
-export function companyAt({ seed, index, count }: { seed: number; index: number; count: number }): Row {
-  const number = numberAt(seed, index, count)
-  const registered = registrationDay(number)
-  const life = lifeOf(randomFor(seed, index, STATUS_STREAM), registered)
-  const [typeCode, typeText] = typeOf(randomFor(seed, index, TYPE_STREAM), formAt(seed, index), registered, life)
-  const { lines, eircode } = address(randomFor(seed, addressIndex(index), ADDRESS_STREAM), life.isLive)
-  const codes = randomFor(seed, index, CODES_STREAM)
+/** Returns the company at `index` of a register with `count` generated companies. Rows do not depend on each other. */
+export function companyAt({ seed, index, count }: { seed: number; index: number; count: number }): SampleRow {
+  const random = randomFor(seed, index, ROW_STREAM)
+  const filled = (rate: number, text: string) => (happens(random, rate) ? text : '')
+  const dayBetween = (first: number, last: number) => first + below(random, last - first + 1)
+  const [statusCode = '', statusText = ''] = status(random).split('=')
+  const isDissolved = statusText.startsWith('Dissolved')
+  const registered = DAY_FIRST + Math.floor(((DAY_LAST - DAY_FIRST) * index) / count)
+  const end = isDissolved ? dayBetween(registered, DAY_LAST) : DAY_LAST
+  const lastReturn = dayBetween(Math.max(registered, end - 2 * YEAR_DAYS), end)
+  const [address1 = '', address2 = '', address3 = '', address4 = '', code = ''] = address(random, filled)
   return {
-    company_num: String(number),
-    company_name: nameAt(seed, index),
-    company_status_code: life.statusCode,
-    company_status: life.statusText,
-    company_type_code: typeCode,
-    company_type: typeText,
-    company_address_1: lines[0],
-    company_address_2: lines[1],
-    company_address_3: lines[2],
-    company_address_4: lines[3],
-    eircode,
-    ...dates(randomFor(seed, index, DATES_STREAM), registered, life),
-    nace_v2_code: naceCode(codes, life.isLive),
-    princ_object_code: objectCode(codes),
+    company_num: String(NUMBER_FIRST + index),
+    ...nameAt(seed, index),
+    company_status_code: statusCode,
+    company_status: statusText,
+    company_reg_date: filled(0.98, toDate(registered)),
+    last_ar_date: filled(0.735, toDate(lastReturn)),
+    company_address_1: address1,
+    company_address_2: address2,
+    company_address_3: address3,
+    company_address_4: address4,
+    comp_dissolved_date: isDissolved ? toDate(end) : '',
+    nard: filled(0.97, toDate(lastReturn + YEAR_DAYS)),
+    last_accounts_date: filled(0.6, toDate(Math.max(registered, lastReturn - YEAR_DAYS))),
+    company_status_date: filled(isDissolved ? 1 : 0.1, toDate(end)),
+    nace_v2_code: filled(0.31, `${naceClass(random)}.0`),
+    eircode: code,
+    company_name_eff_date: filled(0.98, toDate(registered)),
+    company_type_eff_date: filled(0.98, toDate(registered)),
+    princ_object_code: filled(0.56, `${10 + below(random, 87)}.${10 + below(random, 90)}`),
   }
 }
 
-/** Rising and without repeats: the index-th of `count` equal parts of the numbers, and a place in it. */
-function numberAt(seed: number, index: number, count: number): number {
-  const free = Math.max(count, NUMBER_LAST - FIXED_NUMBERS_SMALL_LAST - FIXED_NUMBERS_COUNT)
-  const part = free / count
-  const place = Math.floor(index * part) + below(randomFor(seed, index, NUMBER_STREAM), Math.floor(part))
-  const number = place + FIXED_NUMBERS_SMALL_LAST + 1
-  return number < FIXED_NUMBERS_FIRST ? number : number + FIXED_NUMBERS_COUNT
-}
-
-function registrationDay(number: number): number {
-  const after = NUMBERS_BY_DAY.findIndex(([last]) => last > number)
-  const [startNumber, startDay] = NUMBERS_BY_DAY[after - 1] ?? [NUMBER_LAST, REGISTER_DAY]
-  const [endNumber, endDay] = NUMBERS_BY_DAY[after] ?? [number + 1, REGISTER_DAY]
-  return startDay + Math.floor(((number - startNumber) * (endDay - startDay)) / (endNumber - startNumber))
-}
-
-/** What became of a company. `dissolvedDay` also when the register has forgotten the date. */
-type Life = { statusCode: string; statusText: string; isLive: boolean; dissolvedDay: number | undefined }
-
-function lifeOf(random: Random, registered: number): Life {
-  const drawn = pickWeighted(random, STATUSES)
-  const dissolvedDay = drawn.ended ? dayBetween(random, registered, REGISTER_DAY) : undefined
-  const isOld = dissolvedDay !== undefined && REGISTER_DAY - dissolvedDay > DISSOLVED_20_YEARS_DAYS
-  const status = isOld && happens(random, DISSOLVED_20_YEARS_RATE) ? DISSOLVED_20_YEARS : drawn
-  const statusCode = status.codes[below(random, status.codes.length)] ?? ''
-  return { statusCode, statusText: status.text, isLive: status.text === 'Normal ', dissolvedDay }
-}
-
-function typeOf(random: Random, form: Form, registered: number, { dissolvedDay }: Life): CompanyType {
-  if (form !== 'ltd') return pickWeighted(random, TYPES[form])
-  const keepsOldType = registered < ACT_OF_2014_DAY && dissolvedDay !== undefined
-  return keepsOldType ? pickWeighted(random, LTD_BEFORE_2015) : LTD
-}
-
-/** Twins of one name live at one address every other time, so an Eircode tells some of them apart and not the others. */
-function addressIndex(index: number): number {
-  const twin = twinAt(index)
-  return twin && Math.floor(twin.pair / TWIN_KINDS.length) % 2 === 0 ? twin.leader : index
-}
-
-type DateColumns = Pick<
-  Row,
-  | 'company_reg_date'
-  | 'last_ar_date'
-  | 'comp_dissolved_date'
-  | 'nard'
-  | 'last_accounts_date'
-  | 'company_status_date'
-  | 'company_name_eff_date'
-  | 'company_type_eff_date'
->
-
-function dates(random: Random, registered: number, { isLive, dissolvedDay }: Life): DateColumns {
-  const end = dissolvedDay ?? REGISTER_DAY
-  const changed = dissolvedDay ?? dayBetween(random, registered, REGISTER_DAY)
-  const lastReturn = dayBetween(random, Math.max(registered, end - 2 * YEAR_DAYS), end)
-  const lastAccounts = Math.max(registered, lastReturn - ACCOUNTS_AGE_DAYS)
-  const named = happens(random, RENAMED_RATE) ? dayBetween(random, registered, end) : registered
-  return {
-    company_reg_date: registerDate(random, registered, REG_DATE_EMPTY_RATE),
-    last_ar_date: registerDate(random, lastReturn, LAST_AR_EMPTY_RATE),
-    comp_dissolved_date:
-      dissolvedDay === undefined ? '' : registerDate(random, dissolvedDay, DISSOLVED_DATE_EMPTY_RATE),
-    nard: registerDate(random, lastReturn + YEAR_DAYS, NARD_EMPTY_RATE),
-    last_accounts_date: registerDate(random, lastAccounts, LAST_ACCOUNTS_EMPTY_RATE),
-    company_status_date: registerDate(random, changed, isLive ? STATUS_DATE_NORMAL_EMPTY_RATE : 0),
-    company_name_eff_date: registerDate(random, named, EFFECTIVE_DATE_EMPTY_RATE),
-    company_type_eff_date: registerDate(random, registered, EFFECTIVE_DATE_EMPTY_RATE),
+function nameAt(seed: number, index: number): Pick<SampleRow, 'company_name' | 'company_type_code' | 'company_type'> {
+  const random = randomFor(seed, index, NAME_STREAM)
+  if (index > 0 && happens(random, SIMILAR_NAME_RATE)) {
+    const before = nameAt(seed, index - 1)
+    return { ...before, company_name: pick(random, SIMILAR_NAMES)(before.company_name ?? '') }
   }
+  const [suffix = '', company_type_code = '', company_type = ''] = legalForm(random).split('=')
+  const gap = happens(random, DOUBLE_SPACE_RATE) ? '  ' : ' '
+  const company_name = (fill(random, namePattern(random)) + gap + suffix).trim()
+  return { company_name, company_type_code, company_type }
 }
 
-function registerDate(random: Random, day: number, emptyRate: number): string {
-  if (happens(random, emptyRate)) return ''
-  return happens(random, SENTINEL_RATE) ? SENTINEL_DATE : new Date(day * DAY_MILLISECONDS).toISOString().slice(0, 10)
+/** Returns four lines and the Eircode. */
+function address(random: Random, filled: (rate: number, text: string) => string): readonly string[] {
+  if (happens(random, NO_ADDRESS_RATE)) return [NO_ADDRESS]
+  if (happens(random, AGENT_RATE)) return AGENT_ADDRESS
+  const town = fill(random, 'p')
+  const lines = [fill(random, street(random)), filled(0.88, fill(random, 'u r')), filled(0.52, town)]
+  return [...lines, `${town}, ${fill(random, 'c')}, Ireland`, filled(0.34, fill(random, eircode(random)))]
 }
 
-/** As the register writes it, a number with a fraction: `6420.0`, `150.0`. */
-function naceCode(random: Random, isLive: boolean): string {
-  return happens(random, isLive ? NACE_LIVE_RATE : NACE_OTHER_RATE) ? `${pickWeighted(random, NACE_CLASSES)}.0` : ''
-}
-
-function objectCode(random: Random): string {
-  return happens(random, OBJECT_CODE_EMPTY_RATE) ? '' : `${10 + below(random, 87)}.${10 + below(random, 90)}`
-}
-
-function dayBetween(random: Random, first: number, last: number): number {
-  return first + below(random, last - first + 1)
+function toDate(day: number): string {
+  return new Date(day * DAY_MILLISECONDS).toISOString().slice(0, 10)
 }
 
 function dayOf(date: string): number {
-  return Date.parse(`${date}T00:00:00Z`) / DAY_MILLISECONDS
+  return Date.parse(date) / DAY_MILLISECONDS
 }

@@ -1,4 +1,5 @@
-/** The sandbox: testnet terms on an embedded chain, with a test token, a relayer and a funded buyer. Nothing leaves it. */
+/** The sandbox: testnet terms on a local chain, with a test token, a relayer and a funded buyer. It needs no internet. */
+import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { responsesFolder } from '../../store/layout.ts'
@@ -6,28 +7,32 @@ import { openChain } from '../payments/chain.ts'
 import { openInProcessFacilitator } from '../payments/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payments/terms.ts'
 import { openAccounts } from './accounts.ts'
-import { startChain, type LocalChain } from './chain.ts'
-import { prepareChain } from './deploy.ts'
-import { registerAgent } from './register.ts'
+import { startChain } from './chain.ts'
+import { prepareChain } from './prepare-chain.ts'
+import { registerAgent } from './registries.ts'
 
-/** The embedded chain mines at once, so its receipts are there as soon as they are asked for. */
+/** The local chain mines each transaction at once. */
 const POLLING_MS = 50
 
-interface SandboxRequest {
+interface SandboxOptions {
   config: { dataDirectory: string; rpcUrl: string | undefined; payTo: string | undefined }
-  /** Told in plain words when the chain had to be started anew. */
+  /** Receives a line when the chain is new and the response log was renamed. */
   log: (line: string) => void
 }
 
-/** The chain persists in the data directory. Where it could not, the response log, which knows payments on it, goes too. */
-export async function openSandbox({ config, log }: SandboxRequest) {
+/** The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void. */
+export async function openSandbox({ config, log }: SandboxOptions) {
   const directory = join(config.dataDirectory, 'sandbox')
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
-  const chain =
-    config.rpcUrl === undefined ? await startChain({ directory, chainId: deployment.chainId }) : theirs(config.rpcUrl)
+  // A configured chain belongs to another process and keeps running.
+  const chain = config.rpcUrl
+    ? { url: config.rpcUrl, fresh: false, stop: async () => undefined }
+    : await startChain({ directory, chainId: deployment.chainId })
   try {
-    if (chain.fresh && (await setAside(config.dataDirectory))) {
+    const responses = responsesFolder(config.dataDirectory)
+    if (chain.fresh && existsSync(responses)) {
+      await rename(responses, `${responses}.${Date.now()}`)
       log('the sandbox chain is new: the response log of the old one was set aside')
     }
     await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
@@ -42,7 +47,7 @@ export async function openSandbox({ config, log }: SandboxRequest) {
     const payTo = config.payTo ?? accounts.receiver
     const register = (agentUri: string) => registerAgent({ url: chain.url, owner: payTo, agentUri })
     return {
-      doors: {
+      externals: {
         facilitator,
         chain: openChain({ url: chain.url, chainId: deployment.chainId }),
         payTo,
@@ -54,22 +59,6 @@ export async function openSandbox({ config, log }: SandboxRequest) {
     }
   } catch (cause) {
     await chain.stop()
-    throw cause
-  }
-}
-
-/** A chain that was started by somebody else, and that goes on without us. */
-function theirs(url: string): LocalChain {
-  return { url, fresh: false, stop: async () => undefined }
-}
-
-async function setAside(dataDirectory: string): Promise<boolean> {
-  const folder = responsesFolder(dataDirectory)
-  try {
-    await rename(folder, `${folder}.${Date.now()}`)
-    return true
-  } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return false
     throw cause
   }
 }

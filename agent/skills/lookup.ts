@@ -1,8 +1,9 @@
-/** The skill `lookup`: one company by exactly its number. */
+/** The skill `lookup`: one company by its exact number (contract 4.1). */
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { refused } from '../operation/outcome.ts'
 import { companyResponseSchema, type CompanyResponse } from '../operation/result.ts'
 import type { LookupInput } from '../operation/schema.ts'
-import { sealed, type Shelf, type Skill } from './skill.ts'
+import { DATASET_UNAVAILABLE, toPreparedAnswer, type Skill, type SkillContext } from './skill.ts'
 
 const SYNTHETIC_RESPONSE: CompanyResponse = {
   company: SYNTHETIC_COMPANY,
@@ -11,20 +12,20 @@ const SYNTHETIC_RESPONSE: CompanyResponse = {
 }
 
 export const lookup: Skill<LookupInput> = {
-  needsDataset: (input, shelf) => !isSynthetic(input, shelf),
+  needsDataset: (input, context) => !isSynthetic(input, context),
 
-  prepare(input, shelf) {
-    if (isSynthetic(input, shelf)) return sealed(companyResponseSchema, SYNTHETIC_RESPONSE)
-    if (!shelf.dataset) return { kind: 'refused', refusal: { code: 'dataset_unavailable' } }
-    const { snapshot, source } = shelf.dataset
+  prepare(input, context) {
+    if (isSynthetic(input, context)) return toPreparedAnswer(companyResponseSchema, SYNTHETIC_RESPONSE)
+    if (!context.dataset) return DATASET_UNAVAILABLE
+    const { snapshot, source } = context.dataset
     const provenance = { source, snapshot_id: snapshot.info.snapshot_id }
     const entry = snapshot.find(input.company_number)
-    if (entry === undefined) return { kind: 'refused', refusal: { code: 'company_not_found', provenance } }
-    if (entry === 'quarantined') return { kind: 'refused', refusal: { code: 'source_data_conflict', provenance } }
-    return sealed(companyResponseSchema, { company: entry, ...provenance })
+    if (entry === undefined) return refused({ code: 'company_not_found', provenance })
+    if (entry === 'quarantined') return refused({ code: 'source_data_conflict', provenance })
+    return toPreparedAnswer(companyResponseSchema, { company: entry, ...provenance })
   },
 }
 
-function isSynthetic(input: LookupInput, shelf: Shelf): boolean {
-  return shelf.hasSyntheticCompany && input.company_number === SYNTHETIC_COMPANY.company_number
+function isSynthetic(input: LookupInput, context: SkillContext): boolean {
+  return context.hasSyntheticCompany && input.company_number === SYNTHETIC_COMPANY.company_number
 }

@@ -1,21 +1,22 @@
-/** The skill `search`: companies whose names fit best, with the evidence for each (spec 4.2). */
+/** The skill `search`: the companies with the most similar names, best first, with the evidence for each (contract 4.2). */
 import { findCompanies } from '../matching/find.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
+import { refused } from '../operation/outcome.ts'
 import { searchResponseSchema } from '../operation/result.ts'
 import type { SearchInput } from '../operation/schema.ts'
-import { namesOf } from './names.ts'
-import { sealed, type Skill } from './skill.ts'
+import { cachedNameIndex } from './name-index-cache.ts'
+import { DATASET_UNAVAILABLE, toPreparedAnswer, type Skill } from './skill.ts'
 
 export const search: Skill<SearchInput> = {
   needsDataset: () => true,
 
-  prepare({ q, limit, status, eircode }, { dataset, isTimeUp }) {
-    if (!dataset) return { kind: 'refused', refusal: { code: 'dataset_unavailable' } }
+  prepare({ q, limit, status, eircode }, { dataset, now }) {
+    if (!dataset) return DATASET_UNAVAILABLE
     const { snapshot, source } = dataset
-    const wanted = { name: q, status, eircode, similar: 'beside_equal' } as const
-    const found = findCompanies({ snapshot, names: namesOf(snapshot) }, wanted, isTimeUp)
-    if (found.kind === 'too_broad') return { kind: 'refused', refusal: { code: 'query_too_broad' } }
-    return sealed(searchResponseSchema, {
+    const register = { snapshot, names: cachedNameIndex(snapshot) }
+    const found = findCompanies(register, { name: q, status, eircode, fuzzy: 'always' }, now)
+    if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })
+    return toPreparedAnswer(searchResponseSchema, {
       query: { q, limit },
       ...((status ?? eircode) !== undefined && { filters: { status, eircode } }),
       candidates: found.candidates.slice(0, limit),

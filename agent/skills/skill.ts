@@ -1,30 +1,32 @@
-/** What a skill is: it turns a checked input and the data at hand into the answer that will be sold, or a refusal. */
+/** A skill computes the answer of one operation from a dataset. It does not depend on the transport or the payment. */
 import type { z } from 'zod'
 import type { Dataset } from '../../store/catalog.ts'
-import type { Refusal } from '../operation/refusal.ts'
+import { refused, type Refused } from '../operation/outcome.ts'
 
-/** The data a skill answers from. */
-export interface Shelf {
+/** What a skill reads besides its input. Built for each request. */
+export interface SkillContext {
   dataset: Dataset | undefined
-  /** Whether the synthetic test company exists here: on testnet only (spec 1). */
+  /** Testnet only (contract 1.7). */
   hasSyntheticCompany: boolean
-  /** Whether an answer has taken longer than it may since this was first asked. */
-  isTimeUp: () => boolean
+  /** Limits the time of a query. */
+  now: () => Date
 }
 
-export type Prepared = { kind: 'prepared'; body: string; snapshotId: string } | { kind: 'refused'; refusal: Refusal }
+export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
 
 export interface Skill<Input> {
-  /** Whether the answer depends on the dataset, and so on its being there and fresh. */
-  needsDataset(input: Input, shelf: Shelf): boolean
-  prepare(input: Input, shelf: Shelf): Prepared
+  /** Whether the operation needs a loaded and fresh dataset. */
+  needsDataset(input: Input, context: SkillContext): boolean
+  prepare(input: Input, context: SkillContext): PreparedAnswer
 }
 
-/** An answer as it is stored and sold, checked against the published schema before. */
-export function sealed<Response extends { snapshot_id: string }>(
+export const DATASET_UNAVAILABLE: Refused = refused({ code: 'dataset_unavailable' })
+
+/** The JSON text that is stored and sold. Throws when the response violates its published schema. */
+export function toPreparedAnswer<Response extends { snapshot_id: string }>(
   schema: z.ZodType<Response>,
   response: unknown,
-): Prepared {
+): PreparedAnswer {
   const checked = schema.parse(response)
   return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }
 }

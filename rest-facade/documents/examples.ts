@@ -1,18 +1,19 @@
-/** Whole answers as the documents show them: the synthetic company as it is sold, made-up candidates, every refusal. */
+/** Example responses for the documents: answers with synthetic companies, quotes, A2A messages, and every refusal. */
 import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
-import { REFUSALS, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { endpoint, resourceUrl, ROUTES } from '../../agent/operation/resource.ts'
+import { refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { A2A_PATH } from '../../agent/operation/paths.ts'
+import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Candidate, CompanyResponse, ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
 import { parseOperation, type Operation, type OperationName } from '../../agent/operation/schema.ts'
-import { quoteFor, type Reason } from '../../agent/payments/quote.ts'
+import { buildQuote, type QuoteReason } from '../../agent/payments/quote.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../../agent/matching/version.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
-import { accessOf, type Deployment } from './deployment.ts'
-import { registryExamples } from './registry-examples.ts'
+import type { DocumentedDeployment } from './deployment.ts'
+import { buildMetadata } from './metadata.ts'
 
 const PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 
-export const LOOKUP_ANSWER: CompanyResponse = { company: SYNTHETIC_COMPANY, ...PROVENANCE }
+const LOOKUP_ANSWER: CompanyResponse = { company: SYNTHETIC_COMPANY, ...PROVENANCE }
 
 const CANDIDATE: Candidate = {
   company: {
@@ -41,17 +42,13 @@ const MATCHING = {
   ...PROVENANCE,
 }
 
-export const SEARCH_ANSWER: SearchResponse = {
+const SEARCH_ANSWER: SearchResponse = {
   query: EXAMPLE_INPUTS.search[0],
-  candidates: [
-    { ...CANDIDATE, score: 960, signals: { ...CANDIDATE.signals, eircode_exact: null, strict_name_exact: false } },
-  ],
+  candidates: [{ ...CANDIDATE, score: 960, signals: { ...CANDIDATE.signals, eircode_exact: null } }],
   ...MATCHING,
 }
 
-export const SEARCH_WITHOUT_MATCH: SearchResponse = { ...SEARCH_ANSWER, candidates: [] }
-
-export const RESOLVE_ANSWER: ResolveResponse = {
+const RESOLVE_ANSWER: ResolveResponse = {
   status: 'matched',
   match: CANDIDATE,
   query: { name: 'Example Trading Ltd', eircode: 'D02X285' },
@@ -59,68 +56,73 @@ export const RESOLVE_ANSWER: ResolveResponse = {
   ...MATCHING,
 }
 
-export const RESOLVE_WITHOUT_MATCH: ResolveResponse = {
-  ...RESOLVE_ANSWER,
-  status: 'no_match',
-  match: null,
-  candidates: [],
-}
+/** The answers of each operation by name. The first one answers the first example input. */
+export const ANSWERS = {
+  lookup: { found: LOOKUP_ANSWER },
+  search: { found: SEARCH_ANSWER, nothing: { ...SEARCH_ANSWER, candidates: [] } },
+  resolve: {
+    found: RESOLVE_ANSWER,
+    nothing: { ...RESOLVE_ANSWER, status: 'no_match', match: null, candidates: [] },
+  },
+} as const satisfies Record<OperationName, Record<string, CompanyResponse | SearchResponse | ResolveResponse>>
 
-export const ANSWERS = { lookup: LOOKUP_ANSWER, search: SEARCH_ANSWER, resolve: RESOLVE_ANSWER } as const
-
-/** The first example of an operation, as the code reads it. */
+/** The first example input of an operation, parsed. */
 export function exampleOperation(name: OperationName): Operation {
   const parsed = parseOperation(name, EXAMPLE_INPUTS[name][0])
-  if (!parsed.valid) throw new Error(`The example of ${name} is not valid`)
+  if (parsed.kind === 'invalid') throw new Error(`The example input of ${name} is invalid`)
   return parsed.operation
 }
 
-/** The quote for the first example of an operation. */
-export function exampleQuote({ baseUrl, terms }: Deployment, operation: OperationName, reason: Reason) {
-  const url = resourceUrl(baseUrl, exampleOperation(operation))
-  return JSON.parse(quoteFor({ terms, operation, url, reason }).json) as Record<string, unknown>
+/** The quote for the example lookup. */
+export function exampleQuote({ baseUrl, terms }: DocumentedDeployment, reason: QuoteReason) {
+  const url = resourceUrl(baseUrl, exampleOperation('lookup'))
+  return JSON.parse(buildQuote({ terms, operation: 'lookup', url, reason }).json) as Record<string, unknown>
 }
 
-/** What a quote says that follows a payment, by the refusal it comes with. */
-const REASONS: Partial<Record<RefusalCode, Reason>> = {
+/** The reason in the quote of each refusal with status 402. */
+const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
   payment_required: 'PAYMENT-SIGNATURE header is required',
   payment_invalid: 'invalid_payload',
   payment_rejected: 'insufficient_funds',
   payment_failed: 'settlement_refused',
 }
 
-const WITH_PROVENANCE: ReadonlySet<RefusalCode> = new Set(['company_not_found', 'source_data_conflict'])
-
 export function hasProvenance(code: RefusalCode): boolean {
-  return WITH_PROVENANCE.has(code)
+  return code === 'company_not_found' || code === 'source_data_conflict'
 }
 
-/** The whole body of a refusal. */
-export function exampleRefusal(deployment: Deployment, code: RefusalCode): object {
+/** The body of a refusal. */
+export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
   const body = refusalBody({ code, ...(hasProvenance(code) && { provenance: PROVENANCE }) })
   const reason = REASONS[code]
-  return REFUSALS[code].status === 402 && reason !== undefined
-    ? { ...body, payment_required: exampleQuote(deployment, 'lookup', reason) }
-    : body
+  return reason === undefined ? body : { ...body, payment_required: exampleQuote(deployment, reason) }
 }
 
-/** An A2A request for the first example of an operation. */
-export function exampleRpcRequest(operation: OperationName) {
-  return rpcRequest({ data: { operation, input: EXAMPLE_INPUTS[operation][0] } })
+/** A2A requests: the first example input of each operation, and a question in words. */
+export const RPC_REQUESTS = {
+  lookup: rpcCall('lookup'),
+  search: rpcCall('search'),
+  resolve: rpcCall('resolve'),
+  help: rpcRequest({ text: 'How do I use this agent?' }),
 }
 
-export const RPC_TEXT_REQUEST = rpcRequest({ text: 'How do I use this agent?' })
-
-export const RPC_LOOKUP_ANSWER = {
-  jsonrpc: '2.0',
-  id: 1,
-  result: {
-    message: {
-      messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
-      role: 'ROLE_AGENT',
-      parts: [{ data: LOOKUP_ANSWER, mediaType: 'application/json' }],
+export const RPC_ANSWERS = {
+  lookup: {
+    jsonrpc: '2.0',
+    id: 1,
+    result: {
+      message: {
+        messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
+        role: 'ROLE_AGENT',
+        parts: [{ data: LOOKUP_ANSWER, mediaType: 'application/json' }],
+      },
     },
   },
+  protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'There is no such method.' } },
+}
+
+function rpcCall(operation: OperationName) {
+  return rpcRequest({ data: { operation, input: EXAMPLE_INPUTS[operation][0] } })
 }
 
 function rpcRequest(part: object) {
@@ -128,64 +130,38 @@ function rpcRequest(part: object) {
   return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
 }
 
-/** How a lookup is asked for, as a path. */
-export const LOOKUP_EXAMPLE_PATH = `${ROUTES.lookup.path}/${EXAMPLE_INPUTS.lookup[0].company_number}`
-
-/** A free document of a deployment, by its path; those of the registries in more states than one. */
-export function documentExamples(deployment: Deployment, path: string): Record<string, unknown> {
-  const registered = registryExamples(deployment).get(path)
-  return registered ?? { document: documentExample(deployment, path) }
-}
-
-function documentExample(deployment: Deployment, path: string): object {
-  const { baseUrl, version, onSale } = deployment
-  const { publisher, dataset_url, license, license_url, notice } = SYNTHETIC_SOURCE
-  const documents = new Map<string, object>([
-    [
-      '/api/v1/meta',
-      {
-        service: 'irish-company-agent',
-        version,
-        endpoints: onSale.map(endpoint),
-        dataset_status: 'ready',
-        ...PROVENANCE,
-        row_count: 1,
-        quarantined_company_count: 0,
-        rejected_row_count: 0,
-        imported_at: '2026-01-01T00:00:00Z',
-        access: accessOf(deployment),
-      },
-    ],
-    ['/attribution', { publisher, dataset_url, license, license_url, notice }],
-    [
-      '/openapi.json',
-      { openapi: '3.1.0', info: { title: 'Irish Company Lookup, Search and Resolution Service', version }, paths: {} },
-    ],
-    ['/.well-known/jwks.json', { keys: [EXAMPLE_KEY] }],
-    ['/.well-known/agent-card.json', exampleCard(baseUrl, version)],
-  ])
-  const document = documents.get(path)
-  if (!document) throw new Error('A document has no example')
-  return document
+export function exampleMetadata(deployment: DocumentedDeployment): object {
+  const info = {
+    snapshot_id: SYNTHETIC_SNAPSHOT_ID,
+    row_count: 1,
+    quarantined_company_count: 0,
+    rejected_row_count: 0,
+    imported_at: '2026-01-01T00:00:00Z',
+  }
+  return buildMetadata(deployment, { info, source: SYNTHETIC_SOURCE, status: 'ready' })
 }
 
 /** The public key of RFC 7517, appendix A.1. */
-const EXAMPLE_KEY = {
-  kty: 'EC',
-  crv: 'P-256',
-  x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
-  y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
-  kid: '1',
-  alg: 'ES256',
-  use: 'sig',
+export const KEY_SET = {
+  keys: [
+    {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+      y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
+      kid: '1',
+      alg: 'ES256',
+      use: 'sig',
+    },
+  ],
 }
 
-function exampleCard(baseUrl: string, version: string) {
+export function exampleCard({ baseUrl, version }: DocumentedDeployment) {
   return {
     name: 'Irish company records',
     description: 'Irish company records, paid per request with x402.',
     version,
-    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    supportedInterfaces: [{ url: `${baseUrl}${A2A_PATH}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
     skills: [{ id: 'lookup', name: 'Company lookup' }],
     signatures: [{ protected: 'eyJhbGciOiJFUzI1NiJ9', signature: 'MEUCIQ' }],
   }

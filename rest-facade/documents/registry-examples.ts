@@ -1,125 +1,53 @@
-/** Whole answers of the three routes about ERC-8004's registries, of an agent that is registered and of one that isn't. */
-import { REGISTRIES } from '../../agent/registry/contracts.ts'
-import type { Deployment } from './deployment.ts'
+/** Example bodies of the ERC-8004 registry routes: of a registered agent, and of a service without one. */
+import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import type { DocumentedDeployment } from './deployment.ts'
+import {
+  buildIdentityBody,
+  buildRegistrationFile,
+  buildReputationBody,
+  type CheckedFeedbackPage,
+  type CheckedIdentity,
+  type PublishedAgent,
+} from './registry-bodies.ts'
+import { FEEDBACK_ENTRIES_MAX } from './registry-schemas.ts'
 
-const SEEN = {
+/** Accounts of the well-known test mnemonic. */
+const OWNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+export const EXAMPLE_REVIEWER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
+
+const CHECKED = {
   block: { number: 397, hash: `0x${'5e'.repeat(32)}`, timestamp: '2026-01-01T00:00:00.000Z' },
-  checked_at: '2026-01-01T00:00:03.000Z',
-}
-const NOT_SEEN = { block: null, checked_at: null }
-const REVIEWER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
-const NOTHING = {
-  owner: null,
-  agent_wallet: null,
-  agent_wallet_is_pay_to: null,
-  agent_uri: null,
-  agent_uri_matches: null,
+  checkedAt: '2026-01-01T00:00:03.000Z',
+} as const
+
+const PAGE: CheckedFeedbackPage = {
+  ...CHECKED,
+  lastIndex: 1,
+  feedback: [
+    { index: 1, value: '95', valueDecimals: 0, tag1: 'starred', tag2: 'lookup', tagsAltered: false, revoked: false },
+  ],
 }
 
-/** By the route's path, then by state. */
-export function registryExamples({ baseUrl, terms }: Deployment): Map<string, Record<string, object>> {
-  const agentRegistry = `${terms.network}:${REGISTRIES.identity}`
-  const names = { agent_registry: agentRegistry, reputation_registry: `${terms.network}:${REGISTRIES.reputation}` }
-  const file = `${baseUrl}/.well-known/agent-registration.json`
+type BuildBody = (agent: PublishedAgent, identity: CheckedIdentity) => object
 
-  const registration = {
-    type: 'https://eips.ethereum.org/EIPS/eip-8004#registration-v1',
-    name: 'Irish Company Lookup (testnet)',
-    description: 'Looks up, searches and resolves Irish companies, paid per request with x402 v2.',
-    image: 'data:image/svg+xml;base64,PHN2Zy8+',
-    services: [
-      { name: 'web', endpoint: `${baseUrl}/docs` },
-      { name: 'A2A', endpoint: `${baseUrl}/.well-known/agent-card.json`, version: '1.0' },
-      { name: 'OpenAPI', endpoint: `${baseUrl}/openapi.json`, version: '3.1.0' },
-    ],
-    x402Support: true,
-    active: true,
+const examplesBy =
+  (build: BuildBody) =>
+  ({ baseUrl, a2aEnabled }: DocumentedDeployment) => {
+    const agent = { baseUrl, a2aEnabled, payTo: OWNER }
+    const uri = { text: `${baseUrl}${TESTNET_PATHS.registrationFile}`, altered: false }
+    const onChain = { owner: OWNER, wallet: OWNER, uri, isUriExpected: true } as const
+    return {
+      registered: build({ ...agent, agentId: 1n }, { status: 'registered', agent: onChain, ...CHECKED }),
+      not_registered: build({ ...agent, agentId: undefined }, { status: 'not_registered' }),
+    }
   }
-  const identity = {
-    owner: terms.payTo,
-    agent_wallet: terms.payTo,
-    agent_wallet_is_pay_to: true,
-    agent_uri: file,
-    agent_uri_matches: true,
-  }
-  const page = { client: REVIEWER, start: 1, limit: 10 }
-  const notice = 'Raw on-chain feedback of one reviewer. No aggregate score is computed.'
-  const feedback = {
-    index: 1,
-    value: '95',
-    value_decimals: 0,
-    tag1: 'starred',
-    tag2: 'lookup',
-    tags_altered: false,
-    revoked: false,
-  }
-  return new Map<string, Record<string, object>>([
-    [
-      '/.well-known/agent-registration.json',
-      {
-        registered: {
-          ...registration,
-          registrations: [{ agentId: 1, agentRegistry }],
-          supportedTrust: ['reputation'],
-          registryStatus: { status: 'registered', ...SEEN },
-        },
-        not_registered: {
-          ...registration,
-          registrations: [],
-          supportedTrust: [],
-          registryStatus: { status: 'not_registered' },
-        },
-      },
-    ],
-    [
-      '/agent.json',
-      {
-        registered: {
-          status: 'registered',
-          network: terms.network,
-          agent_id: '1',
-          ...names,
-          ...identity,
-          registration_file: file,
-          ...SEEN,
-        },
-        not_registered: {
-          status: 'not_registered',
-          network: terms.network,
-          agent_id: null,
-          ...names,
-          ...NOTHING,
-          registration_file: file,
-          ...NOT_SEEN,
-        },
-      },
-    ],
-    [
-      '/api/v1/reputation',
-      {
-        registered: {
-          status: 'registered',
-          agent_id: '1',
-          ...names,
-          ...page,
-          last_index: 1,
-          next_start: null,
-          feedback: [feedback],
-          ...SEEN,
-          notice,
-        },
-        not_registered: {
-          status: 'not_registered',
-          agent_id: null,
-          ...names,
-          ...page,
-          last_index: null,
-          next_start: null,
-          feedback: [],
-          ...NOT_SEEN,
-          notice,
-        },
-      },
-    ],
-  ])
+
+/** Functions from the deployment to the examples by name. */
+export const REGISTRY_EXAMPLES = {
+  RegistrationFile: examplesBy(buildRegistrationFile),
+  RegistryIdentity: examplesBy(buildIdentityBody),
+  ReputationPage: examplesBy((agent, identity) => {
+    const query = { client: EXAMPLE_REVIEWER, start: 1, limit: FEEDBACK_ENTRIES_MAX } as const
+    return buildReputationBody(agent, identity, query, identity.status === 'registered' ? PAGE : undefined)
+  }),
 }

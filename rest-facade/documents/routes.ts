@@ -1,66 +1,56 @@
-/** Every route of the contract (spec 4) in one table: what it is, what it answers with, and every refusal it can give. */
+/** The table of all routes (contract 4): input, success response, and every possible refusal. */
 import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
-import { API_PREFIX, ROUTES } from '../../agent/operation/resource.ts'
+import { A2A_PATH, FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { ROUTES } from '../../agent/operation/resource.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
-import {
-  LOOKUP_ANSWER,
-  RESOLVE_ANSWER,
-  RESOLVE_WITHOUT_MATCH,
-  SEARCH_ANSWER,
-  SEARCH_WITHOUT_MATCH,
-} from './examples.ts'
+import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import type { DocumentedDeployment } from './deployment.ts'
+import { ANSWERS, exampleCard, exampleMetadata, KEY_SET, RPC_ANSWERS, RPC_REQUESTS } from './examples.ts'
+import { buildAttribution } from './metadata.ts'
+import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
+import { OPENAPI_VERSION } from './registry-schemas.ts'
 import type { SchemaName } from './schemas.ts'
 
-type Tag = 'Paid' | 'Metadata' | 'Documents' | 'Agent' | 'Registry'
-
-export interface Parameter {
-  name: string
-  in: 'path' | 'query' | 'header'
-  required?: boolean
-  description: string
-  schema: Record<string, unknown>
-  example?: unknown
+export interface RouteInput {
+  /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter. */
+  in: 'path' | 'query' | 'body'
+  schema: SchemaName
+  /** By name. The first one gives the examples of parameters. */
+  examples: Record<string, object>
 }
 
-export interface Content {
-  type: string
-  schema: SchemaName | 'text'
-  /** By name. Those of a deployment's own values are in examples.ts. */
-  examples?: Record<string, unknown>
-}
+export type ResponseContent =
+  | { kind: 'text'; type: string }
+  | { kind: 'json'; schema: SchemaName; examples: (deployment: DocumentedDeployment) => Record<string, object> }
 
-export interface Route {
+export interface RouteDescription {
   operationId: string
   method: 'get' | 'post'
   path: string
-  tag: Tag
+  tag: 'Paid' | 'Agent' | 'Metadata' | 'Documents' | 'Registry'
   summary: string
   description: string
-  /** What it sells. */
-  sells?: OperationName
-  parameters?: readonly Parameter[]
-  success: { description: string; contents: readonly Content[] }
-  /** Whether GET answers 304 to the ETag it gave. */
-  isCached?: boolean
+  input?: RouteInput
+  contents: readonly ResponseContent[]
   refusals: readonly RefusalCode[]
-  testnetOnly?: boolean
-  /** Gone when A2A is disabled. */
+  /** The operation, if the route has a fixed price. */
+  sells?: OperationName
+  /** Absent if A2A is disabled. */
   a2aOnly?: boolean
+  testnetOnly?: boolean
 }
 
-/** What any route can answer with. */
-const ANYWHERE = ['internal_error', 'overloaded'] as const
-const FREE = ['method_not_allowed', ...ANYWHERE] as const
+/** Refusals of every route. */
+const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded'] as const
 
-/** What every sale can end with, by either door. */
+/** Refusals of every paid request, over both transports. */
 const SALE = [
   'payment_required',
   'payment_invalid',
   'payment_rejected',
   'payment_failed',
   'company_not_found',
-  'method_not_allowed',
   'source_data_conflict',
   'payment_replay_conflict',
   'rate_limited',
@@ -68,97 +58,55 @@ const SALE = [
   'dataset_stale',
   'payment_verification_unavailable',
   'payment_outcome_unknown',
-  ...ANYWHERE,
+  ...ANY_ROUTE,
 ] as const
 
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
-const json = (schema: SchemaName, examples?: Record<string, unknown>): Content => ({
-  type: 'application/json',
-  schema,
-  ...(examples && { examples }),
-})
-const text = (type: string): Content => ({ type, schema: 'text' })
-
-const PAID_ROUTES: readonly Route[] = [
+const PAID_ROUTES: readonly RouteDescription[] = [
   {
+    ...paidRouteBase('lookup', 'CompanyResponse', { in: 'path', schema: 'LookupInput' }),
     operationId: 'lookupCompany',
-    method: 'get',
     path: `${ROUTES.lookup.path}/{company_number}`,
-    tag: 'Paid',
     summary: 'One company by its number',
     description:
       'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
-      'gets a quote whether or not the company exists; a missing or quarantined record is not charged.',
-    sells: 'lookup',
-    success: { description: 'The company.', contents: [json('CompanyResponse', { synthetic: LOOKUP_ANSWER })] },
+      'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',
     refusals: ['invalid_company_number', 'unexpected_input', ...SALE],
   },
   {
+    ...paidRouteBase('search', 'SearchResponse', { in: 'query', schema: 'SearchInput' }),
     operationId: 'searchCompanies',
-    method: 'get',
-    path: ROUTES.search.path,
-    tag: 'Paid',
     summary: 'Ranked search by name',
     description:
-      'Up to ten companies ranked by how well their names fit, with the evidence for each. An empty list is an answer ' +
-      'and is charged. Each parameter at most once; a retry keeps the whole query string.',
-    sells: 'search',
-    success: {
-      description: 'The candidates, best first; the list may be empty.',
-      contents: [json('SearchResponse', { candidates: SEARCH_ANSWER, nothing: SEARCH_WITHOUT_MATCH })],
-    },
+      'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
+      'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',
     refusals: ['invalid_query', 'duplicate_parameter', 'unexpected_input', 'query_too_broad', ...BODY, ...SALE],
   },
   {
+    ...paidRouteBase('resolve', 'ResolveResponse', { in: 'body', schema: 'ResolveInput' }),
     operationId: 'resolveCompany',
-    method: 'post',
-    path: ROUTES.resolve.path,
-    tag: 'Paid',
-    summary: 'A name to a single company',
+    summary: 'Resolution of a name to one company',
     description:
-      'One company for a name, with number, Eircode or address as evidence, or why there is none: `ambiguous`, ' +
-      '`conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without unknown ' +
-      'fields, with `name` or `company_number` or both. A retry keeps URI, Content-Type and the exact body.',
-    sells: 'resolve',
-    success: {
-      description: 'The outcome; `match` is set only when `status` is `matched`.',
-      contents: [json('ResolveResponse', { matched: RESOLVE_ANSWER, no_match: RESOLVE_WITHOUT_MATCH })],
-    },
+      'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
+      '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
+      'unknown fields; `name` or `company_number` is required. A retry must repeat URI, Content-Type and the exact body.',
     refusals: ['invalid_body', 'unexpected_input', 'query_too_broad', ...BODY, ...SALE],
   },
 ]
 
-const A2A_ROUTE: Route = {
+const A2A_ROUTE: RouteDescription = {
   operationId: 'sendMessage',
   method: 'post',
-  path: '/a2a',
+  path: A2A_PATH,
   tag: 'Agent',
   summary: 'The three operations over A2A 1.0',
   description:
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
-    'part `{operation, input}` is paid like the REST resource that its quote names; payment and service errors keep ' +
-    'the REST status and body, protocol errors are JSON-RPC errors with status 200. Prices are those of the REST routes.',
-  parameters: [
-    {
-      name: 'A2A-Version',
-      in: 'header',
-      required: true,
-      description: 'The protocol version.',
-      schema: { type: 'string', const: '1.0' },
-      example: '1.0',
-    },
-    {
-      name: 'A2A-Extensions',
-      in: 'header',
-      description: 'Must name the payment extension on every structured request.',
-      schema: { type: 'string' },
-    },
-  ],
-  success: {
-    description: 'A direct Message, or a JSON-RPC protocol error.',
-    contents: [json('RpcMessage')],
-  },
+    'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
+    'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
+  input: { in: 'body', schema: 'RpcRequest', examples: RPC_REQUESTS },
+  contents: [json('RpcResponse', () => RPC_ANSWERS)],
   refusals: [
     'invalid_company_number',
     'invalid_query',
@@ -171,177 +119,137 @@ const A2A_ROUTE: Route = {
   a2aOnly: true,
 }
 
-/** Names, number and place of each free document; the rest is the same for all of them. */
-const FREE_ROUTES: readonly Route[] = [
+const FREE_ROUTES: readonly RouteDescription[] = [
   {
-    operationId: 'getMetadata',
-    method: 'get',
-    path: `${API_PREFIX}/meta`,
+    ...freeRoute(
+      'getMetadata',
+      FREE_PATHS.metadata,
+      'Operations, prices, receiver of payments, and state of the dataset',
+      [json('Metadata', (deployment) => ({ ready: exampleMetadata(deployment) }))],
+    ),
     tag: 'Metadata',
-    summary: 'Prices, receiver and state of the dataset',
-    description: 'What is sold, from which snapshot, at what price, and to whom it is paid. No payment.',
-    success: { description: 'The metadata.', contents: [json('Metadata')] },
-    isCached: true,
-    refusals: ['dataset_unavailable', ...FREE],
+    refusals: ['dataset_unavailable', ...ANY_ROUTE],
   },
   {
-    operationId: 'getAttribution',
-    method: 'get',
-    path: '/attribution',
+    ...freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data (CC BY 4.0)', [
+      json('Attribution', () => ({ synthetic: buildAttribution(SYNTHETIC_SOURCE) })),
+    ]),
     tag: 'Metadata',
-    summary: 'Source and licence of the data',
-    description: 'What to say beside the data (CC BY 4.0).',
-    success: { description: 'The attribution.', contents: [json('Attribution')] },
-    isCached: true,
-    refusals: FREE,
   },
-  free('getGuide', '/docs', 'Guide', 'The HTML guide; the markdown one for `Accept: text/markdown`.', [
+  freeRoute('getGuide', FREE_PATHS.guide, 'The HTML guide, or the markdown guide for `Accept: text/markdown`', [
     text('text/html'),
     text('text/markdown'),
   ]),
-  free('getApiGuide', '/docs/api.md', 'Guide in markdown', 'Every route, parameter, price and error.', [
+  freeRoute('getApiGuide', FREE_PATHS.apiGuide, 'The markdown guide: every route, parameter, price and error', [
     text('text/markdown'),
   ]),
-  free('getA2aGuide', '/docs/a2a.md', 'Guide to the agent', 'How to buy over A2A 1.0.', [text('text/plain')]),
-  free('getLlmsTxt', '/llms.txt', 'Instructions for agents', 'What an agent must know first, and links.', [
+  freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
+  freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
+  freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [
+    json('OpenApiDocument', () => ({ version: { openapi: OPENAPI_VERSION } })),
+  ]),
+  freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
-  free('getOpenApi', '/openapi.json', 'This description', 'OpenAPI 3.1.', [json('OpenApiDocument')]),
-  free('getRobotsTxt', '/robots.txt', 'Rules for crawlers', 'Documents may be read, paid routes need no crawling.', [
-    text('text/plain'),
-  ]),
-  free(
-    'getKeys',
-    '/.well-known/jwks.json',
-    'Public keys of the card',
-    'ES256 keys that agent cards are signed with.',
-    [json('KeySet')],
-    'Agent',
+  {
+    ...freeRoute('getKeys', FREE_PATHS.jwks, 'The ES256 keys that verify the signature of the agent card', [
+      json('KeySet', () => ({ rfc7517: KEY_SET })),
+    ]),
+    tag: 'Agent',
+  },
+  {
+    ...freeRoute('getAgentCard', FREE_PATHS.agentCard, 'The signed A2A 1.0 agent card, or 404 if A2A is disabled', [
+      json('AgentCard', (deployment) => ({ short: exampleCard(deployment) })),
+    ]),
+    tag: 'Agent',
+    refusals: ['not_found', ...ANY_ROUTE],
+  },
+]
+
+const TESTNET_ROUTES: readonly RouteDescription[] = [
+  registryRoute(
+    'getAgentRegistration',
+    TESTNET_PATHS.registrationFile,
+    'ERC-8004 registration file',
+    'RegistrationFile',
+  ),
+  registryRoute(
+    'getRegistryIdentity',
+    TESTNET_PATHS.registryIdentity,
+    'Entry of this agent on chain',
+    'RegistryIdentity',
   ),
   {
-    ...free(
-      'getAgentCard',
-      '/.well-known/agent-card.json',
-      'Agent card',
-      'A2A 1.0 agent card, signed; 404 when A2A is disabled.',
-      [json('AgentCard')],
-      'Agent',
+    ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
+    input: { in: 'query', schema: 'ReputationQuery', examples: { first: { client: EXAMPLE_REVIEWER } } },
+  },
+  {
+    ...freeRoute(
+      'getTestClient',
+      TESTNET_PATHS.testnetClient,
+      'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
+      [text('text/x-python')],
     ),
-    refusals: ['not_found', ...FREE],
-  },
-]
-
-/** What a registry's route can answer with besides: spec 4.4. */
-const REGISTRY = [
-  'invalid_query',
-  'duplicate_parameter',
-  'not_found',
-  'rate_limited',
-  'registry_unchecked',
-  ...FREE,
-] as const
-
-const REPUTATION_PARAMETERS: readonly Parameter[] = [
-  {
-    name: 'client',
-    in: 'query',
-    required: true,
-    description: 'Address of the reviewer.',
-    schema: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' },
-    example: '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC',
-  },
-  {
-    name: 'start',
-    in: 'query',
-    description: 'Index of the first entry.',
-    schema: { type: 'integer', minimum: 1, default: 1 },
-  },
-  {
-    name: 'limit',
-    in: 'query',
-    description: 'The most entries to return.',
-    schema: { type: 'integer', minimum: 1, maximum: 10, default: 10 },
-  },
-]
-
-/** ERC-8004 and the test client, on testnet only. */
-const TESTNET_ROUTES: readonly Route[] = [
-  registry({
-    operationId: 'getAgentRegistration',
-    path: '/.well-known/agent-registration.json',
-    summary: 'ERC-8004 registration file',
-    schema: 'RegistrationFile',
-  }),
-  registry({
-    operationId: 'getRegistryIdentity',
-    path: '/agent.json',
-    summary: 'What the ERC-8004 identity registry says of this agent',
-    schema: 'RegistryIdentity',
-  }),
-  {
-    ...registry({
-      operationId: 'getReputation',
-      path: `${API_PREFIX}/reputation`,
-      summary: 'Feedback of one reviewer, as it stands on chain',
-      schema: 'ReputationPage',
-    }),
-    parameters: REPUTATION_PARAMETERS,
-  },
-  {
-    operationId: 'getTestClient',
-    method: 'get',
-    path: '/testnet-client.py',
-    tag: 'Documents',
-    summary: 'Test client in Python',
-    description: 'One file, standard library only, that buys the lookup of the synthetic company. Testnet only.',
-    success: { description: 'The program.', contents: [text('text/x-python')] },
-    isCached: true,
-    refusals: ['not_found', ...FREE],
+    refusals: ['not_found', ...ANY_ROUTE],
     testnetOnly: true,
   },
 ]
 
-const ALL_ROUTES: readonly Route[] = [...PAID_ROUTES, A2A_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
+const ALL_ROUTES: readonly RouteDescription[] = [...PAID_ROUTES, A2A_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
 
 /** The routes of one deployment. */
-export function routesOf({ isTestnet, a2aEnabled }: { isTestnet: boolean; a2aEnabled: boolean }): readonly Route[] {
+export function listRoutes({ isTestnet, a2aEnabled }: { isTestnet: boolean; a2aEnabled: boolean }) {
   return ALL_ROUTES.filter(
     ({ testnetOnly = false, a2aOnly = false }) => (isTestnet || !testnetOnly) && (a2aEnabled || !a2aOnly),
   )
 }
 
-/** The first example of what a paid route takes. */
-export function exampleInput(operation: OperationName): Record<string, unknown> {
-  return EXAMPLE_INPUTS[operation][0]
+/** Paid routes have payment headers. The others have an ETag, and conditional requests get 304. */
+export function isPaid({ sells, a2aOnly = false }: RouteDescription): boolean {
+  return sells !== undefined || a2aOnly
 }
 
-function free(
+/** The members of a paid route that follow from its operation. */
+function paidRouteBase(sells: OperationName, schema: SchemaName, input: Pick<RouteInput, 'in' | 'schema'>) {
+  const { method, path } = ROUTES[sells]
+  const inputs = EXAMPLE_INPUTS[sells].map((value, at): [string, object] => [`example_${at + 1}`, value])
+  return {
+    method: method === 'GET' ? 'get' : 'post',
+    path,
+    tag: 'Paid',
+    sells,
+    input: { ...input, examples: Object.fromEntries(inputs) },
+    contents: [json(schema, () => ANSWERS[sells])],
+  } as const
+}
+
+function freeRoute(operationId: string, path: string, summary: string, contents: ResponseContent[]): RouteDescription {
+  const description = `${summary}.`
+  return { operationId, method: 'get', path, tag: 'Documents', summary, description, contents, refusals: ANY_ROUTE }
+}
+
+/** A registry route with its refusals (contract 4.4.8). */
+function registryRoute(
   operationId: string,
   path: string,
   summary: string,
-  description: string,
-  contents: readonly Content[],
-  tag: Tag = 'Documents',
-): Route {
-  const success = { description: `${summary}.`, contents }
-  return { operationId, method: 'get', path, tag, summary, description, success, isCached: true, refusals: FREE }
-}
-
-interface RegistryRoute extends Pick<Route, 'operationId' | 'path' | 'summary'> {
-  schema: SchemaName
-}
-
-function registry({ operationId, path, summary, schema }: RegistryRoute): Route {
+  schema: keyof typeof REGISTRY_EXAMPLES,
+): RouteDescription {
   return {
-    operationId,
-    method: 'get',
-    path,
+    ...freeRoute(operationId, path, summary, [json(schema, REGISTRY_EXAMPLES[schema])]),
     tag: 'Registry',
-    summary,
-    description: `${summary}. Testnet only. An identity that is not configured is reported as \`not_registered\`.`,
-    success: { description: 'What is registered.', contents: [json(schema)] },
-    isCached: true,
-    refusals: REGISTRY,
+    description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
+    refusals: ['invalid_query', 'duplicate_parameter', 'not_found', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
     testnetOnly: true,
   }
+}
+
+type JsonContent = Extract<ResponseContent, { kind: 'json' }>
+
+function json(schema: SchemaName, examples: JsonContent['examples']): JsonContent {
+  return { kind: 'json', schema, examples }
+}
+
+function text(type: string): ResponseContent {
+  return { kind: 'text', type }
 }

@@ -1,18 +1,19 @@
-/** Asks a CKAN portal where a resource's archive is and when it was updated (CKAN API guide, version 3). */
+/** Reads the archive's URL and update time of a resource from a CKAN portal (CKAN API guide, version 3). */
+import { json } from 'node:stream/consumers'
 import { z } from 'zod'
+import { mayFollow, parseUrl, upgradeToHttps } from '../url-policy.ts'
 import { ImportError } from './errors.ts'
-import { get, type GetRequest } from './http.ts'
-import { mayFollow, parseUrl, upgraded } from './location.ts'
+import { fetchSource, type SourceRequest } from './http.ts'
 
-/** A hundred times what a portal says of a package with a few resources. */
+/** A hundred times the description of a package with a few resources. */
 const ANSWER_BYTES_MAX = 1024 * 1024
 const ANSWER_MS_MAX = 30_000
 
-/** A page of the resource, and the API's own address; a download URL has more after the id. */
+/** The page of a resource and its API URL. A download URL has more path segments after the id. */
 const RESOURCE_PAGE = /^(.*)\/dataset\/[^/]+\/resource\/([^/]+)\/?$/
 const RESOURCE_SHOW = /^(.*)\/api\/3\/action\/resource_show$/
 
-/** Portals leave these out, or null, as they like. CKAN writes UTC without saying so. */
+/** A time may be missing or null. CKAN writes UTC without a time zone. */
 const time = z
   .string()
   .transform((text) => new Date(/(Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`))
@@ -32,14 +33,16 @@ const resourceSchema = z.object({
 
 const packageSchema = z.object({ success: z.literal(true), result: z.object({ metadata_modified: time }) })
 
-export interface Resource {
-  /** The portal's address up to its API. */
+type RequestOptions = Pick<SourceRequest, 'limits' | 'signal'>
+
+export interface CkanResource {
+  /** The portal's URL before `/api` or `/dataset`. */
   root: string
   id: string
 }
 
-/** The resource that a URL means, or undefined when it means the archive itself. */
-export function resourceOf({ origin, pathname, searchParams }: URL): Resource | undefined {
+/** Parses a resource URL. Returns undefined for any other URL, which is then the archive itself. */
+export function parseResourceUrl({ origin, pathname, searchParams }: URL): CkanResource | undefined {
   const page = RESOURCE_PAGE.exec(pathname)
   if (page) return { root: origin + (page[1] ?? ''), id: decodeURIComponent(page[2] ?? '') }
   const show = RESOURCE_SHOW.exec(pathname)
@@ -47,40 +50,37 @@ export function resourceOf({ origin, pathname, searchParams }: URL): Resource | 
   return show && id ? { root: origin + (show[1] ?? ''), id } : undefined
 }
 
-export interface Archive {
+export interface ArchiveLocation {
   url: URL
-  /** When the portal says the data was updated, as near as it says it. */
+  /** When the data was updated, according to the portal. */
   updatedAt: Date | undefined
 }
 
-export async function askPortal(
-  { root, id }: Resource,
-  request: Pick<GetRequest, 'limits' | 'signal'>,
-): Promise<Archive> {
+export async function locateArchive({ root, id }: CkanResource, request: RequestOptions): Promise<ArchiveLocation> {
   const api = actionUrl(root, 'resource_show', id)
-  const answer = resourceSchema.safeParse(await askJson(api, request))
-  if (!answer.success) throw noArchive(answer.error)
+  const answer = resourceSchema.safeParse(await getJson(api, request))
+  if (!answer.success) throw badAnswer(answer.error)
   const { url: text, package_id, last_modified, metadata_modified } = answer.data.result
-  const named = parseUrl(text, api)
-  if (!named) throw noArchive()
-  // Portals that moved to https go on naming what they kept by http.
-  const url = upgraded(api, named)
-  if (!mayFollow(api, url)) throw new ImportError('source_refused', 'the portal keeps the archive where it may not')
-  const updatedAt = last_modified ?? metadata_modified ?? (await packageTime({ root, id: package_id }, request))
+  const statedUrl = parseUrl(text, api)
+  if (!statedUrl) throw badAnswer()
+  // Portals that moved to https still publish their old http URLs.
+  const url = upgradeToHttps(api, statedUrl)
+  if (!mayFollow(api, url)) throw new ImportError('source_refused', 'the portal names a URL that may not be fetched')
+  const updatedAt = last_modified ?? metadata_modified ?? (await readPackageTime({ root, id: package_id }, request))
   return { url, updatedAt }
 }
 
-/** The package's time is the last resort, and no reason to give up when it can't be had. */
-async function packageTime(
+/** The package's time is used if the resource has none. A failure here is ignored. */
+async function readPackageTime(
   { root, id }: { root: string; id: string | undefined },
-  request: Pick<GetRequest, 'limits' | 'signal'>,
+  request: RequestOptions,
 ): Promise<Date | undefined> {
   if (id === undefined) return undefined
   try {
-    const answer = packageSchema.safeParse(await askJson(actionUrl(root, 'package_show', id), request))
+    const answer = packageSchema.safeParse(await getJson(actionUrl(root, 'package_show', id), request))
     return answer.data?.result.metadata_modified
   } catch (cause) {
-    if (cause instanceof ImportError && cause.fault !== 'stopped') return undefined
+    if (cause instanceof ImportError && cause.code !== 'stopped') return undefined
     throw cause
   }
 }
@@ -89,19 +89,18 @@ function actionUrl(root: string, action: string, id: string): URL {
   return new URL(`${root}/api/3/action/${action}?id=${encodeURIComponent(id)}`)
 }
 
-async function askJson(url: URL, { limits, signal }: Pick<GetRequest, 'limits' | 'signal'>): Promise<unknown> {
-  const short = { ...limits, totalMs: Math.min(limits.totalMs, ANSWER_MS_MAX), bytesMax: ANSWER_BYTES_MAX }
-  return get({ url, headers: { accept: 'application/json' }, limits: short, signal }, async ({ body }) => {
-    const chunks: Uint8Array[] = []
-    for await (const chunk of body) chunks.push(chunk)
+async function getJson(url: URL, { limits, signal }: RequestOptions): Promise<unknown> {
+  const answerLimits = { ...limits, totalMs: Math.min(limits.totalMs, ANSWER_MS_MAX), bytesMax: ANSWER_BYTES_MAX }
+  const request = { url, headers: { accept: 'application/json' }, limits: answerLimits, signal }
+  return fetchSource(request, async ({ body }) => {
     try {
-      return JSON.parse(Buffer.concat(chunks).toString()) as unknown
+      return await json(body)
     } catch (cause) {
-      throw noArchive(cause)
+      throw cause instanceof ImportError ? cause : badAnswer(cause)
     }
   })
 }
 
-function noArchive(cause?: unknown): ImportError {
-  return new ImportError('source_answer', 'the portal does not say where the archive is', cause)
+function badAnswer(cause?: unknown): ImportError {
+  return new ImportError('source_answer', 'the portal does not name the URL of the archive', cause)
 }

@@ -1,57 +1,64 @@
-/** The command `import`: takes an archive into the data directory, beside a running service or without one. */
+/** The actions of the commands `import` and `snapshot-id`. A service may run on the same data directory. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { openCatalog } from '../catalog.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../source.ts'
-import type { Processes } from './build.ts'
-import { printInfo, progressLines } from './report.ts'
+import { buildFile, type ImportProgress } from './build.ts'
+import type { Processes } from './building-folder.ts'
+import { printSnapshotInfo } from './report.ts'
 import { importDataset } from './run.ts'
 
 const MIB = 2 ** 20
 
-interface Terminal {
-  dataDirectory: string
+interface CommandOptions {
   path: string
-  /** Whether the records are made up, and so not to be sold under the register's name. */
-  synthetic: boolean
   processes: Processes
   now: () => Date
-  /** The most that this process has held so far, in bytes. */
-  peakMemory: () => number
   print: (line: string) => void
-  /** Shows where the import is, in place of what it showed before. */
-  progress: (line: string) => void
+  onProgress: (progress: ImportProgress) => void
 }
 
-/** Prints the counts and the snapshot id. Throws an ImportError when the archive is refused. */
-export async function importCommand({
-  dataDirectory,
-  path,
-  synthetic,
-  processes,
-  now,
-  peakMemory,
-  print,
-  progress,
-}: Terminal): Promise<number> {
+interface ImportCommandOptions extends CommandOptions {
+  dataDirectory: string
+  /** Whether the records are made up. They are then sold as synthetic, not under the register's name. */
+  synthetic: boolean
+  /** Returns the peak memory of this process. */
+  peakMemoryBytes: () => number
+}
+
+/** Imports an archive, and prints the counts and the snapshot id. Throws an ImportError if the archive is refused. */
+export async function importCommand(options: ImportCommandOptions): Promise<void> {
+  const { synthetic, peakMemoryBytes, print, ...request } = options
+  const { dataDirectory, now } = request
   const catalog = openCatalog(dataDirectory)
   try {
-    const began = now().getTime()
-    const lineOf = progressLines(now)
-    const { info, changed } = await importDataset({
-      dataDirectory,
-      catalog,
-      path,
-      processes,
-      publication: synthetic ? SYNTHETIC : CRO_COMPANIES,
-      now,
-      onProgress: (done) => progress(lineOf(done)),
-    })
-    progress('')
+    const startedAt = now().getTime()
+    const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
+    const { info, changed } = await importDataset({ ...request, catalog, publication })
     print(changed ? 'imported' : 'unchanged since the last import')
-    printInfo(info, print)
-    print(`seconds     ${((now().getTime() - began) / 1000).toFixed(1)}`)
-    print(`memory      ${Math.round(peakMemory() / MIB)} MiB at most`)
-    return 0
+    printSnapshotInfo(info, print)
+    print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
+    print(`memory      ${Math.round(peakMemoryBytes() / MIB)} MiB at most`)
   } finally {
     await catalog.close()
+  }
+}
+
+interface SnapshotIdCommandOptions extends CommandOptions {
+  /** The parent of the new folder in which the snapshot is built. The new folder is removed afterwards. */
+  temporaryDirectory: string
+}
+
+/**
+ * Computes the snapshot id of an archive without storing anything, and prints it with the counts. Throws an ImportError if
+ * the archive is refused.
+ */
+export async function snapshotIdCommand(options: SnapshotIdCommandOptions): Promise<void> {
+  const { temporaryDirectory, print, ...build } = options
+  const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
+  try {
+    printSnapshotInfo(await buildFile({ ...build, dataDirectory }), print)
+  } finally {
+    await rm(dataDirectory, { recursive: true, force: true })
   }
 }

@@ -1,172 +1,155 @@
 /**
- * A CSV as records, in two ways that come to the same, so that the second costs nothing until it is needed:
- *
- *   1. as long as every record is what RFC 4180 describes, it is cut where its commas, quotes and line ends stand;
- *   2. from the first that isn't, the file is csv-parse's, which is strict about quotes and several times slower.
+ * Reads a CSV as records with two parsers that give the same result. A fast scanner reads records in RFC 4180 form. From
+ * the first other record on, csv-parse reads the rest; it is strict about quotes. Import speed depends on the scanner
+ * (benchmark row `import time`).
  */
 import { parse, type Parser } from 'csv-parse'
 import type { Readable } from 'node:stream'
 import { ImportError } from './errors.ts'
 
-/** Thirty times a row of the register: what an unclosed quote may swallow before the import is given up. */
+/** Thirty times a row of the register. Bounds the memory that an unclosed quote can use. */
 export const ROW_BYTES_MAX = 8 * 1024
-/** No text has over three bytes for a unit of its length, so that a record up to here is never too long. */
-const CUT_LENGTH_MAX = Math.floor(ROW_BYTES_MAX / 3)
+/** UTF-8 has at most three bytes per UTF-16 code unit, so a record of this length is within the limit. */
+const SCANNED_LENGTH_MAX = Math.floor(ROW_BYTES_MAX / 3)
 
-/** Faults after which nobody knows how many rows were swallowed, so that they can't be counted as one bad row. */
-const FATAL_FAULTS: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
+/** Errors that consume an unknown number of rows, so that they cannot be counted as one malformed row. */
+const FATAL_CODES: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
 
-const BYTE_ORDER_MARK = '\uFEFF'
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 const QUOTE = 34
 const COMMA = 44
 
-/** The fields of a record, or null for one that is malformed. */
+/** The fields of a record, or null if it is malformed. */
 export type CsvRecord = string[] | null
 
-/** Yields the records of the file, some at a time. Empty lines are none. */
+/** Yields the records of the file in batches. Empty lines are skipped. */
 export async function* readRecords(csv: Readable): AsyncGenerator<CsvRecord[], void, void> {
-  let judge: Judge | undefined
-  let unfinished = ''
-  let isFirst = true
+  let parser: StrictParser | undefined
+  let rest: string | undefined
+  let isAtStart = true
   try {
-    for await (const piece of wholeLines(csv)) {
-      if (judge) yield await judge.judge(piece)
+    // Node decodes a character that two chunks share.
+    for await (const chunk of csv.setEncoding('utf8') as AsyncIterable<string>) {
+      if (parser) yield await parser.write(chunk)
       else {
-        const text = unfinished + piece
-        const { records, end, isOdd } = cutRecords(text)
-        isFirst &&= records.length === 0
+        const text = rest === undefined ? chunk.replace(/^\uFEFF/, '') : rest + chunk
+        const { records, end, needsParser } = scanRecords(text)
+        isAtStart &&= records.length === 0
         yield records
-        unfinished = text.slice(end)
-        if (!isOdd) continue
-        judge = new Judge({ isFirst })
-        yield await judge.judge(unfinished)
+        rest = text.slice(end)
+        if (!needsParser) continue
+        parser = new StrictParser({ isAtStart })
+        yield await parser.write(rest)
       }
     }
-    // A last line without an end is the judge's as well.
-    yield judge ? await judge.end('') : await new Judge({ isFirst }).end(unfinished)
+    // The parser also reads a last line without a line end.
+    yield parser ? await parser.end('') : await new StrictParser({ isAtStart }).end(rest ?? '')
   } catch (cause) {
     if (cause instanceof ImportError) throw cause
-    throw new ImportError('csv_malformed', 'the file cannot be read as CSV', cause)
+    throw new ImportError('csv_malformed', 'the file cannot be parsed as CSV', cause)
   }
 }
 
-/** The file's text in pieces that end with a line, so that no character is cut in two. */
-async function* wholeLines(csv: Readable): AsyncGenerator<string, void, void> {
-  let held: Buffer = Buffer.alloc(0)
-  let isFirst = true
-  const decode = (bytes: Buffer) => {
-    const text = bytes.toString()
-    const isMarked = isFirst && text.startsWith(BYTE_ORDER_MARK)
-    isFirst = false
-    return isMarked ? text.slice(BYTE_ORDER_MARK.length) : text
-  }
-  for await (const chunk of csv as AsyncIterable<Buffer>) {
-    const bytes = Buffer.concat([held, chunk])
-    const end = bytes.lastIndexOf(LINE_FEED) + 1
-    // A line too long for any row is not waited for.
-    const cutAt = end === 0 && bytes.length > ROW_BYTES_MAX ? bytes.length : end
-    if (cutAt > 0) yield decode(bytes.subarray(0, cutAt))
-    held = bytes.subarray(cutAt)
-  }
-  if (held.length > 0) yield decode(held)
-}
-
-interface Cut {
+interface ScanResult {
   records: string[][]
-  /** Where the first record begins that was not cut: it goes on beyond the text, or is odd. */
+  /** The start of the first record that was not read: it is incomplete or needs the parser. */
   end: number
-  isOdd: boolean
+  needsParser: boolean
 }
 
-function cutRecords(text: string): Cut {
+function scanRecords(text: string): ScanResult {
   const records: string[][] = []
-  const scan = { text, quoteAt: -1, lineEnd: -1 }
-  let end = afterEmptyLines(text, 0)
+  const scan = { text, nextQuote: -1, nextLineFeed: -1 }
+  let end = skipEmptyLines(text, 0)
   while (end < text.length) {
     const fields: string[] = []
-    const next = cutRecord(scan, end, fields)
-    if (next === ODD || (next === UNFINISHED ? text.length : next) - end > CUT_LENGTH_MAX) {
-      return { records, end, isOdd: true }
+    const next = scanRecord(scan, end, fields)
+    if (next === NEEDS_PARSER || (next === INCOMPLETE ? text.length : next) - end > SCANNED_LENGTH_MAX) {
+      return { records, end, needsParser: true }
     }
-    if (next === UNFINISHED) break
+    if (next === INCOMPLETE) break
     records.push(fields)
-    end = afterEmptyLines(text, next)
+    end = skipEmptyLines(text, next)
   }
-  return { records, end, isOdd: false }
+  return { records, end, needsParser: false }
 }
 
-const UNFINISHED = -1
-const ODD = -2
+/** Results of the scan functions in place of an index. */
+const INCOMPLETE = -1
+const NEEDS_PARSER = -2
 
 interface Scan {
   text: string
-  /** The first quote and the first line end that are not behind; found once for many fields. */
-  quoteAt: number
-  lineEnd: number
+  /** The next quote and line feed. They are searched again only once the scan has passed them. */
+  nextQuote: number
+  nextLineFeed: number
 }
 
-/** Adds the fields of the record that begins at a place; answers where the next one begins, or why it can't. */
-function cutRecord(scan: Scan, start: number, fields: string[]): number {
+/** Adds the fields of the record that starts at an index. Returns the start of the next record. */
+function scanRecord(scan: Scan, start: number, fields: string[]): number {
   const { text } = scan
   for (let at = start; ;) {
-    const end = text.charCodeAt(at) === QUOTE ? cutQuoted(text, at, fields) : cutPlain(scan, at, fields)
+    const end = text.charCodeAt(at) === QUOTE ? scanQuotedField(text, at, fields) : scanField(scan, at, fields)
     if (end < 0) return end
     const code = text.charCodeAt(end)
     if (code === LINE_FEED) return end + 1
     if (code === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED) return end + 2
-    if (code !== COMMA) return end < text.length ? ODD : UNFINISHED
+    // The text may end between the carriage return and the line feed of a line end.
+    if (end >= text.length || (code === CARRIAGE_RETURN && end + 1 === text.length)) return INCOMPLETE
+    if (code !== COMMA) return NEEDS_PARSER
     at = end + 1
   }
 }
 
-/** Adds a field without quotes; answers where it ends. */
-function cutPlain(scan: Scan, at: number, fields: string[]): number {
+/** Adds a field without quotes. Returns its end. */
+function scanField(scan: Scan, at: number, fields: string[]): number {
   const { text } = scan
-  if (scan.lineEnd < at) scan.lineEnd = text.indexOf('\n', at)
-  if (scan.lineEnd === -1) return UNFINISHED
+  if (scan.nextLineFeed < at) scan.nextLineFeed = text.indexOf('\n', at)
+  if (scan.nextLineFeed === -1) return INCOMPLETE
   const comma = text.indexOf(',', at)
-  const isLast = comma === -1 || comma > scan.lineEnd
-  const isMarked = isLast && scan.lineEnd > at && text.charCodeAt(scan.lineEnd - 1) === CARRIAGE_RETURN
-  const end = isLast ? scan.lineEnd - Number(isMarked) : comma
-  if (scan.quoteAt < at) scan.quoteAt = indexOr(text.length, text.indexOf('"', at))
-  if (scan.quoteAt < end) return ODD
+  const isLast = comma === -1 || comma > scan.nextLineFeed
+  const hasReturn = isLast && scan.nextLineFeed > at && text.charCodeAt(scan.nextLineFeed - 1) === CARRIAGE_RETURN
+  const end = isLast ? scan.nextLineFeed - Number(hasReturn) : comma
+  if (scan.nextQuote < at) {
+    const quote = text.indexOf('"', at)
+    scan.nextQuote = quote === -1 ? text.length : quote
+  }
+  if (scan.nextQuote < end) return NEEDS_PARSER
   fields.push(text.slice(at, end))
   return end
 }
 
-/** Adds a field in quotes, where two stand for one; answers where it ends. */
-function cutQuoted(text: string, at: number, fields: string[]): number {
-  let isDoubled = false
+/** Adds a field in quotes, in which two quotes stand for one. Returns its end. */
+function scanQuotedField(text: string, at: number, fields: string[]): number {
+  let hasQuotes = false
   let close = text.indexOf('"', at + 1)
   while (close !== -1 && text.charCodeAt(close + 1) === QUOTE) {
-    isDoubled = true
+    hasQuotes = true
     close = text.indexOf('"', close + 2)
   }
-  if (close === -1) return UNFINISHED
+  if (close === -1) return INCOMPLETE
   const value = text.slice(at + 1, close)
-  fields.push(isDoubled ? value.replaceAll('""', '"') : value)
+  fields.push(hasQuotes ? value.replaceAll('""', '"') : value)
   return close + 1
 }
 
-function afterEmptyLines(text: string, start: number): number {
+function skipEmptyLines(text: string, start: number): number {
   for (let at = start; ;) {
-    const isMarked = text.charCodeAt(at) === CARRIAGE_RETURN
-    if (text.charCodeAt(at + Number(isMarked)) !== LINE_FEED) return at
-    at += 1 + Number(isMarked)
+    const hasReturn = text.charCodeAt(at) === CARRIAGE_RETURN
+    if (text.charCodeAt(at + Number(hasReturn)) !== LINE_FEED) return at
+    at += 1 + Number(hasReturn)
   }
 }
 
-const indexOr = (otherwise: number, index: number) => (index === -1 ? otherwise : index)
-
-/** Reads what is odd: strictly, a malformed row at a time where the rest can still be told apart. */
-class Judge {
+/** Wraps csv-parse. A malformed row becomes null if the rows after it can still be told apart. */
+class StrictParser {
   #records: CsvRecord[] = []
   readonly #parser: Parser
 
-  constructor({ isFirst }: { isFirst: boolean }) {
-    let faultyLine: number | undefined
+  /** `isAtStart`: whether no record was read before. */
+  constructor({ isAtStart }: { isAtStart: boolean }) {
+    let malformedLine: number | undefined
     this.#parser = parse({
       max_record_size: ROW_BYTES_MAX,
       record_delimiter: ['\r\n', '\n'],
@@ -177,32 +160,32 @@ class Judge {
         this.#records.push(record)
         return null
       },
-      on_skip: (fault) => {
-        // Where no record came before, what swallows rows is no register, whatever it is.
-        const isNone = isFirst && fault?.records === 0
-        if (fault && FATAL_FAULTS.has(fault.code) && !isNone) throw fault
-        // A row with two faults is one bad row.
-        const line = Number(fault?.lines)
-        if (line !== faultyLine) this.#records.push(null)
-        faultyLine = line
+      on_skip: (error) => {
+        // An error before the first record is left to the check of the header.
+        const isFirstRecord = isAtStart && error?.records === 0
+        if (error && FATAL_CODES.has(error.code) && !isFirstRecord) throw error
+        // Several errors in one row count as one malformed row.
+        const line = Number(error?.lines)
+        if (line !== malformedLine) this.#records.push(null)
+        malformedLine = line
       },
     })
-    // Whoever waits for what it was told is told of it, too.
+    // `write` and `end` report the error to their callback as well.
     this.#parser.on('error', () => undefined)
   }
 
-  /** The records that have ended by now. */
-  judge(text: string): Promise<CsvRecord[]> {
-    return this.#told((done) => this.#parser.write(text, done))
+  /** Returns the records that are complete. */
+  write(text: string): Promise<CsvRecord[]> {
+    return this.#takeRecords((done) => this.#parser.write(text, done))
   }
 
-  /** Those that end with the file. */
+  /** Returns the remaining records. */
   end(text: string): Promise<CsvRecord[]> {
-    return this.#told((done) => this.#parser.end(text, done))
+    return this.#takeRecords((done) => this.#parser.end(text, done))
   }
 
-  async #told(tell: (done: (fault?: Error | null) => void) => unknown): Promise<CsvRecord[]> {
-    await new Promise<void>((resolve, reject) => void tell((fault) => (fault ? reject(fault) : resolve())))
+  async #takeRecords(send: (done: (error?: Error | null) => void) => unknown): Promise<CsvRecord[]> {
+    await new Promise<void>((resolve, reject) => void send((error) => (error ? reject(error) : resolve())))
     return this.#records.splice(0)
   }
 }

@@ -1,6 +1,6 @@
-/** Why an import was given up. Whatever the reason, the last good snapshot stays. */
+/** The error of a failed import. The current snapshot stays in service. docs/data.md lists the codes. */
 
-export type ImportFault =
+export type ImportErrorCode =
   | 'source_unreadable'
   | 'source_refused'
   | 'source_unreachable'
@@ -24,11 +24,16 @@ export type ImportFault =
 
 export class ImportError extends Error {
   override name = 'ImportError'
-  readonly fault: ImportFault
+  readonly code: ImportErrorCode
 
-  /** `rule` is one line of ours for the operator; nothing of the file's content is in it. */
-  constructor(fault: ImportFault, rule: string, cause?: unknown) {
-    super(rule, { cause })
-    this.fault = fault
+  /** `message` is one line for the operator and contains nothing from the file. */
+  constructor(code: ImportErrorCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
   }
+}
+
+/** Throws if the import is to stop. */
+export function throwIfStopped(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ImportError('stopped', 'the import was stopped')
 }

@@ -1,32 +1,32 @@
 /**
- * Removes snapshots that nobody needs: all but the current and the previous one. Stored answers need none, their bodies
- * are in the response log. One that was kept a moment ago may be another import's that is about to publish it.
+ * Removes every snapshot but the current one, the previous one and those that this process has open. Stored responses
+ * need no snapshot: their bodies are in the response log.
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Catalog } from '../catalog.ts'
 import { snapshotFolder, snapshotsFolder } from '../layout.ts'
 
-/** From keeping a snapshot to publishing it are two syncs; a loaded disk has this long for them. */
+/** Younger folders are kept, because another import may be about to publish one. Publishing takes two fsyncs. */
 const UNPUBLISHED_MS_MAX = 10 * 60 * 1000
 
-interface PruneRequest {
+interface PruneOptions {
   dataDirectory: string
   catalog: Catalog
-  /** The current one and the one before. */
+  /** The ids of the current and the previous snapshot. */
   keep: readonly string[]
   now: Date
 }
 
-export async function pruneSnapshots({ dataDirectory, catalog, keep, now }: PruneRequest): Promise<void> {
-  const nameOf = (snapshotId: string) => basename(snapshotFolder(dataDirectory, snapshotId))
-  const needed = new Set([...keep, ...catalog.openSnapshots()].map(nameOf))
+export async function pruneSnapshots({ dataDirectory, catalog, keep, now }: PruneOptions): Promise<void> {
+  const folderName = (snapshotId: string) => basename(snapshotFolder(dataDirectory, snapshotId))
+  const kept = new Set([...keep, ...catalog.openSnapshots()].map(folderName))
   const root = snapshotsFolder(dataDirectory)
   for (const name of await readdir(root)) {
-    if (needed.has(name)) continue
+    if (kept.has(name)) continue
     const folder = join(root, name)
-    // Gone already: another import prunes as well.
-    const found = await stat(folder).catch(() => undefined)
-    if (found && now.getTime() - found.mtimeMs > UNPUBLISHED_MS_MAX) await rm(folder, { recursive: true, force: true })
+    // Undefined if another import has pruned the folder in the meantime.
+    const stats = await stat(folder).catch(() => undefined)
+    if (stats && now.getTime() - stats.mtimeMs > UNPUBLISHED_MS_MAX) await rm(folder, { recursive: true, force: true })
   }
 }

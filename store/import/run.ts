@@ -1,146 +1,142 @@
-/** Imports an archive: fetch, unzip, read, normalise, build, publish. The last step alone changes what is served. */
+/** Imports an archive: fetches it, builds a snapshot, publishes it. The service uses it after the publication, one durable write. */
 import type { Catalog, Retrieval } from '../catalog.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { snapshotFolder } from '../layout.ts'
-import { StoreError } from '../open.ts'
+import { StoreError } from '../environment.ts'
 import type { SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
-import { rowsMinOf, type Publication } from '../source.ts'
+import { minRowCount, type Publication } from '../source.ts'
+import { isUrl } from '../url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import {
-  buildFile,
-  newBuildingFolder,
-  removeAbandonedBuilds,
-  type BuildFile,
-  type Processes,
-  type Progress,
-} from './build.ts'
+import { buildFile, type BuildFile, type ImportProgress } from './build.ts'
+import { newBuildingFolder, removeAbandonedBuilds, type Processes } from './building-folder.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
-import { ImportError } from './errors.ts'
-import { isUrl } from './location.ts'
+import { throwIfStopped } from './errors.ts'
 import { pruneSnapshots } from './prune.ts'
 
 export interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
-  /** A `.csv` or `.zip` file on disk, or the URL of one or of a CKAN resource. */
+  /** A `.csv` or `.zip` file on disk, or the URL of an archive or of a CKAN resource. */
   path: string
-  /** What the retrieval is known by, to tell a repeated one; the path unless something else was retrieved. */
+  /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
   processes: Processes
   now: () => Date
-  onProgress?: (progress: Progress) => void
-  /** Where the building is done: in this thread, unless a service has others for it. */
+  onProgress?: (progress: ImportProgress) => void
+  /** Builds the snapshot. The default builds in this thread. */
   build?: BuildFile
-  /** The least number of rows; what the location demands unless a test says less. */
+  /** The least number of rows. The default is that of the location. */
   rowsMin?: number
   limits?: DownloadRequest['limits']
-  /** Gives the import up before it publishes anything. */
+  /** Stops the import before it publishes. */
   signal?: AbortSignal
 }
 
 export interface ImportResult {
   info: SnapshotInfo
-  /** False when the archive is byte for byte the one that is already served; only its retrieval is noted then. */
+  /** False if the archive is the one of the current snapshot. Only the time of retrieval is then recorded. */
   changed: boolean
 }
 
-/** What is served already. */
-interface Served {
+interface CurrentSnapshot {
   retrieval: Retrieval
   info: SnapshotInfo
-  /** Whether it was read by today's rules, so that the same archive need not be read again. */
-  isToday: boolean
+  /** Whether it was normalised by the current rules. If not, an unchanged archive is imported again. */
+  hasCurrentRules: boolean
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
   const { dataDirectory, catalog, path, processes, now, limits, signal } = request
   const retrievedAt = now()
   await removeAbandonedBuilds(dataDirectory, processes, retrievedAt)
-  checkWanted(signal)
-  const served = await servedNow(dataDirectory, catalog)
-  const take = (archive: Download) => publishArchive(request, { archive, served, retrievedAt })
-  if (!isUrl(path)) return take({ path, validators: null, updatedAt: undefined })
+  throwIfStopped(signal)
+  const current = await readCurrentSnapshot(dataDirectory, catalog)
+  const publish = (download: Download) => publishArchive(request, { download, current, retrievedAt })
+  if (!isUrl(path)) return publish({ path, validators: null, updatedAt: undefined })
   const folder = newBuildingFolder(dataDirectory, processes)
-  const validators = served?.isToday ? served.retrieval.validators : null
-  return withDownload({ location: path, folder, validators, limits, signal }, take)
+  const validators = current?.hasCurrentRules ? current.retrieval.validators : null
+  return withDownload({ location: path, folder, validators, limits, signal }, publish)
 }
 
-interface Taken {
-  archive: Download
-  served: Served | undefined
+interface FetchedArchive {
+  download: Download
+  current: CurrentSnapshot | undefined
   retrievedAt: Date
 }
 
-async function publishArchive(request: ImportRequest, taken: Taken): Promise<ImportResult> {
+async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
   const { catalog, path, location = path, publication, signal } = request
-  const { info, archive_sha256, changed } = await contentOf(request, taken)
-  checkWanted(signal)
+  const { info, archive_sha256, changed } = await buildOrReuse(request, archive)
+  throwIfStopped(signal)
   await catalog.publish({
     snapshot_id: info.snapshot_id,
     source: {
       ...publication,
-      retrieved_at: taken.retrievedAt.toISOString(),
-      source_updated_at: updatedAt(taken, changed ? undefined : location),
+      retrieved_at: archive.retrievedAt.toISOString(),
+      source_updated_at: sourceUpdatedAt(archive, changed ? undefined : location),
     },
     location,
     archive_sha256,
-    validators: taken.archive.validators,
+    validators: archive.download.validators,
   })
-  const before = taken.served?.info.snapshot_id
-  // The same snapshot again says nothing of which was the previous one.
-  if (before !== info.snapshot_id)
-    await prune(request, before === undefined ? [info.snapshot_id] : [info.snapshot_id, before])
+  const previous = archive.current?.info.snapshot_id
+  // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
+  if (previous !== info.snapshot_id) {
+    await prune(request, previous === undefined ? [info.snapshot_id] : [info.snapshot_id, previous])
+  }
   return { info, changed }
 }
 
-/** The import has succeeded by now: what can't be removed is left to the next one. */
+/** Ignores failures: the import has succeeded, and the next one prunes again. */
 async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: string[]): Promise<void> {
   await pruneSnapshots({ dataDirectory, catalog, keep, now: now() }).catch(() => undefined)
 }
 
-/** The archive as a snapshot: the one that is served when the bytes are the same, else a new one. */
-async function contentOf(
+/** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
+async function buildOrReuse(
   request: ImportRequest,
-  { archive, served }: Taken,
+  { download, current }: FetchedArchive,
 ): Promise<ImportResult & Pick<Retrieval, 'archive_sha256'>> {
-  if (archive.path === undefined) {
-    if (!served) throw new Error('A server was asked what has changed since nothing')
-    return { info: served.info, archive_sha256: served.retrieval.archive_sha256, changed: false }
+  if (download.path === undefined) {
+    if (!current) throw new Error('a conditional request was sent without a current snapshot')
+    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false }
   }
-  const archive_sha256 = await sha256OfFile(archive.path)
-  if (served?.isToday && served.retrieval.archive_sha256 === archive_sha256) {
-    return { info: served.info, archive_sha256, changed: false }
+  const archive_sha256 = await sha256OfFile(download.path)
+  if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) {
+    return { info: current.info, archive_sha256, changed: false }
   }
   const { dataDirectory, path, location = path, processes, now, signal } = request
-  const { onProgress = () => undefined, rowsMin = rowsMinOf(location), build = buildFile } = request
-  const rowsBefore = served?.retrieval.location === location ? served.info.row_count : 0
+  const { onProgress = () => undefined, rowsMin = minRowCount(location), build = buildFile } = request
+  const rowsBefore = current?.retrieval.location === location ? current.info.row_count : 0
   const expected = { rowsMin, rowsBefore }
-  const info = await build({ dataDirectory, path: archive.path, processes, now, onProgress, expected, signal })
+  const info = await build({ dataDirectory, path: download.path, processes, now, onProgress, expected, signal })
   return { info, archive_sha256, changed: true }
 }
 
-/** When the source was updated: what it says itself, unless that is yet to come; the same bytes keep what was known. */
-function updatedAt({ archive, served, retrievedAt }: Taken, sameLocation: string | undefined): string | null {
-  if (archive.updatedAt && archive.updatedAt <= retrievedAt) return archive.updatedAt.toISOString()
-  if (sameLocation === undefined || served?.retrieval.location !== sameLocation) return null
-  return served.retrieval.source.source_updated_at
+/**
+ * Returns the time that the source states, unless it lies in the future. Otherwise, if the archive is unchanged,
+ * `sameLocation` is its location, and the time that was recorded for that location is kept.
+ */
+function sourceUpdatedAt(
+  { download, current, retrievedAt }: FetchedArchive,
+  sameLocation: string | undefined,
+): string | null {
+  if (download.updatedAt && download.updatedAt <= retrievedAt) return download.updatedAt.toISOString()
+  if (sameLocation === undefined || current?.retrieval.location !== sameLocation) return null
+  return current.retrieval.source.source_updated_at
 }
 
-async function servedNow(dataDirectory: string, catalog: Catalog): Promise<Served | undefined> {
+/** Returns undefined if the snapshot is missing or damaged. It is then built again from its archive. */
+async function readCurrentSnapshot(dataDirectory: string, catalog: Catalog): Promise<CurrentSnapshot | undefined> {
   try {
     const retrieval = catalog.retrieval()
     const info = await catalog.info()
     if (!retrieval || !info || !(await hasNameIndex(snapshotFolder(dataDirectory, info.snapshot_id)))) return undefined
-    return { retrieval, info, isToday: info.normalisation === NORMALISATION_VERSION }
+    return { retrieval, info, hasCurrentRules: info.normalisation === NORMALISATION_VERSION }
   } catch (cause) {
-    // A snapshot that was lost or damaged is built again from the archive it came from.
     if (cause instanceof StoreError) return undefined
     throw cause
   }
-}
-
-function checkWanted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted) throw new ImportError('stopped', 'the import was stopped')
 }

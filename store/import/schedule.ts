@@ -1,47 +1,44 @@
 /**
- * When the dataset is retrieved: at once, then every day; after a failure soon, then ever less often.
+ * Schedules the retrievals of the dataset: at start, then daily; after a failure with exponential backoff.
  *
- * A wait ends by the clock or by the timer, whichever is first. The clock alone would wait for months when it is set
- * back, and the timer alone stands still while a machine sleeps.
+ * A wait ends when the clock or the timer reaches its end, whichever comes first. With the clock alone, a clock that is set
+ * back could delay a retrieval for months. With timers alone, time during which the machine sleeps would not count.
  */
+import type { Timer } from '../runtime.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** The register is published daily (spec 1). */
-const CHECK_EVERY_MS = 24 * HOUR_MS
-/** So that not all who read a portal come at once. */
+/** The register is published daily. */
+const RETRIEVE_EVERY_MS = 24 * HOUR_MS
+/** Spreads the requests of several services over time. */
 const JITTER_SHARE = 0.1
 const RETRY_FIRST_MS = 5 * MINUTE_MS
-/** Twelve tries and more before what is served is stale. */
+/** Allows more than twelve retries before the dataset is stale. */
 const RETRY_MAX_MS = 6 * HOUR_MS
-/** How often a wait looks at the clock. */
-const LOOK_EVERY_MS = HOUR_MS
+const CLOCK_CHECK_EVERY_MS = HOUR_MS
 
-/** Calls back once after so many milliseconds; the result cancels that. */
-export type Timer = (callback: () => void, milliseconds: number) => () => void
-
-export interface ScheduleRequest {
-  /** The work. Its signal is aborted by a stop. */
+export interface ScheduleOptions {
+  /** The signal is aborted when the schedule stops. */
   retrieve: (signal: AbortSignal) => Promise<unknown>
   now: () => Date
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   random: () => number
   timer: Timer
-  /** Told of each failure of a retrieval that the schedule itself began. */
+  /** Called for each failed retrieval that the schedule started itself. */
   onFailure: (cause: unknown) => void
 }
 
 export interface Schedule {
-  /** Retrieves now, or joins the retrieval under way; the next one is planned when it ends. Fails as it fails. */
+  /** Starts a retrieval, or joins the running one, and plans the next. Rejects if the retrieval fails. */
   retrieve(): Promise<void>
-  /** Waits for nothing and starts nothing more. */
+  /** Cancels the next retrieval and aborts the running one. */
   stop(): void
 }
 
-export function openSchedule({ retrieve, now, random, timer, onFailure }: ScheduleRequest): Schedule {
+export function openSchedule({ retrieve, now, random, timer, onFailure }: ScheduleOptions): Schedule {
   const stopping = new AbortController()
-  let underWay: Promise<void> | undefined
+  let running: Promise<void> | undefined
   let failures = 0
   let cancel = (): void => undefined
 
@@ -53,33 +50,33 @@ export function openSchedule({ retrieve, now, random, timer, onFailure }: Schedu
       failures += 1
       throw cause
     } finally {
-      underWay = undefined
-      wait(jittered(failures === 0 ? CHECK_EVERY_MS : retryAfter(failures), random()))
+      running = undefined
+      wait(withJitter(failures === 0 ? RETRIEVE_EVERY_MS : retryDelay(failures), random()))
     }
   }
 
   function retrieveNow(): Promise<void> {
     cancel()
-    underWay ??= run()
-    return underWay
+    running ??= run()
+    return running
   }
 
   function wait(milliseconds: number): void {
     const dueAt = now().getTime() + milliseconds
-    let left = milliseconds
-    function look(): void {
-      const rest = Math.min(left, dueAt - now().getTime())
-      if (rest <= 0) {
+    let timerLeft = milliseconds
+    function check(): void {
+      const left = Math.min(timerLeft, dueAt - now().getTime())
+      if (left <= 0) {
         retrieveNow().catch((cause: unknown) => {
           if (!stopping.signal.aborted) onFailure(cause)
         })
         return
       }
-      const step = Math.min(rest, LOOK_EVERY_MS)
-      left -= step
-      cancel = timer(look, step)
+      const step = Math.min(left, CLOCK_CHECK_EVERY_MS)
+      timerLeft -= step
+      cancel = timer(check, step)
     }
-    if (!stopping.signal.aborted) look()
+    if (!stopping.signal.aborted) check()
   }
 
   return {
@@ -91,10 +88,10 @@ export function openSchedule({ retrieve, now, random, timer, onFailure }: Schedu
   }
 }
 
-function retryAfter(failures: number): number {
+function retryDelay(failures: number): number {
   return Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_MAX_MS)
 }
 
-function jittered(milliseconds: number, random: number): number {
+function withJitter(milliseconds: number, random: number): number {
   return Math.round(milliseconds * (1 + JITTER_SHARE * (2 * random - 1)))
 }

@@ -1,24 +1,24 @@
-/** Builds the name index of a snapshot while its companies are read in the order of their numbers. */
+/** Builds the name index of a snapshot. Companies are added in ascending order of their numbers. */
 import { join } from 'node:path'
-import { byNumber, type Company } from '../company.ts'
+import { compareCompanyNumbers, type Company } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
-import { inDictionaryOrder } from './dictionary.ts'
-import { parseName } from './names.ts'
-import { writeIndexFile, type IndexParts } from './sections.ts'
+import { sortWords } from './dictionary.ts'
+import { parseName } from './normalise-name.ts'
+import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
 
-/** A list of numbers that grows, at 4 bytes each. */
-class Numbers {
-  #held = new Uint32Array(1024)
+/** A growing list of 32-bit integers. Plain arrays take more memory (benchmark row `import memory`). */
+class Uint32List {
+  #values = new Uint32Array(1024)
   #length = 0
 
   push(value: number): void {
-    if (this.#length === this.#held.length) {
+    if (this.#length === this.#values.length) {
       const larger = new Uint32Array(this.#length * 2)
-      larger.set(this.#held)
-      this.#held = larger
+      larger.set(this.#values)
+      this.#values = larger
     }
-    this.#held[this.#length] = value
+    this.#values[this.#length] = value
     this.#length += 1
   }
 
@@ -26,38 +26,39 @@ class Numbers {
     return this.#length
   }
 
-  /** The numbers pushed so far, not copied. */
-  taken(): Uint32Array {
-    return this.#held.subarray(0, this.#length)
+  /** A view of the values, not a copy. */
+  view(): Uint32Array {
+    return this.#values.subarray(0, this.#length)
   }
 }
 
 export class NameIndexBuilder {
   readonly #words = new Map<string, number>()
-  /** For every company where its words begin, and its words in the order they came up in. */
-  readonly #starts = new Numbers()
-  readonly #nameWords = new Numbers()
-  readonly #suffixes = new Numbers()
+  /** Per company, the position of its first word in `nameWords`. */
+  readonly #starts = new Uint32List()
+  readonly #nameWords = new Uint32List()
+  readonly #suffixes = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
-  readonly #statusOf = new Numbers()
-  readonly #numberStarts = new Numbers()
-  readonly #digits = new Numbers()
+  readonly #statusOf = new Uint32List()
+  readonly #numberStarts = new Uint32List()
+  readonly #digits = new Uint32List()
   #lastNumber = ''
 
-  /** Adds a company; the caller adds them in the order of their numbers, shorter first, and leaves quarantined ones out. */
+  /** Throws unless the number is greater than the last one. Quarantined companies are not added. */
   add({ company_number, legal_name, status }: Pick<Company, 'company_number' | 'legal_name' | 'status'>): void {
-    if (byNumber(this.#lastNumber, company_number) >= 0) throw new Error('Companies come in the order of their numbers')
+    if (compareCompanyNumbers(this.#lastNumber, company_number) >= 0)
+      throw new Error('Companies must be added in ascending order of their numbers')
     this.#lastNumber = company_number
     const { core, suffix } = parseName(legal_name)
     this.#starts.push(this.#nameWords.length)
-    for (const word of core) this.#nameWords.push(numberIn(this.#words, word))
+    for (const word of core) this.#nameWords.push(internId(this.#words, word))
     this.#suffixes.push(SUFFIXES.indexOf(suffix))
-    this.#statusOf.push(numberIn(this.#statuses, status))
+    this.#statusOf.push(internId(this.#statuses, status))
     this.#numberStarts.push(this.#digits.length)
     for (let at = 0; at < company_number.length; at += 1) this.#digits.push(company_number.charCodeAt(at))
   }
 
-  /** Writes the index into a snapshot's folder and waits until it is on disk. */
+  /** Writes the index file into a snapshot folder and syncs it. */
   async write(folder: string): Promise<void> {
     await writeIndexFile(join(folder, NAMES_FILE), this.parts())
   }
@@ -66,26 +67,26 @@ export class NameIndexBuilder {
     this.#starts.push(this.#nameWords.length)
     this.#numberStarts.push(this.#digits.length)
     const { wordLengths, wordUnits, newNumbers } = this.#sortedWords()
-    const nameWords = this.#nameWords.taken().map((word) => newNumbers[word]!)
+    const nameWords = this.#nameWords.view().map((word) => newNumbers[word]!)
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {
         wordLengths,
         wordUnits,
-        nameStarts: this.#starts.taken(),
+        nameStarts: this.#starts.view(),
         nameWords,
         ...this.#postings(nameWords),
-        nameSuffixes: Uint8Array.from(this.#suffixes.taken()),
-        nameStatuses: Uint16Array.from(this.#statusOf.taken()),
-        numberStarts: this.#numberStarts.taken(),
-        numberDigits: Uint8Array.from(this.#digits.taken()),
+        nameSuffixes: Uint8Array.from(this.#suffixes.view()),
+        nameStatuses: Uint16Array.from(this.#statusOf.view()),
+        numberStarts: this.#numberStarts.view(),
+        numberDigits: Uint8Array.from(this.#digits.view()),
       },
     }
   }
 
-  /** Puts the words in the dictionary's order, and says which number each then has. */
+  /** Sorts the words and maps their ids to their new numbers. */
   #sortedWords() {
-    const words = inDictionaryOrder(this.#words.keys())
+    const words = sortWords(this.#words.keys())
     const newNumbers = new Uint32Array(words.length)
     const longest = words.at(-1)?.length ?? 0
     const wordLengths = new Uint32Array(longest + 2)
@@ -102,11 +103,11 @@ export class NameIndexBuilder {
     return { wordLengths, wordUnits, newNumbers }
   }
 
-  /** For every word the names that hold it, in their order, each once. */
+  /** Builds the postings: for every word the names that contain it, ascending, each once. */
   #postings(nameWords: Uint32Array) {
-    const starts = this.#starts.taken()
+    const starts = this.#starts.view()
     const holderStarts = new Uint32Array(this.#words.size + 1)
-    const forEachHolder = (visit: (word: number, name: number) => void) => {
+    const forEachPosting = (visit: (word: number, name: number) => void) => {
       for (let name = 0; name + 1 < starts.length; name += 1) {
         for (let at = starts[name]!; at < starts[name + 1]!; at += 1) {
           const isRepeated = nameWords.subarray(starts[name], at).includes(nameWords[at]!)
@@ -114,16 +115,17 @@ export class NameIndexBuilder {
         }
       }
     }
-    forEachHolder((word) => (holderStarts[word + 1]! += 1))
+    forEachPosting((word) => (holderStarts[word + 1]! += 1))
     for (let word = 0; word < this.#words.size; word += 1) holderStarts[word + 1]! += holderStarts[word]!
     const holders = new Uint32Array(holderStarts.at(-1) ?? 0)
     const next = holderStarts.slice()
-    forEachHolder((word, name) => (holders[next[word]!++] = name))
+    forEachPosting((word, name) => (holders[next[word]!++] = name))
     return { holderStarts, holders }
   }
 }
 
-function numberIn<Key>(known: Map<Key, number>, key: Key): number {
+/** The id of a key: how many keys came before it. */
+function internId<Key>(known: Map<Key, number>, key: Key): number {
   const found = known.get(key)
   if (found !== undefined) return found
   known.set(key, known.size)

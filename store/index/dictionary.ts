@@ -1,32 +1,32 @@
 /**
- * The words of all names, each once: found exactly, or by their spelling.
+ * The sorted distinct words of all names, with exact lookup and spelling search.
  *
- * A word's number is its place in the order of length, common letters, code units. The words of one length lie side by
- * side and need no offsets, and among them those that have the same common letters form a group. Spelling is searched
- * through all of them and nothing is missed, whichever letter is wrong: a group, and then a word, is passed over when its
- * letters alone show that it is too many edits away, and the few that are left are measured.
+ * Words are sorted by length, common letters, code units. Words of one length are stored side by side without offsets, and
+ * those with the same common letters form a group. Spelling search is exhaustive: groups and words are skipped only when
+ * their letter sets prove that the edit distance exceeds the limit, and it is computed for the rest. Without groups a search
+ * is much slower (benchmark row `search`).
  */
 import { equivalentsOf } from './equivalents.ts'
-import { areApart, areSurelyApart, groupOf, masksOf, type LetterMasks } from './letters.ts'
-import { editsAllowed, lettersOf, numeralOf, spellingSimilarity, type Letters } from './spelling.ts'
+import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks, type LetterMasks } from './letters.ts'
+import { maxEditDistance, toCodeUnits, extractNumber, spellingSimilarity, type CodeUnits } from './spelling.ts'
 
-/** What an abbreviation, or a number spelt out, counts as. */
+/** Similarity of an abbreviation or of another notation of a number. */
 const EQUIVALENT_SIMILARITY = 0.95
-/** A word that names hold is seldom a misspelling of another: it is taken for one only so far, and at one edit. */
+/** A query word that occurs in the register is seldom a misspelling, so its variants count less and need one edit. */
 const KNOWN_WORD_FACTOR = 0.9
 const KNOWN_WORD_EDITS_MAX = 1
 
 export interface DictionarySections {
-  /** For every length from 0 to one more than the longest: the number of the first word of that length or a greater. */
+  /** By length, from 0 to the longest plus 1: the number of the first word with at least that length. */
   wordLengths: Uint32Array
-  /** The code units of all words, one after the other. */
+  /** The concatenated code units of all words. */
   wordUnits: Uint16Array
 }
 
-/** A word of the register that a given word may stand for. */
+/** A word of the register that matches a query word exactly or approximately. */
 export interface SimilarWord {
   word: number
-  /** From 0 to 1; 1 for the word itself. */
+  /** 0 to 1; 1 for the query word itself. */
   similarity: number
 }
 
@@ -34,36 +34,38 @@ export class Dictionary {
   readonly size: number
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
-  /** Where the words of each length begin in the units. */
+  /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
+  /** Letter masks by word. */
   readonly #once: Uint32Array
   readonly #twice: Uint32Array
-  /** The number of every group's first word, and after the last the number of words; and each length's first group. */
+  /** The first word of every group; the last entry is the number of words. */
   readonly #groups: Uint32Array
+  /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
 
   constructor({ wordLengths, wordUnits }: DictionarySections) {
     this.#lengths = wordLengths
     this.#units = wordUnits
     this.size = wordLengths.at(-1) ?? 0
-    this.#offsets = offsetsOf(wordLengths)
+    this.#offsets = computeOffsets(wordLengths)
     this.#once = new Uint32Array(this.size)
     this.#twice = new Uint32Array(this.size)
     this.#lengthGroups = new Uint32Array(wordLengths.length)
     this.#groups = this.#formGroups()
   }
 
-  /** A word's number, or undefined when no name holds it. */
+  /** The number of a word, by binary search. */
   find(text: string): number | undefined {
     const { length } = text
     if (length > this.#longest) return undefined
-    const letters = lettersOf(text)
-    const group = groupOf(masksOf(letters.units, 0, length).once)
+    const letters = toCodeUnits(text)
+    const group = commonLetters(letterMasks(letters.units, 0, length).once)
     let low = this.#lengths[length]!
     let high = this.#lengths[length + 1]!
     while (low < high) {
       const middle = (low + high) >>> 1
-      const order = group - groupOf(this.#once[middle]!) || this.#compare(letters, this.#offset(middle, length))
+      const order = group - commonLetters(this.#once[middle]!) || this.#compare(letters, this.#offset(middle, length))
       if (order === 0) return middle
       if (order < 0) high = middle
       else low = middle + 1
@@ -71,8 +73,8 @@ export class Dictionary {
     return undefined
   }
 
-  /** The word itself as the only one it may stand for, or none. */
-  exactly(text: string): SimilarWord[] {
+  /** The word itself with similarity 1, or nothing. */
+  findExact(text: string): SimilarWord[] {
     const word = this.find(text)
     return word === undefined ? [] : [{ word, similarity: 1 }]
   }
@@ -83,55 +85,55 @@ export class Dictionary {
     return String.fromCharCode(...this.#units.subarray(start, start + length))
   }
 
-  /** Every word that this one is or may stand for, the most similar first, then in the order of their numbers. */
-  similar(text: string): SimilarWord[] {
-    const found = this.exactly(text)
+  /** The word, its equivalents and its spelling variants, most similar first, then by number. */
+  findSimilar(text: string): SimilarWord[] {
+    const found = this.findExact(text)
     const isKnown = found.length > 0
     for (const each of equivalentsOf(text)) {
       const word = this.find(each)
       if (word !== undefined) found.push({ word, similarity: EQUIVALENT_SIMILARITY })
     }
-    const sure = new Set(found.map(({ word }) => word))
-    const allowed = editsAllowed(text.length)
-    const misspellings = isKnown
-      ? this.#misspellings(text, Math.min(allowed, KNOWN_WORD_EDITS_MAX), KNOWN_WORD_FACTOR)
-      : this.#misspellings(text, allowed, 1)
-    for (const each of misspellings) if (!sure.has(each.word)) found.push(each)
+    const foundWords = new Set(found.map(({ word }) => word))
+    const allowed = maxEditDistance(text.length)
+    const variants = isKnown
+      ? this.#spellingVariants(text, Math.min(allowed, KNOWN_WORD_EDITS_MAX), KNOWN_WORD_FACTOR)
+      : this.#spellingVariants(text, allowed, 1)
+    for (const each of variants) if (!foundWords.has(each.word)) found.push(each)
     return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
   }
 
-  #misspellings(text: string, limit: number, factor: number): SimilarWord[] {
+  #spellingVariants(text: string, limit: number, factor: number): SimilarWord[] {
     const found: SimilarWord[] = []
-    const numeral = numeralOf(text)
-    // Another number is another name.
-    if (limit === 0 || numeral === text) return found
-    const letters = lettersOf(text)
-    const masks = masksOf(letters.units, 0, letters.length)
+    const number = extractNumber(text)
+    // Words that are numbers have no spelling variants.
+    if (limit === 0 || number === text) return found
+    const letters = toCodeUnits(text)
+    const masks = letterMasks(letters.units, 0, letters.length)
     const longest = Math.min(text.length + limit, this.#longest)
     for (let length = Math.max(1, text.length - limit); length <= longest; length += 1) {
       for (const word of this.#withSimilarLetters(masks, length, limit)) {
         const candidate = { units: this.#units, start: this.#offset(word, length), length }
         const similarity = spellingSimilarity(letters, candidate, limit)
-        if (similarity > 0 && numeralOf(this.text(word)) === numeral)
+        if (similarity > 0 && extractNumber(this.text(word)) === number)
           found.push({ word, similarity: similarity * factor })
       }
     }
     return found
   }
 
-  /** The words of one length whose letters do not rule them out. */
+  /** The words of one length that may be within the limit: their letters do not prove a greater distance. */
   #withSimilarLetters(masks: LetterMasks, length: number, limit: number): number[] {
     const found: number[] = []
-    const wanted = groupOf(masks.once)
+    const wanted = commonLetters(masks.once)
     const groups = this.#groups
     const end = this.#lengthGroups[length + 1]!
     for (let group = this.#lengthGroups[length]!; group < end; group += 1) {
       const first = groups[group]!
-      if (areApart(wanted, groupOf(this.#once[first]!), limit)) continue
+      if (lettersDiffer(wanted, commonLetters(this.#once[first]!), limit)) continue
       for (let word = first; word < groups[group + 1]!; word += 1) {
         const once = this.#once[word]!
-        if (areApart(masks.once, once, limit)) continue
-        if (!areSurelyApart(masks, { once, twice: this.#twice[word]! }, limit)) found.push(word)
+        if (lettersDiffer(masks.once, once, limit)) continue
+        if (!letterCountsDiffer(masks, { once, twice: this.#twice[word]! }, limit)) found.push(word)
       }
     }
     return found
@@ -146,17 +148,10 @@ export class Dictionary {
   }
 
   #lengthOf(word: number): number {
-    let low = 0
-    let high = this.#lengths.length - 1
-    while (low < high) {
-      const middle = (low + high + 1) >>> 1
-      if (this.#lengths[middle]! <= word) low = middle
-      else high = middle - 1
-    }
-    return low
+    return this.#lengths.findLastIndex((first) => first <= word)
   }
 
-  #compare({ units, length }: Letters, offset: number): number {
+  #compare({ units, length }: CodeUnits, offset: number): number {
     for (let at = 0; at < length; at += 1) {
       const difference = units[at]! - this.#units[offset + at]!
       if (difference !== 0) return difference
@@ -170,10 +165,10 @@ export class Dictionary {
       this.#lengthGroups[length] = firsts.length
       let before = -1
       for (let word = this.#lengths[length]!; word < this.#lengths[length + 1]!; word += 1) {
-        const { once, twice } = masksOf(this.#units, this.#offset(word, length), length)
+        const { once, twice } = letterMasks(this.#units, this.#offset(word, length), length)
         this.#once[word] = once
         this.#twice[word] = twice
-        const group = groupOf(once)
+        const group = commonLetters(once)
         if (group !== before) firsts.push(word)
         before = group
       }
@@ -183,11 +178,11 @@ export class Dictionary {
   }
 }
 
-/** Puts words in the order that they are numbered in. */
-export function inDictionaryOrder(words: Iterable<string>): string[] {
+/** Sorts words in the order of their numbers. */
+export function sortWords(words: Iterable<string>): string[] {
   const grouped = Array.from(words, (text) => ({
     text,
-    group: groupOf(masksOf(lettersOf(text).units, 0, text.length).once),
+    group: commonLetters(letterMasks(toCodeUnits(text).units, 0, text.length).once),
   }))
   grouped.sort((one, other) => {
     if (one.text.length !== other.text.length) return one.text.length - other.text.length
@@ -197,7 +192,7 @@ export function inDictionaryOrder(words: Iterable<string>): string[] {
   return grouped.map(({ text }) => text)
 }
 
-function offsetsOf(wordLengths: Uint32Array): Uint32Array {
+function computeOffsets(wordLengths: Uint32Array): Uint32Array {
   const offsets = new Uint32Array(wordLengths.length)
   for (let length = 1; length < wordLengths.length; length += 1)
     offsets[length] = offsets[length - 1]! + (wordLengths[length]! - wordLengths[length - 1]!) * (length - 1)

@@ -1,16 +1,16 @@
 /**
- * Which letters a word has, as bits: what tells without measuring that two words are too many edits apart. An edit takes
- * at most one letter away and adds at most one, so each word may lack at most as many of the other's bits.
+ * Letter sets of words as bit masks, for a cheap lower bound of the edit distance: one edit removes at most one letter and
+ * adds at most one.
  */
 
-/** The letters that names have most often, and so tell most: what words of one length are grouped by. */
+/** The most frequent letters in names. Words of one length are grouped by which of these they contain. */
 const COMMON_LETTERS = 'eairnotlsucd'
 
 const LETTER_A = 'a'.charCodeAt(0)
 const LETTERS = 26
 const OTHER_BITS = 32 - LETTERS
 
-/** A bit for every letter from a to z; digits and other alphabets share the six that are left. */
+/** One bit per letter from a to z; digits and other alphabets share the remaining six. */
 function bitOf(unit: number): number {
   const letter = unit - LETTER_A
   return 1 << (letter >= 0 && letter < LETTERS ? letter : LETTERS + (unit % OTHER_BITS))
@@ -18,14 +18,14 @@ function bitOf(unit: number): number {
 
 const COMMON_MASK = Array.from(COMMON_LETTERS).reduce((mask, letter) => mask | bitOf(letter.charCodeAt(0)), 0)
 
-/** The letters that occur, and those that occur more than once. */
 export interface LetterMasks {
+  /** Letters that occur at least once. */
   once: number
+  /** Letters that occur at least twice. */
   twice: number
 }
 
-/** Of the code units from `start` on. */
-export function masksOf(units: Uint16Array, start: number, length: number): LetterMasks {
+export function letterMasks(units: Uint16Array, start: number, length: number): LetterMasks {
   let once = 0
   let twice = 0
   for (let at = start; at < start + length; at += 1) {
@@ -36,30 +36,30 @@ export function masksOf(units: Uint16Array, start: number, length: number): Lett
   return { once, twice }
 }
 
-/** The group of a word among those of its length: its common letters. Positive, so that groups can be ordered. */
-export function groupOf(once: number): number {
+/** The common letters of a word: its group among the words of one length. Unsigned, so that groups can be sorted. */
+export function commonLetters(once: number): number {
   return (once & COMMON_MASK) >>> 0
 }
 
-/** Whether two groups, or two words by their letters alone, are surely more than `limit` edits apart. */
-export function areApart(one: number, other: number, limit: number): boolean {
-  let lost = one & ~other
+/** Whether two letter sets prove an edit distance above `limit`. Clears one bit per allowed edit. */
+export function lettersDiffer(one: number, other: number, limit: number): boolean {
+  let removed = one & ~other
   let added = other & ~one
   for (let edit = 0; edit < limit; edit += 1) {
-    lost &= lost - 1
+    removed &= removed - 1
     added &= added - 1
   }
-  return (lost | added) !== 0
+  return (removed | added) !== 0
 }
 
-/** The same with repeated letters counted, which is sharper and dearer. */
-export function areSurelyApart(one: LetterMasks, other: LetterMasks, limit: number): boolean {
-  const lost = bitCount(one.once & ~other.once) + bitCount(one.twice & ~other.twice)
+/** Like `lettersDiffer`, but also compares repeated letters. Search is slower without it (benchmark row `search`). */
+export function letterCountsDiffer(one: LetterMasks, other: LetterMasks, limit: number): boolean {
+  const removed = bitCount(one.once & ~other.once) + bitCount(one.twice & ~other.twice)
   const added = bitCount(other.once & ~one.once) + bitCount(other.twice & ~one.twice)
-  return lost > limit || added > limit
+  return removed > limit || added > limit
 }
 
-/** Bits that are set in 32 (H. S. Warren, Hacker's Delight, 5-1). */
+/** Population count (H. S. Warren, Hacker's Delight, 5-1). */
 function bitCount(bits: number): number {
   const pairs = bits - ((bits >>> 1) & 0x55555555)
   const nibbles = (pairs & 0x33333333) + ((pairs >>> 2) & 0x33333333)

@@ -1,18 +1,19 @@
 /**
- * The name index of one snapshot, read-only and in memory: every company's words, legal form and status, and for every
- * word the companies that hold it. A name is known here by its place in the order of company numbers.
+ * The inverted name index of one snapshot, read-only and in memory: the words, legal form and status of every name, and
+ * for every word its postings. A name is identified by its position in the order of company numbers.
  */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { byNumber } from '../company.ts'
+import { compareCompanyNumbers } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
-import { StoreError } from '../open.ts'
+import { StoreError } from '../environment.ts'
 import { Dictionary } from './dictionary.ts'
-import { isSoundIndexFile, loadIndexFile, type IndexParts } from './sections.ts'
+import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES, type Suffix } from './suffixes.ts'
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
 
+/** The names are part of the file format. `holders` are the postings. */
 const sectionsSchema = z.strictObject({
   wordLengths: z.instanceof(Uint32Array),
   wordUnits: z.instanceof(Uint16Array),
@@ -27,16 +28,16 @@ const sectionsSchema = z.strictObject({
 })
 
 export class NameIndex {
-  /** How many names there are; they are numbered from 0. */
+  /** The number of names; they are numbered from 0. */
   readonly size: number
   readonly dictionary: Dictionary
-  /** What a word tells: the natural logarithm of one name in how many holds it. By word number. */
+  /** Inverse document frequency by word: ln(names / names that contain the word), smoothed. */
   readonly weights: Float32Array
-  /** What a word tells that no name holds. */
+  /** The weight of a word that no name contains. */
   readonly unknownWeight: number
-  /** The weights of a name's words together. By name. */
+  /** The sum of the weights of the words, by name. */
   readonly nameWeights: Float32Array
-  /** The register's status texts; `statusOf` gives a place in it. */
+  /** The distinct status texts; `statusOf` returns an index into this list. */
   readonly statuses: readonly (string | null)[]
   readonly #parts: z.infer<typeof sectionsSchema>
 
@@ -48,7 +49,7 @@ export class NameIndex {
     this.unknownWeight = this.#weight(0)
     this.weights = new Float32Array(this.dictionary.size)
     for (let word = 0; word < this.dictionary.size; word += 1)
-      this.weights[word] = this.#weight(this.holders(word).length)
+      this.weights[word] = this.#weight(this.postings(word).length)
     this.nameWeights = new Float32Array(this.size)
     for (let name = 0; name < this.size; name += 1) {
       let sum = 0
@@ -57,14 +58,14 @@ export class NameIndex {
     }
   }
 
-  /** A name's words in their order, without the legal form. */
+  /** The words of a name in order, without the legal form. */
   words(name: number): Uint32Array {
     const { nameStarts, nameWords } = this.#parts
     return nameWords.subarray(nameStarts[name], nameStarts[name + 1])
   }
 
-  /** The names that hold a word, in their order. */
-  holders(word: number): Uint32Array {
+  /** The names that contain a word, ascending. */
+  postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts
     return holders.subarray(holderStarts[word], holderStarts[word + 1])
   }
@@ -82,37 +83,37 @@ export class NameIndex {
     return String.fromCharCode(...numberDigits.subarray(numberStarts[name], numberStarts[name + 1]))
   }
 
-  /** The name of a company by its number. Throws when the index holds no such company. */
-  nameOf(companyNumber: string): number {
+  /** The name of a company, by binary search. Throws for an unknown company number. */
+  findByNumber(companyNumber: string): number {
     let low = 0
     let high = this.size - 1
     while (low <= high) {
       const middle = (low + high) >>> 1
-      const order = byNumber(companyNumber, this.companyNumber(middle))
+      const order = compareCompanyNumbers(companyNumber, this.companyNumber(middle))
       if (order === 0) return middle
       if (order < 0) high = middle - 1
       else low = middle + 1
     }
-    throw new Error('The name index holds no company of this number')
+    throw new Error('The name index has no company with this number')
   }
 
-  #weight(holders: number): number {
-    return Math.log((this.size + 1) / (holders + 0.5))
+  #weight(frequency: number): number {
+    return Math.log((this.size + 1) / (frequency + 0.5))
   }
 }
 
-/** Opens the index in a snapshot's folder. Throws {@link StoreError} when there is none or it is damaged. */
+/** Reads the index of a snapshot folder. Throws {@link StoreError} when it is missing or damaged. */
 export function openNameIndex(folder: string): NameIndex {
   const path = join(folder, NAMES_FILE)
   try {
-    return new NameIndex(loadIndexFile(path))
+    return new NameIndex(readIndexFile(path))
   } catch (cause) {
     if (cause instanceof StoreError) throw cause
-    throw new StoreError(`${path}: cannot be read as a name index`, { cause })
+    throw new StoreError(`${path} cannot be read as a name index`, { cause })
   }
 }
 
-/** Whether a snapshot's folder holds a name index that is what was written. */
+/** Whether a snapshot folder has an intact name index. */
 export function hasNameIndex(folder: string): Promise<boolean> {
-  return isSoundIndexFile(join(folder, NAMES_FILE))
+  return isIntactIndexFile(join(folder, NAMES_FILE))
 }

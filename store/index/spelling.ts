@@ -1,34 +1,28 @@
 /**
- * How alike two words are spelt: 1 less the edits between them per letter of the longer one (optimal string alignment:
- * insertion, deletion, substitution, transposition of neighbours). Words are runs of UTF-16 code units in one array.
+ * Spelling similarity of words: 1 - edit distance / length of the longer word. The distance is the optimal string alignment
+ * (insertion, deletion, substitution, transposition of adjacent letters) over UTF-16 code units.
  */
 
-/** A word in an array of code units. */
-export interface Letters {
+/** A word as a range of an array of code units. */
+export interface CodeUnits {
   readonly units: Uint16Array
   readonly start: number
   readonly length: number
 }
 
-export function lettersOf(text: string): Letters {
+export function toCodeUnits(text: string): CodeUnits {
   const units = new Uint16Array(text.length)
   for (let at = 0; at < text.length; at += 1) units[at] = text.charCodeAt(at)
   return { units, start: 0, length: text.length }
 }
 
-/** Longer words are not compared; the register's longest has 45. */
+/** Longer words are not compared. The longest of the register has 45 letters. */
 const COMPARED_LETTERS_MAX = 64
 
-/** Short words have few neighbours that mean the same, long ones many. */
-const EDITS_BY_LENGTH: readonly [lengthMax: number, edits: number][] = [
-  [1, 0],
-  [4, 1],
-  [Number.POSITIVE_INFINITY, 2],
-]
-
-/** Edits within which a word of this length may stand for another. */
-export function editsAllowed(length: number): number {
-  return EDITS_BY_LENGTH.find(([lengthMax]) => length <= lengthMax)?.[1] ?? 0
+/** The edit distance within which a word of this length can match another. A short word with two edits is usually another word. */
+export function maxEditDistance(length: number): number {
+  if (length <= 1) return 0
+  return length <= 4 ? 1 : 2
 }
 
 const ROW = COMPARED_LETTERS_MAX + 1
@@ -36,8 +30,8 @@ let beforeLast = new Uint8Array(ROW)
 let last = new Uint8Array(ROW)
 let current = new Uint8Array(ROW)
 
-/** Edits between two words; `limit + 1` when there are more than `limit`, or either is too long to compare. */
-export function edits(one: Letters, other: Letters, limit: number): number {
+/** The edit distance; `limit + 1` when it exceeds `limit` or a word is too long to compare. */
+export function editDistance(one: CodeUnits, other: CodeUnits, limit: number): number {
   const rows = one.length
   const columns = other.length
   if (Math.abs(rows - columns) > limit || Math.max(rows, columns) > COMPARED_LETTERS_MAX) return limit + 1
@@ -61,18 +55,18 @@ export function edits(one: Letters, other: Letters, limit: number): number {
       if (cost < least) least = cost
     }
     if (least > limit) return limit + 1
-    const free = beforeLast
+    const reused = beforeLast
     beforeLast = last
     last = current
-    current = free
+    current = reused
   }
   const found = last[columns]!
   return found > limit ? limit + 1 : found
 }
 
-/** How alike two words are, from 0 to 1: 0 when they are further apart than their length allows. */
-export function spellingSimilarity(one: Letters, other: Letters, limit: number): number {
-  const found = edits(one, other, limit)
+/** 0 to 1; 0 when the edit distance exceeds `limit`. */
+export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: number): number {
+  const found = editDistance(one, other, limit)
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)
 }
 
@@ -80,9 +74,9 @@ const ROMAN_NUMERAL = /^(?=..)c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
 const NOT_A_DIGIT = /[^0-9]+/g
 
 /**
- * What a word numbers: a Roman numeral of two letters or more whole, otherwise its digits. Words that number differently
- * are never misspellings of each other: "No 57" is not "No 58", "II" not "III".
+ * The number in a word: the whole word for a Roman numeral of two letters or more, otherwise its digits. Words with
+ * different numbers are never spelling variants: "57" and "58", "II" and "III".
  */
-export function numeralOf(word: string): string {
+export function extractNumber(word: string): string {
   return ROMAN_NUMERAL.test(word) ? word : word.replace(NOT_A_DIGIT, '')
 }

@@ -1,118 +1,62 @@
 /**
- * The legal forms that a company's name ends in, English and Irish (Companies Act 2014; ISO 20275 for the rest). Forms
- * of one class mean the same: LIMITED is LTD is TEORANTA. Forms of two classes never do: LIMITED is not DAC.
+ * Legal forms at the end of company names, English and Irish (Companies Act 2014, otherwise ISO 20275). Forms of one class
+ * are equal: LIMITED, LTD, TEORANTA. Forms of different classes are different: LIMITED, DAC.
  */
 
-import { edits, lettersOf } from './spelling.ts'
+import { editDistance, toCodeUnits } from './spelling.ts'
 
-interface SuffixClass {
-  readonly name: string
-  /** As a normalised name holds them. */
-  readonly forms: readonly string[]
-  /** Forms that ordinary names end in too: they count only where a word is left that can be a name. */
-  readonly shortForms?: readonly string[]
-}
-
-/** "Example CN" has a legal form, "AB CN" may be initials. */
+/** "Example CN" has a legal form; "AB CN" may be initials. */
 const LETTERS_BESIDE_SHORT_FORM = 3
 
-const CLASSES: readonly SuffixClass[] = [
-  {
-    name: 'ltd',
-    forms: [
-      'limited',
-      'ltd',
-      'lmtd',
-      'private company limited by shares',
-      'teoranta',
-      'cuideachta phriobhaideach theoranta',
-    ],
-    shortForms: ['teo'],
-  },
-  {
-    name: 'dac',
-    forms: [
-      'designated activity company',
-      'designated activity company limited by shares',
-      'designated activity company limited by guarantee',
-      'dac',
-      'cuideachta ghniomhaiochta ainmnithe',
-    ],
-    shortForms: ['cga'],
-  },
-  {
-    name: 'clg',
-    forms: ['company limited by guarantee', 'clg', 'cuideachta faoi theorainn rathaiochta'],
-    shortForms: ['ctr'],
-  },
-  { name: 'plc', forms: ['public limited company', 'plc', 'cuideachta phoibli theoranta', 'cpt'] },
-  {
-    name: 'uc',
-    forms: [
-      'unlimited company',
-      'private unlimited company',
-      'public unlimited company',
-      'uc',
-      'ulc',
-      'cuideachta neamhtheoranta',
-    ],
-    shortForms: ['cn'],
-  },
-  { name: 'icav', forms: ['irish collective asset management vehicle', 'icav'] },
-  { name: 'se', forms: ['societas europaea'], shortForms: ['se'] },
-  {
-    name: 'eeig',
-    forms: ['european economic interest grouping', 'eeig', 'grupail eorpach um leas eacnamaioch', 'gele'],
-  },
-  {
-    name: 'ilp',
-    forms: ['investment limited partnership', 'ilp', 'comhphairtiocht theoranta infheistiochta'],
-    shortForms: ['cti'],
-  },
-  { name: 'lp', forms: ['limited partnership'], shortForms: ['lp'] },
-  { name: 'llp', forms: ['limited liability partnership', 'llp'] },
-]
+/**
+ * One class per line: its name, then its normalised notations. A notation in parentheses is also an ordinary word or
+ * initials. It counts only after a word of at least three letters.
+ */
+const CLASSES = `
+  ltd: limited, ltd, lmtd, private company limited by shares, teoranta, cuideachta phriobhaideach theoranta, (teo)
+  dac: designated activity company, designated activity company limited by shares, designated activity company limited by guarantee, dac, cuideachta ghniomhaiochta ainmnithe, (cga)
+  clg: company limited by guarantee, clg, cuideachta faoi theorainn rathaiochta, (ctr)
+  plc: public limited company, plc, cuideachta phoibli theoranta, cpt
+  uc: unlimited company, private unlimited company, public unlimited company, uc, ulc, cuideachta neamhtheoranta, (cn)
+  icav: irish collective asset management vehicle, icav
+  se: societas europaea, (se)
+  eeig: european economic interest grouping, eeig, grupail eorpach um leas eacnamaioch, gele
+  ilp: investment limited partnership, ilp, comhphairtiocht theoranta infheistiochta, (cti)
+  lp: limited partnership, (lp)
+  llp: limited liability partnership, llp
+`
 
-/** A legal form's class; empty for a name that has none. */
+/** The class of a legal form; empty for a name without one. */
 export type Suffix = string
 
-/** A name taken apart: its words without the legal form, and the form's class. */
 export interface ParsedName {
+  /** The words without the legal form. */
   readonly core: readonly string[]
   readonly suffix: Suffix
 }
 
-/** Every class by its number; number 0 is "none". */
-export const SUFFIXES: readonly Suffix[] = ['', ...CLASSES.map(({ name }) => name)]
-
 const FORMS = new Map<string, { suffix: Suffix; isShort: boolean }>()
-for (const { name, forms, shortForms = [] } of CLASSES) {
-  for (const form of forms) FORMS.set(form, { suffix: name, isShort: false })
-  for (const form of shortForms) FORMS.set(form, { suffix: name, isShort: true })
+for (const line of CLASSES.trim().split('\n')) {
+  const [suffix = '', forms = ''] = line.trim().split(': ')
+  for (const form of forms.split(', ')) FORMS.set(form.replace(/[()]/g, ''), { suffix, isShort: form.startsWith('(') })
 }
-/** Forms that no ordinary word ends in. */
+
+/** The index file stores positions in this list; position 0 is "none". New classes go to the end. */
+export const SUFFIXES: readonly Suffix[] = ['', ...new Set([...FORMS.values()].map(({ suffix }) => suffix))]
+
+/** Forms that are recognised without a space before them, because ordinary words do not end in them. */
 const ATTACHED_FORMS = [...FORMS.keys()].filter((form) => !form.includes(' ') && form.length >= 7)
 const LETTERS_BEFORE_ATTACHED_FORM = 2
 const FIRST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ')[0] ?? ''))
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
 const FORM_WORDS_MAX = Math.max(...[...FORMS.keys()].map((form) => form.split(' ').length))
 
-/** A form's words may have this many edits by their length; shorter words none, since too much else is spelt alike. */
-const MISSPELT_EDITS: readonly [lettersMin: number, edits: number][] = [
-  [8, 2],
-  [5, 1],
-  [0, 0],
-]
-
-/** Whether a legal form may begin with this word. */
+/** Whether a legal form begins with this word. */
 export function beginsLegalForm(word: string): boolean {
   return FIRST_WORDS.has(word)
 }
 
-/**
- * Splits the words of a name into what it is called and its legal form: the longest form at the end, one at most, and
- * never the whole name.
- */
+/** Splits off the longest legal form at the end of a name, at most one, and never the whole name. */
 export function splitSuffix(words: readonly string[]): ParsedName {
   if (LAST_WORDS.has(words.at(-1) ?? '')) {
     for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
@@ -126,8 +70,8 @@ export function splitSuffix(words: readonly string[]): ParsedName {
 }
 
 /**
- * Takes apart a name whose legal form was not recognised, because it is misspelt ("Limted", "Desginated Activity
- * Company") or written together with the word before it. Names are similar without it, never equal.
+ * Splits off a legal form that is misspelt ("Limted", "Desginated Activity Company") or attached to the word before it. For
+ * similarity only: such a name is not equal to the registered one.
  */
 export function splitMisspeltSuffix(name: ParsedName): ParsedName {
   if (name.suffix !== '') return name
@@ -135,7 +79,7 @@ export function splitMisspeltSuffix(name: ParsedName): ParsedName {
   const last = words.at(-1) ?? ''
   for (const form of ATTACHED_FORMS) {
     const isAttached = last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM
-    // "Unlimited" is a word.
+    // "Unlimited" is not "un" and "limited".
     if (isAttached && !beginsLegalForm(last))
       return { core: [...words.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
   }
@@ -143,14 +87,15 @@ export function splitMisspeltSuffix(name: ParsedName): ParsedName {
     const end = words.slice(-length)
     for (const [form, { suffix, isShort }] of FORMS) {
       const wanted = form.split(' ')
-      if (!isShort && wanted.length === length && wanted.every((word, place) => isMisspelt(end[place]!, word)))
+      if (!isShort && wanted.length === length && wanted.every((word, at) => isMisspelt(end[at]!, word)))
         return { core: words.slice(0, -length), suffix }
     }
   }
   return { core: words, suffix: '' }
 }
 
+/** Short words have too many similar words, so fewer edits are allowed. */
 function isMisspelt(written: string, word: string): boolean {
-  const limit = MISSPELT_EDITS.find(([lettersMin]) => word.length >= lettersMin)?.[1] ?? 0
-  return edits(lettersOf(written), lettersOf(word), limit) <= limit
+  const limit = word.length < 5 ? 0 : word.length < 8 ? 1 : 2
+  return editDistance(toCodeUnits(written), toCodeUnits(word), limit) <= limit
 }

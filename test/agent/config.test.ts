@@ -1,64 +1,46 @@
-/** The configuration: defaults that run the sandbox, and one line for every wrong value. */
+/** The configuration: its defaults, and one line for each wrong value. */
 import { expect } from 'chai'
 import { ConfigError, readConfig } from '../../agent/config.ts'
 
-const WRONG: [variable: string, value: string, rule: RegExp][] = [
-  ['MODE', 'production', /testnet or mainnet/],
-  ['FACILITATOR', 'http://10.0.0.1', /sandbox/],
-  ['FACILITATOR', 'https://user:secret@facilitator.example', /password/],
-  ['FACILITATOR', 'https://facilitator.example/?key=secret', /query/],
-  ['FACILITATOR', 'somewhere', /self/],
-  ['FACILITATOR_AUTHORIZATION', 'Bearer a\nb', /header/],
-  ['FACILITATOR_AUTHORIZATION', '', /header/],
-  ['RELAYER_KEY_FILE', '', /must/],
-  ['RPC_URL', 'https://node.example/key', /loopback/],
-  ['RPC_URL', 'https://user:secret@node.example', /password/],
-  ['RESPONSE_RETENTION_DAYS', '29', /30 or more/],
-  ['RESPONSE_RETENTION_DAYS', '30.5', /30 or more/],
-  ['RPC_URL', 'http://10.0.0.1:8545', /loopback/],
-  ['RPC_URL', 'nonsense', /URL/],
-  ['PAY_TO', '0x0000000000000000000000000000000000000000', /not zero/],
-  ['PAY_TO', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', /checksum/],
-  ['PAY_TO', '0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913', /checksum/],
-  ['PAY_TO', 'me', /address/],
-  ['HOST', '', /must/],
-  ['PORT', '', /port/],
-  ['PORT', '65536', /port/],
-  ['PORT', '-1', /port/],
-  ['PORT', '80a', /port/],
-  ['BASE_URL', 'nonsense', /URL/],
-  ['BASE_URL', 'ftp://host', /http/],
-  ['BASE_URL', 'http://host/path', /nothing after/],
-  ['BASE_URL', 'http://host/', /nothing after/],
-  ['BASE_URL', 'http://host?query', /nothing after/],
-  ['DATASET', '', /must/],
-  ['DATASET', 'http://opendata.example/companies.zip', /https/],
-  ['DATASET', 'https://user:secret@opendata.example/companies.zip', /password/],
-  ['DATASET', 'ftp://127.0.0.1/companies.zip', /https/],
-  ['DATASET', 'https://', /https/],
-  ['RATE_LIMIT_PER_MINUTE', '0', /above zero/],
-  ['RATE_LIMIT_PER_MINUTE', '1.5', /whole number/],
-  ['A2A_ENABLED', 'yes', /true or false/],
-  ['ERC8004_AGENT_ID', '', /whole number/],
-  ['ERC8004_AGENT_ID', '01', /whole number/],
-  ['ERC8004_AGENT_ID', '-1', /whole number/],
-  ['ERC8004_AGENT_ID', '0x1', /whole number/],
-  ['ERC8004_AGENT_ID', '9007199254740992', /whole number/],
-  ['ERC8004_OWNER', '0x0000000000000000000000000000000000000000', /not zero/],
-  ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', /checksum/],
-  ['ERC8004_OWNER', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', /must come with ERC8004_AGENT_ID/],
-  ['CONTACT_EMAIL', '', /e-mail/],
-  ['CONTACT_EMAIL', 'nobody', /e-mail/],
-  ['CONTACT_EMAIL', 'a@b.example, c@d.example', /e-mail/],
-  ['CONTACT_EMAIL', 'a@b.example\n', /e-mail/],
-  ['CONTACT_EMAIL', 'é@b.example', /ASCII/],
-  ['CONTACT_EMAIL', '<script>@b.example', /e-mail/],
-  ['CONTACT_EMAIL', `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(61)}`, /254/],
-  ['LOG_LEVEL', 'loud', /level/],
+/** The values that break a rule of a variable. */
+const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
+  ['MODE', /testnet or mainnet/, 'production'],
+  ['FACILITATOR', /sandbox/, 'http://10.0.0.1'],
+  ['FACILITATOR', /password/, 'https://user:secret@facilitator.example'],
+  ['FACILITATOR', /query/, 'https://facilitator.example/?key=secret'],
+  ['FACILITATOR', /self/, 'somewhere'],
+  ['FACILITATOR_AUTHORIZATION', /header/, 'Bearer a\nb', ''],
+  ['RELAYER_KEY_FILE', /must/, ''],
+  ['RPC_URL', /loopback/, 'https://node.example/key', 'http://10.0.0.1:8545'],
+  ['RPC_URL', /password/, 'https://user:secret@node.example'],
+  ['RESPONSE_RETENTION_DAYS', /30 or more/, '29', '30.5'],
+  ['RPC_URL', /URL/, 'nonsense'],
+  ['PAY_TO', /not zero/, '0x0000000000000000000000000000000000000000'],
+  ['PAY_TO', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', '0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913'],
+  ['PAY_TO', /address/, 'me'],
+  ['HOST', /must/, ''],
+  ['PORT', /port/, '', '65536', '-1', '80a'],
+  ['BASE_URL', /URL/, 'nonsense'],
+  ['BASE_URL', /http/, 'ftp://host'],
+  ['BASE_URL', /nothing after/, 'http://host/path', 'http://host/', 'http://host?query'],
+  ['DATASET', /must/, ''],
+  ['DATASET', /https/, 'http://opendata.example/companies.zip', 'ftp://127.0.0.1/companies.zip', 'https://'],
+  ['DATASET', /password/, 'https://user:secret@opendata.example/companies.zip'],
+  ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
+  ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
+  ['A2A_ENABLED', /true or false/, 'yes'],
+  ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],
+  ['ERC8004_OWNER', /not zero/, '0x0000000000000000000000000000000000000000'],
+  ['ERC8004_OWNER', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914'],
+  ['ERC8004_OWNER', /must come with ERC8004_AGENT_ID/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'],
+  ['CONTACT_EMAIL', /e-mail/, '', 'nobody', 'a@b.example, c@d.example', 'a@b.example\n', '<script>@b.example'],
+  ['CONTACT_EMAIL', /ASCII/, 'é@b.example'],
+  ['CONTACT_EMAIL', /254/, `a@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}.${'e'.repeat(61)}`],
+  ['LOG_LEVEL', /level/, 'loud'],
 ]
 
-describe('the configuration', () => {
-  it('runs the sandbox on the loopback address when nothing is set', () => {
+describe('[14.1] the configuration', () => {
+  it('is the sandbox on the loopback address by default', () => {
     expect(readConfig({})).to.deep.include({
       mode: 'testnet',
       facilitator: { kind: 'sandbox' },
@@ -75,49 +57,45 @@ describe('the configuration', () => {
     })
   })
 
-  it('takes what is set', () => {
-    const config = readConfig({
-      PORT: '0',
-      BASE_URL: 'https://companies.example',
-      PAY_TO: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
-      DATA_DIR: '/tmp/somewhere',
-      DATASET: '/tmp/register.zip',
-      RPC_URL: 'http://localhost:8545',
-      CONTACT_EMAIL: 'help@companies.example',
-    })
-    expect(config).to.deep.include({
-      contactEmail: 'help@companies.example',
+  it('reads the environment', () => {
+    const [BASE_URL, PAY_TO] = ['https://companies.example', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913']
+    const [DATASET, RPC_URL, CONTACT_EMAIL] = ['/tmp/register.zip', 'http://localhost:8545', 'help@companies.example']
+    const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL, CONTACT_EMAIL }
+    expect(readConfig(given)).to.deep.include({
+      contactEmail: CONTACT_EMAIL,
       port: 0,
-      baseUrl: 'https://companies.example',
-      payTo: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+      baseUrl: BASE_URL,
+      payTo: PAY_TO,
       keysDirectory: '/tmp/somewhere/keys',
-      dataset: '/tmp/register.zip',
-      rpcUrl: 'http://localhost:8545',
+      dataset: DATASET,
+      rpcUrl: RPC_URL,
     })
   })
 
-  it('takes a dataset from https, or from http on this machine', () => {
+  it('accepts a dataset from https, or from http on a loopback address', () => {
     for (const url of ['https://opendata.example/a.zip?b=c', 'http://127.0.0.1:8080/a.zip', 'http://[::1]/a']) {
       expect(readConfig({ DATASET: url }).dataset).to.equal(url)
     }
   })
 
-  for (const [variable, value, rule] of WRONG) {
-    it(`names ${variable} and the rule when it is "${value}", and does not repeat the value`, () => {
-      const read = () => readConfig({ [variable]: value })
-      expect(read).to.throw(ConfigError, rule)
-      expect(read).to.throw(ConfigError, new RegExp(`^${variable} [^\\n]+$`))
-      if (value.length > 4) expect(read).to.not.throw(ConfigError, value)
+  for (const [variable, rule, ...values] of WRONG) {
+    it(`reports ${variable} and the rule ${rule.source}, without the value`, () => {
+      for (const value of values) {
+        const read = () => readConfig({ [variable]: value })
+        expect(read, value).to.throw(ConfigError, rule)
+        expect(read, value).to.throw(ConfigError, new RegExp(`^${variable} [^\\n]+$`))
+        if (value.length > 4) expect(read).to.not.throw(ConfigError, value)
+      }
     })
   }
 
-  describe('outside the sandbox', () => {
+  describe('[14.2] outside the sandbox', () => {
     const payTo = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
     const rpcUrl = 'https://node.example/key?a=b'
     const live = { FACILITATOR: 'https://facilitator.example/x402/', RPC_URL: rpcUrl, PAY_TO: payTo }
 
     for (const MODE of ['mainnet', 'testnet'] as const) {
-      it(`takes a facilitator elsewhere, or one's own, on ${MODE}`, () => {
+      it(`accepts a remote facilitator and a relayer key on ${MODE}`, () => {
         const url = 'https://facilitator.example/x402'
         expect(readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' }).facilitator).to.deep.equal({
           kind: 'remote',
@@ -131,12 +109,12 @@ describe('the configuration', () => {
       })
     }
 
-    it('sells the register unless told otherwise, never the sample', () => {
+    it('retrieves the register by default, never the sample', () => {
       expect(readConfig(live).dataset).to.match(/^https:\/\/opendata\.cro\.ie\//)
       expect(readConfig({ ...live, DATASET: '/tmp/a.zip' }).dataset).to.equal('/tmp/a.zip')
     })
 
-    it('takes plain http to this machine', () => {
+    it('accepts http on a loopback address', () => {
       const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
       expect(facilitator).to.include({ url: 'http://127.0.0.1:9', rpcUrl: 'http://[::1]:8545' })
     })
@@ -146,13 +124,13 @@ describe('the configuration', () => {
       ['PAY_TO', { ...live, PAY_TO: undefined }],
       ['RELAYER_KEY_FILE', { ...live, FACILITATOR: 'self' }],
     ] as const) {
-      it(`names ${variable} when it is missing`, () => {
+      it(`requires ${variable}`, () => {
         expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
       })
     }
   })
 
-  it('takes a registry identity, whose number may be 0, with its owner or without', () => {
+  it('accepts an agent id, also 0, with or without an owner', () => {
     const owner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     expect(readConfig({}).erc8004).to.equal(undefined)
     expect(readConfig({ ERC8004_AGENT_ID: '0' }).erc8004).to.deep.equal({ agentId: 0n, owner: undefined })
@@ -160,7 +138,7 @@ describe('the configuration', () => {
     expect(last.erc8004).to.deep.equal({ agentId: 9_007_199_254_740_991n, owner })
   })
 
-  it('refuses the sandbox on mainnet', () => {
+  it('[14.2] refuses the sandbox on mainnet', () => {
     expect(() => readConfig({ MODE: 'mainnet' })).to.throw(ConfigError, 'FACILITATOR must not be sandbox')
   })
 })

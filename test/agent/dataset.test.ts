@@ -1,14 +1,14 @@
-/** Which dataset is served: the configured one, else the last one, else the sample; and what a failure leaves. */
+/** Which dataset is served: the configured one, else the last one, else the sample. A failure changes nothing. */
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { keepDataset, retrieveDataset } from '../../agent/dataset.ts'
+import { startDailyRetrieval, retrieveDataset } from '../../agent/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
-import { importCommand } from '../../store/import/command.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/layout.ts'
-import { openEnvironment } from '../../store/open.ts'
+import { openEnvironment } from '../../store/environment.ts'
+import { runCommand } from '../support/cli.ts'
 import { PROCESSES, REGISTER } from '../support/fixtures.ts'
 
 describe('the dataset', () => {
@@ -30,7 +30,7 @@ describe('the dataset', () => {
     return retrieveDataset({ dataDirectory: directory, catalog, path, processes: PROCESSES, now })
   }
 
-  it('is at first the made-up sample, which says that it is synthetic', async () => {
+  it('is the synthetic sample at first', async () => {
     const { changed, info } = await retrieve()
     expect(changed).to.equal(true)
     expect(info).to.include({
@@ -44,7 +44,7 @@ describe('the dataset', () => {
     expect(catalog.current()?.snapshot.find(SAMPLE_SHOWCASE.quarantinedByName.number)).to.equal('quarantined')
   })
 
-  it('is fresh again when the same is retrieved again, under the same id', async () => {
+  it('keeps its id and becomes fresh when an unchanged archive is retrieved', async () => {
     await retrieve()
     const first = catalog.retrieval()
     const { changed } = await retrieve()
@@ -56,32 +56,26 @@ describe('the dataset', () => {
     )
   })
 
-  it('is what was imported last, and that is what is retrieved again', async () => {
+  it('is the last imported archive, which is retrieved again', async () => {
     await retrieve()
-    const path = join(directory, 'mine.csv')
-    await cp(REGISTER, path)
-    await retrieve(path)
-    expect(catalog.retrieval()?.location).to.equal(path)
+    await retrieve(REGISTER)
     expect((await retrieve()).changed).to.equal(false)
-    expect(catalog.retrieval()).to.deep.include({ location: path })
+    expect(catalog.retrieval()?.location).to.equal(REGISTER)
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
 
-  it('stays made up when it was imported as such, and is the register’s otherwise', async () => {
-    const path = join(directory, 'mine.csv')
-    await cp(REGISTER, path)
+  it('stays synthetic or not, as it was imported', async () => {
     for (const synthetic of [true, false]) {
-      const silent = () => undefined
+      const args = ['import', REGISTER, ...(synthetic ? ['--synthetic'] : [])]
       const now = () => new Date((clock += 1000))
-      const terminal = { processes: PROCESSES, now, peakMemory: () => 0, print: silent, progress: silent }
-      await importCommand({ dataDirectory: directory, path, synthetic, ...terminal })
+      expect(await runCommand(args, { environment: { DATA_DIR: directory }, now })).to.include({ code: 0 })
       expect(catalog.retrieval()?.source.synthetic).to.equal(synthetic)
       await retrieve()
       expect(catalog.retrieval()?.source).to.include({ synthetic })
     }
   })
 
-  it('is retrieved before anything is served where its snapshot can no longer be read', async () => {
+  it('is retrieved before the start if its snapshot cannot be read', async () => {
     await retrieve(REGISTER)
     const folder = snapshotFolder(directory, catalog.retrieval()?.snapshot_id ?? '')
     await catalog.close()
@@ -89,7 +83,7 @@ describe('the dataset', () => {
     await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
     await environment.close()
     catalog = openCatalog(directory)
-    const schedule = await keepDataset({
+    const schedule = await startDailyRetrieval({
       dataDirectory: directory,
       catalog,
       path: REGISTER,
@@ -103,7 +97,7 @@ describe('the dataset', () => {
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
 
-  it('stays, with its age, when it cannot be retrieved again', async () => {
+  it('keeps its content and age if a retrieval fails', async () => {
     const path = join(directory, 'mine.csv')
     await cp(REGISTER, path)
     await retrieve(path)

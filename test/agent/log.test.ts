@@ -1,23 +1,23 @@
-/** What a log line shows of a cause: names and codes, and nothing that anybody else has written. */
+/** The description of a cause in the log: error names and codes, and no remote text. */
 import { expect } from 'chai'
 import { describeCause } from '../../agent/log.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import { StoreError } from '../../store/open.ts'
+import { StoreError } from '../../store/environment.ts'
 
 describe('the cause in a log line', () => {
-  it('is the chain of the errors’ names and codes', () => {
+  it('is the chain of error names and codes', () => {
     const disk = Object.assign(new Error('write /secret/path'), { code: 'ENOSPC' })
     expect(describeCause(new StoreError('The store could not be written', { cause: disk }))).to.deep.equal({
       error: 'StoreError < Error ENOSPC',
     })
   })
 
-  it('names the fault of an import', () => {
+  it('includes the code of an import error', () => {
     const cut = new ImportError('source_cut', 'the source broke off', new TypeError('terminated by 192.0.2.1'))
     expect(describeCause(cut)).to.deep.equal({ error: 'ImportError source_cut < TypeError' })
   })
 
-  it('never holds a message, a signature or a foreign code', () => {
+  it('never includes a message, a signature or a remote code', () => {
     const secret = `0x${'5e'.repeat(65)}`
     const causes = [
       new Error(secret),
@@ -35,11 +35,11 @@ describe('the cause in a log line', () => {
     }
   })
 
-  it('passes words of our own', () => {
+  it('includes fixed text of the project', () => {
     expect(describeCause('a failure without a reason')).to.deep.equal({ error: 'a failure without a reason' })
   })
 
-  it('ends, also for errors that cause each other', () => {
+  it('ends for errors that cause each other', () => {
     const one = new Error('one')
     one.cause = one
     expect(describeCause(one).error.split(' < ')).to.have.lengthOf(5)

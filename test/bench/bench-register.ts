@@ -1,6 +1,6 @@
 /**
- * The register of a benchmark that searches: an imported one, or one made up, imported by the product's own functions into
- * a folder of its own. Some companies can be taken out first, so that they can be asked for in vain.
+ * The register of a benchmark on names: an imported one or a generated one. Some companies can be removed first, so that
+ * queries for them must find nothing.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createWriteStream } from 'node:fs'
@@ -8,107 +8,93 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { generateCommand } from '../../agent/sandbox/generate-command.ts'
-import type { Shelf } from '../../agent/skills/skill.ts'
+import type { SkillContext } from '../../agent/skills/skill.ts'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
 import type { Company } from '../../store/company.ts'
-import { importDataset } from '../../store/import/run.ts'
-import type { Row } from '../../store/import/rows.ts'
+import type { RegisterRow } from '../../store/import/rows.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
-import { SYNTHETIC } from '../../store/source.ts'
-import { PROCESSES } from '../support/fixtures.ts'
-import { csvLine, HEADER } from '../support/register.ts'
-import { listed, Register, type Listed } from './quality/register.ts'
+import { toCsvLine, HEADER } from '../support/register.ts'
+import { generateArchive, readableCompanies, runImport } from './generated-register.ts'
+import { toBenchCompany, ReferenceRegister, type BenchCompany } from './quality/register.ts'
 import { shuffled } from './quality/sample.ts'
 
 const REMOVAL_SEED_STEP = 104_729
 
-interface Wanted {
-  /** A DATA_DIR with an imported snapshot; without one, `rows` are made up. */
+interface BenchRegisterOptions {
+  /** A DATA_DIR with an imported snapshot. Without one, `rows` are generated. */
   data: string | undefined
   rows: number
   seed: number
-  /** How many companies are taken out. */
+  /** How many companies are removed. */
   removals: number
 }
 
-export interface BenchRegister {
-  /** What it is, for the heading of a table. */
+export interface BenchRegister extends AsyncDisposable {
+  /** For the heading of a table. */
   description: string
   snapshotId: string
-  register: Register
-  removed: readonly Listed[]
-  shelf: Shelf
-  close(): Promise<void>
+  register: ReferenceRegister
+  removed: readonly BenchCompany[]
+  context: SkillContext
 }
 
-export async function openBenchRegister({ data, rows, seed, removals }: Wanted): Promise<BenchRegister> {
+export async function openBenchRegister(options: BenchRegisterOptions): Promise<BenchRegister> {
+  const { data, rows, seed, removals } = options
   const directory = await mkdtemp(join(tmpdir(), 'bench-register-'))
-  const discard = () => rm(directory, { recursive: true })
+  const removeDirectory = () => rm(directory, { recursive: true })
   try {
-    const original = openCatalog(data ?? (await generated(directory, { rows, seed })))
-    const whole = snapshotOf(original)
-    const companies = [...live(whole)].map(listed)
+    const original = openCatalog(data ?? (await generate(directory, { rows, seed })))
+    const snapshot = currentSnapshot(original)
+    const companies = [...readableCompanies(snapshot)].map(toBenchCompany)
     const removed = shuffled(companies, seed + REMOVAL_SEED_STEP).slice(0, removals)
-    const gone = new Set(removed.map(({ number }) => number))
-    const path = join(directory, 'rest.csv')
-    await pipeline(Readable.from(csv(whole, gone)), createWriteStream(path))
-    const description = `${data === undefined ? 'a made-up register' : 'an imported register'} of ${companies.length}`
+    const removedNumbers = new Set(removed.map(({ number }) => number))
+    const path = join(directory, 'reduced.csv')
+    await pipeline(Readable.from(toCsv(snapshot, removedNumbers)), createWriteStream(path))
     await original.close()
-    const catalog = await imported(path, join(directory, 'rest'))
+    await runImport('import', path, join(directory, 'reduced'))
+    const catalog = openCatalog(join(directory, 'reduced'))
+    const kind = data === undefined ? 'a generated register' : 'an imported register'
     return {
-      description: `${description} companies, ${removals} of them taken out`,
-      snapshotId: snapshotOf(catalog).info.snapshot_id,
-      register: new Register(companies.filter(({ number }) => !gone.has(number))),
+      description: `${kind} of ${companies.length} companies, ${removals} of them removed`,
+      snapshotId: currentSnapshot(catalog).info.snapshot_id,
+      register: new ReferenceRegister(companies.filter(({ number }) => !removedNumbers.has(number))),
       removed,
-      // Without the limit of time that refuses a search: the slowest ones are to be seen.
-      shelf: { dataset: catalog.current(), hasSyntheticCompany: false, isTimeUp: () => false },
-      async close() {
+      // The clock stands still, so that no slow search is refused.
+      context: { dataset: catalog.current(), hasSyntheticCompany: false, now: () => new Date(0) },
+      async [Symbol.asyncDispose]() {
         await catalog.close()
-        await discard()
+        await removeDirectory()
       },
     }
   } catch (cause) {
-    await discard()
+    await removeDirectory()
     throw cause
   }
 }
 
-/** Makes up a register and imports it; answers its DATA_DIR. */
-async function generated(directory: string, { rows, seed }: { rows: number; seed: number }): Promise<string> {
-  const path = join(directory, 'made-up.zip')
-  const args = ['--rows', String(rows), '--seed', String(seed), '--out', path]
-  const code = await generateCommand({ args, print: () => undefined, progress: () => undefined })
-  if (code !== 0) throw new Error(`A register of ${rows} rows with seed ${seed} can't be made up`)
-  const dataDirectory = join(directory, 'made-up')
-  await (await imported(path, dataDirectory)).close()
-  return dataDirectory
+/** @returns the DATA_DIR of a generated and imported register */
+async function generate(directory: string, { rows, seed }: { rows: number; seed: number }): Promise<string> {
+  const path = join(directory, 'generated.zip')
+  await generateArchive({ rows, seed, path })
+  await runImport('import', path, join(directory, 'generated'))
+  return join(directory, 'generated')
 }
 
-async function imported(path: string, dataDirectory: string): Promise<Catalog> {
-  const catalog = openCatalog(dataDirectory)
-  const now = () => new Date()
-  await importDataset({ dataDirectory, catalog, path, publication: SYNTHETIC, processes: PROCESSES, now })
-  return catalog
-}
-
-function snapshotOf(catalog: Catalog): Snapshot {
+function currentSnapshot(catalog: Catalog): Snapshot {
   const dataset = catalog.current()
-  if (!dataset) throw new Error('Nothing is imported there')
+  if (!dataset) throw new Error('The data directory has no imported register')
   return dataset.snapshot
 }
 
-function* live(snapshot: Snapshot): Generator<Company> {
-  for (const [, entry] of snapshot.entries()) if (entry !== 'quarantined') yield entry
-}
-
-function* csv(snapshot: Snapshot, gone: ReadonlySet<string>): Generator<string> {
+function* toCsv(snapshot: Snapshot, removedNumbers: ReadonlySet<string>): Generator<string> {
   yield `${HEADER}\n`
-  for (const company of live(snapshot)) if (!gone.has(company.company_number)) yield `${csvLine(rowOf(company))}\n`
+  for (const company of readableCompanies(snapshot)) {
+    if (!removedNumbers.has(company.company_number)) yield `${toCsvLine(toRow(company))}\n`
+  }
 }
 
-/** The row that a record came from, as far as an import would read it. */
-function rowOf(company: Company): Row {
+/** The register row from which an import would build this record. */
+function toRow(company: Company): RegisterRow {
   const [first = '', second = '', third = '', fourth = ''] = company.registered_address.lines
   return {
     company_num: company.company_number,

@@ -1,13 +1,13 @@
 /**
- * `npm run bench -- import-kill --runs N`: imports killed (SIGKILL) at random moments, of two archives in turn, each over a
- * snapshot of the other that serves. After each the catalogue has to serve a whole snapshot, old or new, whose recomputed
- * hash is its id; and the import that ends the programme has to leave nothing in the making.
+ * `bench import-kill [--runs N]`: kills imports (SIGKILL) at random times, of two archives in turn, while a snapshot of the
+ * other one is current. After each kill the catalog must serve a whole snapshot, whose recomputed hash is its id. The last
+ * import must leave no unfinished build.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { generateCommand } from '../../agent/sandbox/generate-command.ts'
+import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { buildingFolder } from '../../store/layout.ts'
 import { SnapshotHash } from '../../store/snapshot-id.ts'
@@ -15,8 +15,8 @@ import { startChild, type Child } from '../support/child.ts'
 
 const RUNS_DEFAULT = '20'
 const ROWS = '20000'
-/** What an import that was killed was doing, in order. */
-const PHASES = ['before its first batch', 'rows', 'hash', 'ended before it was killed'] as const
+/** The phases at which an import can be killed, in order. */
+const PHASES = ['before its first batch', 'rows', 'hash', 'ended before the kill'] as const
 
 type Phase = (typeof PHASES)[number]
 
@@ -39,7 +39,7 @@ export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>
     for (const path of paths) {
       const { id, seconds } = await whole(directory, path)
       registers.push({ path, id })
-      // The second finds the caches warm, as all that follow do.
+      // The second import has warm caches, as all later ones.
       wholeMs = seconds * 1000
     }
     const results: Killed[] = []
@@ -67,51 +67,50 @@ interface Ending {
 
 function report(results: Killed[], { runs, registers, wholeMs, left }: Ending): boolean {
   const ids = new Set(registers.map(({ id }) => id))
-  const good = results.filter(({ served }) => served !== undefined && ids.has(served)).length
+  const correct = results.filter(({ served }) => served !== undefined && ids.has(served)).length
   const switches = results.filter(({ served }, index) => served !== (results[index - 1]?.served ?? registers[1]?.id))
   const print = (line: string) => void process.stdout.write(`${line}\n`)
-  print(`${runs} imports of ${ROWS} rows, killed at random moments of the ${Math.round(wholeMs)} ms that one takes`)
+  print(`${runs} imports of ${ROWS} rows, killed at random times of the ${Math.round(wholeMs)} ms that one takes`)
   for (const phase of PHASES) {
     print(`  ${phase.padEnd(26)} ${results.filter((result) => result.phase === phase).length}`)
   }
-  const midway = results.filter(({ phase }) => phase !== 'ended before it was killed').length
-  print(`${midway} killed in the middle; ${good} with a whole snapshot served, ${switches.length} of them the new one`)
-  print(`${left} builds left after the next import`)
-  return good === runs && left === 0
+  const unfinished = results.filter(({ phase }) => phase !== 'ended before the kill').length
+  print(`${unfinished} killed before they ended, ${switches.length} switched to the new snapshot`)
+  print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
+  return correct === runs && left === 0
 }
 
 async function generated(directory: string, seed: string): Promise<string> {
   const path = join(directory, `${seed}.zip`)
-  const args = ['--rows', ROWS, '--seed', seed, '--out', path]
-  await generateCommand({ args, print: () => undefined, progress: () => undefined })
+  await generateRegister({ rows: Number(ROWS), seed: Number(seed), out: path })
   return path
 }
 
-/** Kills an import so many milliseconds after it has begun. */
+/** Kills an import at a time after its start. */
 async function killedAt(directory: string, path: string, milliseconds: number): Promise<Killed> {
   const child = startImport(directory, path)
   while (!child.said.has('began') && child.process.exitCode === null) await sleep(1)
   await Promise.race([sleep(milliseconds), child.ended])
   child.process.kill('SIGKILL')
   const wasRunning = (await child.ended) === 'SIGKILL' && !child.said.has('rows')
-  const phase = wasRunning ? (child.said.get('phase') ?? 'before its first batch') : 'ended before it was killed'
+  const phase = wasRunning ? (child.said.get('phase') ?? 'before its first batch') : 'ended before the kill'
   return { phase: phase as Phase, served: await servedId(directory) }
 }
 
-/** Imports undisturbed; answers what is served then, and how long it took. */
+/** Imports without a kill; returns the id that is served then and the duration. */
 async function whole(directory: string, path: string): Promise<{ id: string; seconds: number }> {
   const child = startImport(directory, path)
   const code = await child.ended
   const id = await servedId(directory)
-  if (code !== 0 || id === undefined) throw new Error(`an undisturbed import failed: ${child.stderr()}`)
+  if (code !== 0 || id === undefined) throw new Error(`an import without a kill failed: ${child.stderr()}`)
   return { id, seconds: Number(child.said.get('seconds')) }
 }
 
 function startImport(directory: string, path: string): Child {
-  return startChild('test/support/import-child.js', ['import', path, directory], {})
+  return startChild('test/programs/run-import.js', ['import', path, directory], {})
 }
 
-/** The id that the catalogue serves, if the records read from its snapshot give the same. */
+/** The id that the catalog serves, if the records of its snapshot have the same hash. */
 async function servedId(directory: string): Promise<string | undefined> {
   const catalog = openCatalog(directory)
   try {

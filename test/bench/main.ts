@@ -1,78 +1,69 @@
-/** The command `bench`: runs one benchmark or programme by name. A figure in a document comes from one of these. */
+/** The command `bench`: runs one benchmark or proof programme, or all of them for the report. */
 import { parseArgs } from 'node:util'
+import { compare } from './compare.ts'
 import { fuzz } from './fuzz.ts'
-import { http } from './http.ts'
-import { importBench } from './import.ts'
-import { importUnderLoad } from './import-under-load.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
-import { lookup } from './lookup.ts'
 import { mutants } from './mutants.ts'
 import { order } from './order.ts'
-import { paidPath } from './paid-path.ts'
+import { perf } from './perf.ts'
 import { quality } from './quality.ts'
 import { race } from './race.ts'
-import { rateLimit } from './rate-limit.ts'
-import { search } from './search.ts'
+import { report } from './report.ts'
 import { simulate } from './simulate.ts'
-import { start } from './start.ts'
+import { soak } from './soak.ts'
 
-const BENCHES: Record<string, (options: Record<string, string>) => Promise<boolean>> = {
-  fuzz,
-  http,
-  import: importBench,
-  'import-kill': importKill,
-  'import-under-load': importUnderLoad,
-  kill,
-  lookup,
-  mutants,
-  order,
-  'paid-path': paidPath,
-  quality,
-  race,
-  'rate-limit': rateLimit,
-  search,
-  simulate,
-  start,
+/** Each prints what it found and resolves with whether that is as it must be. */
+type Programme = (options: Record<string, string>) => Promise<boolean>
+
+const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
+  perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
+  compare: { run: compare, usage: '--baseline DIR [--rounds N] [--rows N]' },
+  quality: {
+    run: quality,
+    usage: '[--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]',
+  },
+  simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
+  kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S]' },
+  race: { run: race, usage: '[--seconds N] [--workers N]' },
+  order: { run: order, usage: '' },
+  mutants: { run: mutants, usage: '[--seeds N]' },
+  fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
+  'import-kill': { run: importKill, usage: '[--runs N]' },
+  soak: { run: soak, usage: '[--minutes N] [--rows N] [--connections N]' },
+  report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
-const USAGE = `usage: npm run bench -- ${Object.keys(BENCHES).join(' | ')} [--rows N] ...; each file of test/bench says what it takes\n`
-
+const VALUES =
+  'baseline connections data debug minutes only out rows rounds runs samples seconds seed seeds servers size workers'
 const OPTIONS = {
-  connections: { type: 'string' },
-  data: { type: 'string' },
-  debug: { type: 'string' },
-  out: { type: 'string' },
+  ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },
-  queries: { type: 'string' },
-  rows: { type: 'string' },
-  runs: { type: 'string' },
-  samples: { type: 'string' },
-  seconds: { type: 'string' },
-  seed: { type: 'string' },
-  seeds: { type: 'string' },
-  servers: { type: 'string' },
-  soak: { type: 'string' },
   trace: { type: 'boolean' },
-  workers: { type: 'string' },
 } as const
 
-function readArguments() {
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+function usage(): string {
+  const lines = Object.entries(PROGRAMMES).map(([name, { usage: options }]) => `  ${name.padEnd(12)} ${options}\n`)
+  return `usage: npm run bench -- PROGRAMME [OPTIONS]\n\n${lines.join('')}`
+}
+
+function readArguments(): { run: Programme; options: Record<string, string> } | undefined {
   try {
     const { positionals, values } = parseArgs({ allowPositionals: true, options: OPTIONS })
-    const [name = ''] = positionals
-    return { bench: Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined, values }
+    const programme = Object.entries(PROGRAMMES).find(([name]) => name === positionals[0])?.[1]
+    const options = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]))
+    return programme && { run: programme.run, options }
   } catch {
-    return { bench: undefined, values: {} }
+    return undefined
   }
 }
 
-const { bench, values } = readArguments()
-if (!bench) {
-  process.stdout.write(USAGE)
-  process.exitCode = 2
-} else {
-  const { peers, trace, ...texts } = values
-  const isGood = await bench({ ...texts, ...(peers && { peers: 'yes' }), ...(trace && { trace: 'yes' }) })
-  process.exitCode = isGood ? 0 : 1
+const chosen = readArguments()
+if (chosen) process.exitCode = (await chosen.run(chosen.options)) ? 0 : EXIT_FAILED
+else {
+  process.stdout.write(usage())
+  process.exitCode = EXIT_USAGE
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
- * programme that must catch it: the simulation; `race` for the log that the simulation replaces; or `order` for what only a
- * real disk shows. Says by which promise, and after how many seeds; fails when one is not caught.
+ * `bench mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the programme that
+ * must fail: `simulate`, `race` for the log that the simulation replaces, or `order` for the order of writes on a real
+ * disk. Fails if a mutant is not caught.
  */
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
 const RACE_SECONDS = 3
 const RACE_WORKERS = 3
-/** What the simulation and the service are made of. */
+/** The compiled folders of the simulation and the service. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 
 type Simulation = typeof import('./simulate/run.ts')
@@ -39,6 +39,14 @@ export async function mutants({ seeds = SEEDS_DEFAULT }: Record<string, string>)
   }
 }
 
+/** @returns the text with the bug; undefined unless it has the text to replace exactly once */
+export function mutate(text: string, { find, replace }: Mutant): string | undefined {
+  const words = find.split(/\s+/).map((word) => word.replace(/[^\w]/g, '\\$&'))
+  const found = [...text.matchAll(new RegExp(words.join('\\s+'), 'g'))]
+  if (found.length !== 1) return undefined
+  return text.replace(found[0]?.[0] ?? '', () => replace)
+}
+
 interface Verdict {
   verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'
   what: string
@@ -52,14 +60,11 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   for (const folder of ['node_modules', 'docs']) await symlink(join(ROOT, folder), join(copy, folder))
   for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
   const path = join(copy, 'dist', mutant.file)
-  const text = await readFile(path, 'utf8')
-  if (text.split(mutant.find).length !== 2) return missed(`does not apply to ${mutant.file} any more`)
-  await writeFile(
-    path,
-    text.replace(mutant.find, () => mutant.replace),
-  )
-  const programmes = { order: tryOrder, race: tryRace, simulation: () => trySimulation(copy, seedsMax) }
-  return programmes[mutant.by ?? 'simulation'](copy)
+  const mutated = mutate(await readFile(path, 'utf8'), mutant)
+  if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
+  await writeFile(path, mutated)
+  const programmes = { order: tryOrder, race: tryRace, simulate: () => trySimulation(copy, seedsMax) }
+  return programmes[mutant.caughtBy](copy)
 }
 
 async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
@@ -79,6 +84,6 @@ async function tryRace(copy: string): Promise<Verdict> {
 
 async function tryOrder(copy: string): Promise<Verdict> {
   const faults = await orderIn(copy)
-  if (faults === undefined) return { verdict: 'NOT TRIED', what: 'strace is not installed or may not trace' }
+  if (faults === undefined) return { verdict: 'NOT TRIED', what: 'strace cannot run' }
   return faults[0] === undefined ? missed('by the order of system calls') : { verdict: 'caught', what: faults[0] }
 }

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- order`: the real service under strace, one sale over HTTP. Says whether the record was written and
- * synced before the first byte of `/settle` left, and its settlement before the answer. A kill can't show this: what a
- * killed process has written is kept by the kernel. Skipped, and says so, where strace can't run.
+ * `bench order`: one sale over HTTP by the real service under strace. `prepared` must be written and synced before the
+ * first byte of `/settle` is sent, and `settled` before the response. Kills cannot show this, because the kernel keeps the
+ * writes of a killed process. Reports that it was skipped if strace cannot run.
  */
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,64 +13,66 @@ import { dirname, join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { termsOf } from '../../agent/payments/terms.ts'
+import { buildTerms } from '../../agent/payments/terms.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
 const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'
-/** Under strace on a loaded machine. */
+/** For a start under strace on a loaded machine. */
 const START_MS_MAX = 60_000
 const STRING_BYTES_MAX = '40000'
 
 export async function order(): Promise<boolean> {
   const faults = await orderIn(ROOT)
   if (faults === undefined) {
-    process.stdout.write('SKIPPED: strace is not installed or may not trace, so the order of writes was NOT checked\n')
+    process.stdout.write('SKIPPED: strace is not installed or may not trace, so the order of writes was not checked\n')
     return true
   }
   for (const fault of faults) process.stdout.write(`${fault}\n`)
   if (faults.length === 0)
-    process.stdout.write('prepared: written and synced before the first byte of /settle; settled: before the answer\n')
+    process.stdout.write(
+      'prepared: written and synced before the first byte of /settle; settled: before the response\n',
+    )
   return faults.length === 0
 }
 
-/** What is wrong with the compiled tree in a folder; undefined where strace can't. */
+/** @returns the faults of the compiled tree in a folder; undefined if strace cannot run */
 export async function orderIn(root: string): Promise<string[] | undefined> {
-  // Installed, and allowed to trace: some containers forbid it.
+  // Some containers forbid tracing.
   if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) return undefined
   const directory = await mkdtemp(join(tmpdir(), 'order-'))
-  const outside = await openOutside()
+  const stub = await openStub()
   try {
     const trace = join(directory, 'trace')
-    await sellUnder(trace, { root, directory, outside: urlOf(outside) })
-    return judge(eventsOf(await readFile(trace, 'latin1')))
+    await sellUnder(trace, { root, directory, stubUrl: urlOf(stub) })
+    return findFaults(eventsOf(await readFile(trace, 'latin1')))
   } finally {
-    outside.close()
-    outside.closeAllConnections()
+    stub.close()
+    stub.closeAllConnections()
     await rm(directory, { recursive: true })
   }
 }
 
-interface Place {
+interface OrderOptions {
   root: string
   directory: string
-  /** Facilitator and node in one. */
-  outside: string
+  /** The URL of a stub that is both facilitator and node. */
+  stubUrl: string
 }
 
-async function sellUnder(trace: string, { root, directory, outside }: Place): Promise<void> {
+async function sellUnder(trace: string, { root, directory, stubUrl }: OrderOptions): Promise<void> {
   const main = join(root, 'dist/agent/main.js')
   const strace = ['-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
-  // strace lives until the service ends and keeps signals to itself, so the service says who it is.
+  // strace does not forward signals, so the service prints its process id.
   const service = ['sh', '-c', 'echo "pid $$"; exec "$@"', 'sh', process.execPath, main, 'serve']
   const child = spawn('strace', [...strace, ...service], {
     env: {
       PATH: process.env['PATH'] ?? '',
       DATA_DIR: join(directory, 'data'),
-      FACILITATOR: outside,
-      RPC_URL: outside,
+      FACILITATOR: stubUrl,
+      RPC_URL: stubUrl,
       PAY_TO,
       DATASET: REGISTER,
       PORT: '0',
@@ -82,15 +84,12 @@ async function sellUnder(trace: string, { root, directory, outside }: Place): Pr
   const said = { text: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (said.text += text))
   try {
-    const url = await Promise.race([
-      readyUrl(said),
-      closed.then(() => Promise.reject(new Error('The service has ended'))),
-    ])
-    const payment = await signedPayment({ terms: termsOf('testnet', PAY_TO) })
+    const url = await Promise.race([readyUrl(said), closed.then(() => Promise.reject(new Error('The service exited')))])
+    const payment = await signedPayment({ terms: buildTerms('testnet', PAY_TO) })
     const response = await fetch(`${url}/api/v1/company/00000000`, {
       headers: { 'PAYMENT-SIGNATURE': header(payment) },
     })
-    if (response.status !== 200) throw new Error(`The sale ended with ${response.status}: ${await response.text()}`)
+    if (response.status !== 200) throw new Error(`The sale got ${response.status}: ${await response.text()}`)
     await response.arrayBuffer()
   } finally {
     const id = /^pid (\d+)$/m.exec(said.text)?.[1]
@@ -109,7 +108,7 @@ async function readyUrl(said: { text: string }): Promise<string> {
   throw new Error('The service did not start')
 }
 
-/** One system call, by the lines at which it began and ended. */
+/** A system call, with the lines of the trace at which it began and ended. */
 interface SystemCall {
   name: string
   text: string
@@ -117,7 +116,7 @@ interface SystemCall {
   ended: number
 }
 
-/** Calls of threads that overlap are split in two lines by strace. */
+/** strace splits overlapping calls of threads into two lines. */
 function eventsOf(trace: string): SystemCall[] {
   const calls: SystemCall[] = []
   const open = new Map<string, SystemCall>()
@@ -139,19 +138,19 @@ function eventsOf(trace: string): SystemCall[] {
   return calls
 }
 
-/** The state as a record has it on disk, in strace's spelling. */
+/** The state of a record on disk, as strace escapes it. */
 const holds = (state: string) => `\\"state\\":\\"${state}\\"`
 const isData = ({ text }: SystemCall) => /responses\/data\.mdb>/.test(text)
 const isSync = ({ name }: SystemCall) => ['fsync', 'fdatasync', 'msync'].includes(name)
 const isSent = ({ name }: SystemCall) => ['write', 'writev', 'sendto', 'sendmsg'].includes(name)
 
-function judge(calls: readonly SystemCall[]): string[] {
+function findFaults(calls: readonly SystemCall[]): string[] {
   const settle = calls.find((call) => isSent(call) && call.text.includes('POST /settle'))
   const answer = calls.find((call) => isSent(call) && call.text.includes('HTTP/1.1 200'))
-  if (!settle || !answer) return ['strace shows no request to settle, or no answer']
+  if (!settle || !answer) return ['the trace has no /settle request or no response']
   return [
     ...faultsOf(calls, { state: 'prepared', before: settle, what: '/settle' }),
-    ...faultsOf(calls, { state: 'settled', before: answer, what: 'the answer' }),
+    ...faultsOf(calls, { state: 'settled', before: answer, what: 'the response' }),
   ]
 }
 
@@ -169,11 +168,11 @@ function faultsOf(calls: readonly SystemCall[], { state, before, what }: Wanted)
   return synced && synced.ended < before.began ? [] : [`${state} was not synced before ${what}`]
 }
 
-/** A facilitator and a node of a chain on which nothing has happened. */
-async function openOutside(): Promise<Server> {
+/** A facilitator, and a node whose chain has no transactions. */
+async function openStub(): Promise<Server> {
   const server = createServer((request, response) => {
     void json(request).then(async (body) => {
-      // A sync that began late would still be under way.
+      // Gives a sync that began too late the time to appear in the trace.
       if (request.url === '/settle') await sleep(50)
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(replyTo(request.url, body)))
       return undefined

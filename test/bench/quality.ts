@@ -1,82 +1,77 @@
 /**
- * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]`: how
- * often a company is found by a name that is slightly wrong, and how often the wrong one is given for it. Fails when a
- * target is missed.
+ * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]`:
+ * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
-import { exhaustiveOf } from './peers/exhaustive.ts'
-import { PEERS, productContender } from './peers/peers.ts'
-import { LEFT_OUT } from './quality/classes.ts'
+import { exhaustiveOf } from './search/exhaustive.ts'
+import { loadSearchPeers, productContender } from './search/peers.ts'
+import { OMITTED_CLASS } from './quality/classes.ts'
 import { compare, comparedQuestions, comparisonTable } from './quality/comparison.ts'
 import { debugText } from './quality/debug.ts'
-import { productOf, type Product } from './quality/product.ts'
+import { createProduct, type Product } from './quality/product.ts'
 import { makeQuestions, type Questions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
 import { classTable, recoverableNote, sampleNote, uniqueTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
-import { allMet, targetTable } from './targets.ts'
-import { judge, type Verdict } from './quality/verdicts.ts'
+import { allMet, targetTable } from './markdown.ts'
+import { evaluate, type Evaluation } from './quality/evaluate.ts'
 
 const ROWS_DEFAULT = '100000'
 const SAMPLES_DEFAULT = '5000'
 const SEED_DEFAULT = '1'
-/** For each company sampled: enough names of removed companies to see one in a thousand. */
+/** Removed companies per sampled company. */
 const REMOVALS_RATIO = 0.2
 
 export async function quality(options: Record<string, string>): Promise<boolean> {
   const { data, rows = ROWS_DEFAULT, samples = SAMPLES_DEFAULT, seed: seedText = SEED_DEFAULT } = options
   const [size, seed] = [Number(samples), Number(seedText)]
   const removals = Math.ceil(size * REMOVALS_RATIO)
-  const opened = await openBenchRegister({ data, rows: Number(rows), seed, removals })
-  try {
-    const sample = drawSample(opened.register, { size, seed })
-    const asked = makeQuestions({ ...opened, sample, seed })
-    const product = productOf(opened.shelf)
-    const verdicts = asked.questions.map((question) => judge(question, product))
-    const run = { opened, product, seed, ...asked, verdicts, sampleNote: sampleNote(sample) }
-    const text = report(run) + (options['peers'] === undefined ? '' : await peerReport(run))
-    process.stdout.write(text)
-    if (options['out'] !== undefined) await writeFile(options['out'], text)
-    if (options['debug'] !== undefined) await writeFile(options['debug'], debugText(verdicts))
-    return allMet(accuracyTargets(verdicts))
-  } finally {
-    await opened.close()
-  }
+  await using opened = await openBenchRegister({ data, rows: Number(rows), seed, removals })
+  const sample = drawSample(opened.register, { size, seed })
+  const made = makeQuestions({ ...opened, sample, seed })
+  const product = createProduct(opened.context)
+  const evaluations = made.questions.map((question) => evaluate(question, product))
+  const run = { opened, product, seed, ...made, evaluations, sampleNote: sampleNote(sample) }
+  const text = report(run) + (options['peers'] === undefined ? '' : await peerReport(run))
+  process.stdout.write(text)
+  if (options['out'] !== undefined) await writeFile(options['out'], text)
+  if (options['debug'] !== undefined) await writeFile(options['debug'], debugText(evaluations))
+  return allMet(accuracyTargets(evaluations))
 }
 
 interface Run extends Questions {
   opened: BenchRegister
   product: Product
   seed: number
-  verdicts: readonly Verdict[]
+  evaluations: readonly Evaluation[]
   sampleNote: string
 }
 
-function report({ opened, product, seed, verdicts, namingAnother, sampleNote: sampled }: Run): string {
+function report({ opened, product, seed, evaluations, collisions, sampleNote: sampled }: Run): string {
   const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.version}`
   return `# Accuracy
 
 Made by \`npm run bench -- quality\` on ${new Date().toISOString().slice(0, 10)}; ${machine}.
 
-- Register: ${opened.description}; what was left is snapshot \`${opened.snapshotId}\`.
+- Register: ${opened.description}; the rest is snapshot \`${opened.snapshotId}\`.
 - Seed ${seed}; ${sampled}.
-- matching_version: ${product.matchingVersion() ?? 'no answer stated one'}.
-- A search is right at the first candidate that nobody could tell from the meant company by the query. A match is right only
-  for the meant company itself; in the classes 3b, 13b, 17 and n1 to n5 every match is wrong.
-- "names another": left out, because the name as asked is exactly that of another company.
-- Left out: ${LEFT_OUT}
+- matching_version: ${product.matchingVersion() ?? 'unknown'}.
+- A search result is right when its name cannot be distinguished from the expected one by the query. A match is right only
+  for the expected company; in the classes 3b, 13b, 17 and n1 to n5 every match is wrong.
+- collisions: changed names that are exactly the name of another company. They are not asked.
+- Omitted class: ${OMITTED_CLASS}
 
-${classTable(verdicts, namingAnother)}
+${classTable(evaluations, collisions)}
 
-Classes that write the same name in other signs, where one company has it:
+Classes with another notation of the same name, for unique names:
 
-${uniqueTable(verdicts)}
+${uniqueTable(evaluations)}
 
-${targetTable(accuracyTargets(verdicts))}
+${targetTable(accuracyTargets(evaluations))}
 
-${recoverableNote(verdicts)}
+${recoverableNote(evaluations)}
 `
 }
 
@@ -84,16 +79,16 @@ async function peerReport({ opened, seed, questions }: Run): Promise<string> {
   const compared = await compare({
     questions: comparedQuestions(questions, seed),
     register: opened.register,
-    contenders: [async () => productContender(opened.shelf), ...PEERS],
-    exhaustive: exhaustiveOf(opened.shelf),
-    onProgress: (name) => process.stdout.write(`${name} ...\n`),
+    contenders: [async () => productContender(opened.context), ...(await loadSearchPeers())],
+    exhaustive: exhaustiveOf(opened.context),
+    onProgress: (name) => process.stderr.write(`${name} ...\n`),
   })
   return `
-## Beside others
+## Compared with other search engines
 
-The same names and queries in one run, as many of each class as of the others. Peers are given names without legal form
-and marks, and put their own ranking. Recall is of the ten best by this service's own similarity, every name measured.
-That measure is foreign to the peers. Recall tells whether this service overlooks a name; top 1 and top 5 compare.
+The same names and queries in one run, about the same number of each class. Peers get names without legal form and accents
+and use their own ranking. Recall is relative to the ten best names by this service's similarity in an exhaustive scan, so
+it shows whether the service overlooks names; top 1 and top 5 compare the engines.
 
 ${comparisonTable(compared)}
 `

@@ -1,7 +1,7 @@
 /**
- * `npm run bench -- race [--seconds S] [--workers W]`: W processes claim and advance the same records of one response log on
- * a real LMDB, some with payment ids that they contend for too, and each is killed (SIGKILL) at random and begun again. At
- * the end all that was acknowledged to any of them must be on record, once: the simulation replaces this log by a model.
+ * `bench race [--seconds N] [--workers N]`: processes claim and advance the same records of one response log on a real
+ * LMDB, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted. At the end the log must hold
+ * every acknowledged change once. The simulation replaces this log by a model.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,18 +11,18 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openResponseLog } from '../../store/responses.ts'
-import { judge, type Acknowledged } from './race/judge.ts'
+import { checkLog, type Acknowledged } from './race/check-log.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
-const LIFE_MS = { min: 500, max: 3_000 }
-/** A process that takes longer to end than its last turn can is stuck. */
+const LIFETIME_MS = { min: 500, max: 3_000 }
+/** Longer than the last batch of calls can take. A process that runs longer is stuck. */
 const GRACE_MS = 20_000
 const FAULTS_SHOWN = 20
 
 interface Race {
-  /** The compiled tree that the processes run; the judge is this one's. */
+  /** The compiled tree that the processes run. The checks are those of this tree. */
   root: string
   seconds: number
   workers: number
@@ -43,10 +43,9 @@ export async function race(options: Record<string, string>): Promise<boolean> {
   })
   const countOf = (kind: Acknowledged['kind']) => acknowledged.filter((each) => each.kind === kind).length
   const print = (line: string) => void process.stdout.write(`${line}\n`)
-  print(`${workers} processes on one response log for ${seconds} s, ${kills} kills`)
-  print(`${countOf('claimed')} places given, ${countOf('held')} refused, ${countOf('advanced')} steps taken`)
+  print(`${countOf('claimed')} claims granted, ${countOf('held')} refused, ${countOf('advanced')} changes made`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
-  print(`${faults.length} faults`)
+  print(`${workers} processes on one response log for ${seconds} s, ${kills} kills, ${faults.length} faults`)
   return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
@@ -61,7 +60,7 @@ export async function raceIn({ root, seconds, workers }: Race): Promise<Result> 
     const acknowledged = await readAll(directory)
     const log = openResponseLog(directory)
     try {
-      const faults = [...runs.flatMap((each) => each.faults), ...(await judge(log, acknowledged))]
+      const faults = [...runs.flatMap((each) => each.faults), ...(await checkLog(log, acknowledged))]
       return { kills: runs.reduce((sum, each) => sum + each.kills, 0), acknowledged, faults }
     } finally {
       await log.close()
@@ -79,28 +78,28 @@ interface Run {
   ends: number
 }
 
-/** One life after the other, until the race is over or one ends as it must not. */
+/** Restarts the process after each kill, until the race is over or a process fails. */
 async function run({ root, directory, worker, began, ends }: Run): Promise<{ kills: number; faults: string[] }> {
-  const racer = join(root, 'dist/test/bench/race/racer.js')
+  const program = join(root, 'dist/test/programs/race-writer.js')
   for (let kills = 0; ; kills += 1) {
     const path = join(directory, `${worker}-${kills}.jsonl`)
-    const child = fork(racer, [directory, path, String(began), String(ends)], {
+    const child = fork(program, [directory, path, String(began), String(ends)], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
     let said = ''
     child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
     const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
     const isOver = () => ended.then(() => true)
-    const lasts = LIFE_MS.min + Math.random() * (LIFE_MS.max - LIFE_MS.min)
-    const isToBeKilled = !(await Promise.race([isOver(), sleep(lasts, false, { ref: false })])) && Date.now() < ends
+    const lifetime = LIFETIME_MS.min + Math.random() * (LIFETIME_MS.max - LIFETIME_MS.min)
+    const mustKill = !(await Promise.race([isOver(), sleep(lifetime, false, { ref: false })])) && Date.now() < ends
     const isStuck =
-      !isToBeKilled && !(await Promise.race([isOver(), sleep(ends + GRACE_MS - Date.now(), false, { ref: false })]))
-    if (isToBeKilled || isStuck) child.kill('SIGKILL')
+      !mustKill && !(await Promise.race([isOver(), sleep(ends + GRACE_MS - Date.now(), false, { ref: false })]))
+    if (mustKill || isStuck) child.kill('SIGKILL')
     const [code, signal] = await ended
-    if (isStuck) return { kills, faults: ['a process does not end'] }
-    const isInOrder = code === 0 || (isToBeKilled && signal === 'SIGKILL')
-    if (!isInOrder) return { kills, faults: [`a process ended with ${signal ?? code}: ${errorIn(said)}`] }
-    if (!isToBeKilled) return { kills, faults: [] }
+    if (isStuck) return { kills, faults: ['a process does not exit'] }
+    const isInOrder = code === 0 || (mustKill && signal === 'SIGKILL')
+    if (!isInOrder) return { kills, faults: [`a process exited with ${signal ?? code}: ${errorIn(said)}`] }
+    if (!mustKill) return { kills, faults: [] }
   }
 }
 

@@ -1,4 +1,4 @@
-/** The simulation itself: a seed replays a run to the last step, and a few runs of it keep every promise. */
+/** The simulation: a seed replays a run exactly, and some runs keep every invariant. */
 import { expect } from 'chai'
 import { runAll } from './simulate.ts'
 import { run } from './simulate/run.ts'
@@ -16,7 +16,7 @@ describe('the simulation', () => {
   })
 
   for (const serverCount of [1, 2, 3]) {
-    it(`keeps every promise with ${serverCount} servers on one log`, async () => {
+    it(`breaks no invariant with ${serverCount} servers on one log`, async () => {
       const seen = new Map<string, number>()
       for (let seed = 1; seed <= SEEDS; seed += 1) {
         const { broken } = await run({ seed, seen, serverCount })
@@ -28,7 +28,7 @@ describe('the simulation', () => {
         'a third party is faster',
         'store: the disk is full',
         'a payment id is used for another payment',
-        'a server is told to stop',
+        'a server stops gracefully',
       ])
         expect(seen.get(`fault ${fault}`), fault).to.be.greaterThan(0)
       for (const change of [
@@ -42,7 +42,7 @@ describe('the simulation', () => {
     })
   }
 
-  it('gives two threads the same runs as one', async () => {
+  it('gives the same result with two threads as with one', async () => {
     const seen = new Map<string, number>()
     let steps = 0
     for (let seed = 1; seed <= 40; seed += 1) steps += (await run({ seed, seen })).steps
@@ -50,14 +50,14 @@ describe('the simulation', () => {
     expect(all).to.deep.equal({ seeds: 40, steps, seen, broken: [] })
   })
 
-  it('removes what has ended long ago', async () => {
+  it('removes old final records', async () => {
     const seen = new Map<string, number>()
     for (let seed = 1; seed <= SEEDS; seed += 1) await run({ seed, seen })
-    for (const state of ['confirmed -> removed', 'a server has stopped in order', '20 days pass'])
+    for (const state of ['confirmed -> removed', 'a server has stopped gracefully', '20 days pass'])
       expect(seen.get(`state ${state}`), state).to.be.greaterThan(0)
   })
 
-  it('meets a process that is gone before its answer', async () => {
+  it('crashes servers', async () => {
     const lines: string[] = []
     for (let seed = 1; seed <= 20; seed += 1) {
       lines.push(...(await run({ seed, seen: new Map(), isTraced: true })).lines)

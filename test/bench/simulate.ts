@@ -1,26 +1,26 @@
 /**
- * `npm run bench -- simulate --seeds N [--workers N] [--seed S] [--servers N] [--trace]`: sales in a simulated world of
- * faults, each run decided by one integer; docs/reliability.md says what is simulated and what must hold. Fails when a
- * promise is broken, and then prints the run's trace and the command that replays it.
+ * `bench simulate [--seeds N] [--workers N] [--seed S] [--servers N] [--trace]`: sales under injected faults, one run for
+ * each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with the trace of its
+ * run and the command that replays it.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { run } from './simulate/run.ts'
-import type { Batch, Tally } from './simulate/worker.ts'
+import type { Batch, Tally } from '../programs/simulate-worker.ts'
 
 const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2
-/** A few seconds of work, so that all threads end at about the same time. */
+/** A few seconds of work, so that all threads finish at about the same time. */
 const BATCH = 500
-/** Most of what a run makes is gone when it ends; a young generation that holds some runs is collected less often. */
-const YOUNG_MB = 64
+/** Most objects of a run die with it. A young generation that holds several runs is collected less often. */
+const YOUNG_GENERATION_MB = 64
 
 interface Plan {
   first: number
   seeds: number
   workers: number
   serverCount: number | undefined
-  /** How many seeds a thread is given at a time. */
+  /** Seeds that a thread gets at a time. */
   batch?: number
 }
 
@@ -32,28 +32,28 @@ export async function simulate(options: Record<string, string>): Promise<boolean
   const start = performance.now()
   const { steps, seen, broken } = await runAll(plan)
   const took = (performance.now() - start) / 1000
-  for (const name of [...seen.keys()].toSorted()) say(`${String(seen.get(name)).padStart(10)}  ${name}`)
+  for (const name of [...seen.keys()].toSorted()) print(`${String(seen.get(name)).padStart(10)}  ${name}`)
   if (trace === undefined)
     for (const each of broken.slice(0, SHOWN_MAX)) await show({ ...plan, first: each.seed, seeds: 1 })
   for (const kind of new Set(broken.map(({ invariant }) => invariant))) {
     const of = broken.filter(({ invariant }) => invariant === kind).map((each) => each.seed)
-    say(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers)}`)
+    print(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers)}`)
   }
-  say(
+  print(
     `${seeds} seeds from ${plan.first}, ${servers ?? '1 to 3'} servers, ${workers} workers, ${steps} steps: ` +
       `${broken.length} broken; ${took.toFixed(1)} s, ${(plan.seeds / took).toFixed(0)} seeds per second`,
   )
   return broken.length === 0
 }
 
-/** Each thread is given the next seeds when it has done its last; what they say does not depend on who ran which. */
+/** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */
 export async function runAll({ first, seeds, workers, serverCount, batch = BATCH }: Plan): Promise<Tally> {
   const total: Tally = { seeds: 0, steps: 0, seen: new Map(), broken: [] }
   const end = first + seeds
   let next = first
   const runSome = async () => {
-    const thread = new Worker(new URL('./simulate/worker.js', import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+    const thread = new Worker(new URL('../programs/simulate-worker.js', import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     try {
       while (next < end) {
@@ -82,7 +82,7 @@ function add(total: Tally, { seeds, steps, seen, broken }: Tally): void {
 async function show({ first, seeds, serverCount }: Plan): Promise<void> {
   for (let seed = first; seed < first + seeds; seed += 1) {
     const { lines } = await run({ seed, seen: new Map(), isTraced: true, serverCount })
-    say(`\nseed ${seed}:\n${lines.join('\n')}`)
+    print(`\nseed ${seed}:\n${lines.join('\n')}`)
   }
 }
 
@@ -90,6 +90,6 @@ function replayOf(seed: number, servers: string | undefined): string {
   return `npm run bench -- simulate --seed ${seed}${servers === undefined ? '' : ` --servers ${servers}`} --trace`
 }
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }

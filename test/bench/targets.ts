@@ -1,48 +1,52 @@
-/** Measurements held against what is promised, and tables of Markdown to show them in. */
+/** The targets of every measured row. A target bounds the value, or its ratio to the baseline of the same run. */
 
-export interface Target {
-  target: string
-  measured: string
-  /** Undefined when there was nothing to measure. */
-  isMet: boolean | undefined
+export interface PerfTarget {
+  /** The name of its file in `perf/`, as in `bench perf --only NAME`. */
+  file: string
+  row: string
+  unit: string
+  digits: number
+  limit?: { of: 'value' | 'ratio'; max: number }
 }
 
-export function allMet(targets: readonly Target[]): boolean {
-  return targets.every(({ isMet }) => isMet !== false)
+type Limit = NonNullable<PerfTarget['limit']>
+
+const valueAtMost = (max: number): Limit => ({ of: 'value', max })
+const ratioAtMost = (max: number): Limit => ({ of: 'ratio', max })
+
+/** One row of the table below. */
+function target(file: string, row: string, unit: string, digits: number, limit?: Limit): PerfTarget {
+  return { file, row, unit, digits, ...(limit && { limit }) }
 }
 
-/** NaN of nothing. */
-export function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
+/**
+ * Milliseconds and seconds depend on the machine and its load; ratios do less. Where a limit was first stated in
+ * milliseconds, its ratio is to the baseline of the machine on which it was stated: there a bare server took 14.6 us of
+ * CPU, and a request with two durable transactions 0.93 ms.
+ */
+export const PERF_TARGETS = {
+  'quote p50': target('quote', 'quote, 1 connection, p50', 'ms', 3, valueAtMost(0.15)),
+  'quote cpu': target('quote', 'quote, 16 connections, CPU', 'us', 1, ratioAtMost(3)),
+  'quote express': target('quote', 'quote, 16 connections, CPU', 'us', 1, ratioAtMost(1)),
+  'replay p50': target('replay', 'replay, 1 connection, p50', 'ms', 3, valueAtMost(0.25)),
+  'replay cpu': target('replay', 'replay, 16 connections, CPU', 'us', 1),
+  'paid p50': target('paid-lookup', 'paid lookup, 1 connection, p50', 'ms', 3, ratioAtMost(1.5 / 0.93)),
+  'paid cpu': target('paid-lookup', 'paid lookup, 64 connections, CPU', 'us', 1, ratioAtMost(1e6 / 3_000 / 14.6)),
+  'paid express': target('paid-lookup', 'paid lookup, 64 connections, CPU', 'us', 1),
+  'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),
+  'search fuzzy p50': target('search', 'search, misspelt name, p50', 'ms', 2, valueAtMost(4)),
+  'search fuzzy p99': target('search', 'search, misspelt name, p99', 'ms', 2, valueAtMost(10)),
+  'search slowest': target('search', 'search, slowest of all', 'ms', 2, valueAtMost(50)),
+  'resolve p99': target('resolve', 'resolve, exact name, p99', 'ms', 2, valueAtMost(1)),
+  'import cpu': target('import', 'import, CPU', 's', 2, ratioAtMost(1)),
+  'import time': target('import', 'import, elapsed', 's', 2),
+  'import memory': target('import', 'import, peak memory', 'MiB', 0, valueAtMost(512)),
+  'start new': target('start', 'first start of the sandbox', 'ms', 0, valueAtMost(3_000)),
+  'start large': target('start', 'start with the imported register', 'ms', 0, valueAtMost(3_000)),
+  'start memory': target('start', 'resident memory when ready', 'MiB', 0, valueAtMost(512)),
 }
 
-/** NaN, a share of nothing, was not measured. */
-export function targetOf(
-  target: string,
-  { value, text, isMet }: { value: number; text: string; isMet: boolean },
-): Target {
-  return { target, measured: text, isMet: Number.isNaN(value) ? undefined : isMet }
-}
+export type PerfRowId = keyof typeof PERF_TARGETS
 
-export function targetTable(targets: readonly Target[]): string {
-  const lines = targets.map(({ target, measured, isMet }) => [target, measured, verdictOf(isMet)])
-  return markdown(['target', 'measured', ''], lines)
-}
-
-function verdictOf(isMet: boolean | undefined): string {
-  if (isMet === undefined) return 'not measured'
-  return isMet ? 'met' : 'MISSED'
-}
-
-/** Padded as the project's formatter would. */
-export function markdown(headings: readonly string[], lines: readonly (readonly string[])[]): string {
-  const all = [headings, ...lines].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')))
-  const widths = headings.map((_, column) => Math.max(3, ...all.map((cells) => cells[column]?.length ?? 0)))
-  const row = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
-  const [first = [], ...rest] = all
-  return [row(first), row(widths.map((width) => '-'.repeat(width))), ...rest.map(row)].join('\n')
-}
-
-export function percent(value: number): string {
-  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(2))} %`
-}
+/** `compare` fails if a median ratio to the other checkout is larger. */
+export const COMPARE_RATIO_MAX = 1.1

@@ -1,4 +1,4 @@
-/** Buys with `@x402/axios`: prints the status and the receipt. */
+/** Buys with `@x402/axios` and prints the status and the receipt. */
 import { x402Client } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapAxiosWithPayment } from '@x402/axios'

@@ -1,4 +1,4 @@
-/** Buys with `@faremeter/fetch` and `@faremeter/payment-evm`: prints the status and the receipt. */
+/** Buys with `@faremeter/fetch` and `@faremeter/payment-evm` and prints the status and the receipt. */
 import { wrap } from '@faremeter/fetch'
 import { createPaymentHandler } from '@faremeter/payment-evm/exact'
 import { privateKeyToAccount } from 'viem/accounts'

@@ -1,6 +1,6 @@
 /**
- * `npm run clients`: clients of other makers, each in a process of its own, buy over REST from a fresh sandbox. They are
- * installed in this folder, apart from the service's own packages.
+ * `npm run clients`: third-party x402 clients buy over REST from a new sandbox, each in its own process. They are installed
+ * in this folder, separate from the packages of the service.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -39,7 +39,7 @@ try {
       return undefined
     })
     if (transaction !== undefined) transactions.add(transaction)
-    console.log(`${client.padEnd(10)} ${transaction ?? 'HAS NOT BOUGHT'}`)
+    console.log(`${client.padEnd(10)} ${transaction ?? 'FAILED'}`)
   }
   process.exitCode = transactions.size === CLIENTS.length ? 0 : 1
 } finally {

@@ -6,7 +6,7 @@ interface Shop {
   payTo: string
 }
 
-/** Buys one company record. Called again with the same folder it costs nothing and gives the same bytes. */
+/** Buys one company record. A second call with the same folder is not charged and returns the same bytes. */
 export async function buyCompany(shop: Shop, number: string, privateKey: `0x${string}`, folder: string) {
   const { status, body } = await buyOnce({
     request: { url: `${shop.url}/api/v1/company/${number}` },

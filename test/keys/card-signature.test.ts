@@ -1,13 +1,15 @@
-/** The card's signature and the JWKS, checked by the SDK's verifier and by a plain one that knows neither. */
+/** Tests of the card's signature and the JWKS, with the SDK's verifier and with an independent one. */
 import { AgentCard, canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { createLocalJWKSet, flattenedVerify, type FlattenedJWSInput } from 'jose'
 import { CardError, signCard, type SignedCardJson } from '../../keys/card-signature.ts'
-import { jwksBody, type JwksBody } from '../../keys/jwks.ts'
-import { openKeyring, RETIRED_KEY_SECONDS_MIN } from '../../keys/keyring.ts'
+import { jwksBody, openKeyring, type JwksBody, RETIRED_KEY_SECONDS_MIN } from '../../keys/keyring.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
-import { clockAt, inTemporaryDirectory, readJwk, rejection, START_SECONDS } from './support.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { clockAt, readJwk, rejection, START_SECONDS } from './support.ts'
+
+let directory: string
 
 const jwksUrl = 'http://127.0.0.1:4021/.well-known/jwks.json'
 
@@ -26,13 +28,12 @@ const cardJson = {
   skills: [{ id: 'lookup', name: 'Lookup', description: 'One company by number', tags: ['company', 'ireland'] }],
 }
 
-const open = (directory: string, seconds = START_SECONDS) =>
-  openKeyring({ directory, now: clockAt(seconds), generateIfEmpty: true })
+const open = (seconds = START_SECONDS) => openKeyring({ directory, now: clockAt(seconds), generateIfEmpty: true })
 
-/** What a client has after HTTP. */
+/** Serialises and parses a body, as HTTP does. */
 const overTheWire = <T>(body: T) => JSON.parse(JSON.stringify(body)) as T
 
-/** RFC 8785 over the card as received, without its signatures; ES256 only; the key by kid from the JWKS. */
+/** Verifies the RFC 8785 form of the received card without its signatures, with the JWKS key of the kid. */
 async function plainVerify(card: SignedCardJson, jwks: JwksBody): Promise<void> {
   const { signatures, ...payload } = card
   const [signature] = signatures
@@ -45,7 +46,7 @@ async function plainVerify(card: SignedCardJson, jwks: JwksBody): Promise<void> 
   await flattenedVerify(jws, keys, { algorithms: ['ES256'] })
 }
 
-/** The SDK's own verifier, on the card as received and on the card in the SDK's own form. */
+/** Verifies with the SDK: the received card, and the card as the SDK parses it. */
 async function sdkVerify(card: SignedCardJson, jwks: JwksBody): Promise<void> {
   const verify = verifyAgentCardSignature(async (kid) => {
     const key = jwks.keys.find((candidate) => candidate.kid === kid)
@@ -56,206 +57,158 @@ async function sdkVerify(card: SignedCardJson, jwks: JwksBody): Promise<void> {
   await verify(AgentCard.fromJSON(card))
 }
 
-/** Runs a test with the SDK's complaint about each bad signature kept off the screen. */
-async function quietly(test: () => Promise<void>): Promise<void> {
-  const { debug } = console
-  console.debug = () => {}
-  try {
-    await test()
-  } finally {
-    console.debug = debug
-  }
+const VERIFIERS = [
+  { verify: plainVerify, reason: /signature verification failed|no applicable key/ },
+  { verify: sdkVerify, reason: /No valid signatures/ },
+]
+
+async function expectAccepted(card: SignedCardJson, jwks: JwksBody): Promise<void> {
+  for (const { verify } of VERIFIERS) await verify(card, jwks)
 }
 
-async function signSample(directory: string) {
-  const keyring = await open(directory)
+async function expectRefused(card: SignedCardJson, jwks: JwksBody): Promise<void> {
+  for (const { verify, reason } of VERIFIERS) expect((await rejection(verify(card, jwks))).message).to.match(reason)
+}
+
+async function signSample() {
+  const keyring = await open()
   const card = overTheWire(await signCard({ card: AgentCard.fromJSON(cardJson), keyring, jwksUrl }))
   return { card, keyring, jwks: overTheWire(jwksBody(keyring)) }
 }
 
 describe('a signed card', () => {
-  it('is accepted by the SDK and by a plain verifier', () =>
-    inTemporaryDirectory(async (directory) => {
-      const { card, jwks } = await signSample(directory)
-      await sdkVerify(card, jwks)
-      await plainVerify(card, jwks)
-    }))
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  it('is the card itself and one signature, in ProtoJSON', () =>
-    inTemporaryDirectory(async (directory) => {
-      const { card, keyring } = await signSample(directory)
-      const { signatures, ...payload } = card
-      expect(payload).to.deep.equal(cardJson)
-      expect(canonicalize(payload)).to.equal(canonicalizeAgentCard(AgentCard.fromJSON(card)))
-      expect(signatures).to.have.length(1)
-      expect(signatures[0]).to.have.all.keys('protected', 'signature')
-      const header: unknown = JSON.parse(Buffer.from(signatures[0]?.protected ?? '', 'base64url').toString())
-      expect(header).to.deep.equal({ alg: 'ES256', typ: 'JOSE', kid: keyring.kid, jku: jwksUrl })
-    }))
+  // The SDK logs invalid signatures.
+  const { debug } = console
+  before(() => void (console.debug = () => undefined))
+  after(() => void (console.debug = debug))
 
-  it('fails both verifiers when any one character of any text is changed', () =>
-    quietly(() =>
-      inTemporaryDirectory(async (directory) => {
-        const { card, jwks } = await signSample(directory)
-        const { signatures, ...payload } = card
-        const text = JSON.stringify(payload)
-        for (const match of text.matchAll(/:"(?<letter>[^"])|\["(?<item>[^"])|false/g)) {
-          const changed = text.slice(0, match.index) + tamper(match[0]) + text.slice(match.index + match[0].length)
-          const tampered = { ...(JSON.parse(changed) as object), signatures }
-          expect((await rejection(plainVerify(tampered, jwks))).message).to.match(/signature verification failed/)
-          expect((await rejection(sdkVerify(tampered, jwks))).message).to.match(/No valid signatures/)
-        }
-      }),
-    ))
+  it('[13.1] is the card as ProtoJSON with one signature, which both verifiers accept', async () => {
+    const { card, keyring, jwks } = await signSample()
+    const { signatures, ...payload } = card
+    expect(payload).to.deep.equal(cardJson)
+    expect(canonicalize(payload)).to.equal(canonicalizeAgentCard(AgentCard.fromJSON(card)))
+    expect(signatures).to.have.length(1)
+    expect(signatures[0]).to.have.all.keys('protected', 'signature')
+    const header: unknown = JSON.parse(Buffer.from(signatures[0]?.protected ?? '', 'base64url').toString())
+    expect(header).to.deep.equal({ alg: 'ES256', typ: 'JOSE', kid: keyring.kid, jku: jwksUrl })
+    await expectAccepted(card, jwks)
+  })
 
-  it('fails both verifiers under another key or a changed protected header', () =>
-    quietly(() =>
-      inTemporaryDirectory(async (directory) => {
-        const { card, jwks, keyring } = await signSample(directory)
-        await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-        const [other] = jwksBody(await open(directory)).keys
-        const wrongKey = { keys: [{ ...other!, kid: keyring.kid }] }
-        await rejection(plainVerify(card, wrongKey))
-        await rejection(sdkVerify(card, wrongKey))
+  it('is refused by both verifiers if one character of any text is changed', async () => {
+    const { card, jwks } = await signSample()
+    const { signatures, ...payload } = card
+    const text = JSON.stringify(payload)
+    for (const match of text.matchAll(/:"(?<letter>[^"])|\["(?<item>[^"])|false/g)) {
+      const changed = text.slice(0, match.index) + tamper(match[0]) + text.slice(match.index + match[0].length)
+      await expectRefused({ ...(JSON.parse(changed) as object), signatures }, jwks)
+    }
+  })
 
-        const header = JSON.stringify({ alg: 'ES256', typ: 'JOSE', kid: keyring.kid, jku: 'http://evil.example/jwks' })
-        const signature = { ...card.signatures[0]!, protected: Buffer.from(header).toString('base64url') }
-        await rejection(plainVerify({ ...card, signatures: [signature] }, jwks))
-        await rejection(sdkVerify({ ...card, signatures: [signature] }, jwks))
-      }),
-    ))
+  it('is refused by both verifiers with another key or a changed protected header', async () => {
+    const { card, jwks, keyring } = await signSample()
+    await rotateKeys({ directory, now: clockAt(START_SECONDS) })
+    const [other] = jwksBody(await open()).keys
+    const wrongKey = { keys: [{ ...other!, kid: keyring.kid }] }
+    await expectRefused(card, wrongKey)
 
-  it('still verifies through the JWKS after a rotation, until its key expires', () =>
-    quietly(() =>
-      inTemporaryDirectory(async (directory) => {
-        const { card, keyring } = await signSample(directory)
-        const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-        const after = await open(directory, START_SECONDS + RETIRED_KEY_SECONDS_MIN)
-        expect(jwksBody(after).keys.map((key) => key.kid)).to.deep.equal([made, keyring.kid])
-        await sdkVerify(card, jwksBody(after))
-        await plainVerify(card, jwksBody(after))
+    const header = JSON.stringify({ alg: 'ES256', typ: 'JOSE', kid: keyring.kid, jku: 'http://evil.example/jwks' })
+    const signature = { ...card.signatures[0]!, protected: Buffer.from(header).toString('base64url') }
+    await expectRefused({ ...card, signatures: [signature] }, jwks)
+  })
 
-        const expired = await open(directory, START_SECONDS + RETIRED_KEY_SECONDS_MIN + 1)
-        expect(jwksBody(expired).keys.map((key) => key.kid)).to.deep.equal([made])
-        await rejection(sdkVerify(card, jwksBody(expired)))
-        await rejection(plainVerify(card, jwksBody(expired)))
-      }),
-    ))
+  it('[13.2] verifies with the JWKS after a rotation until its key is no longer published', async () => {
+    const { card, keyring } = await signSample()
+    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
+    const after = await open(START_SECONDS + RETIRED_KEY_SECONDS_MIN)
+    expect(jwksBody(after).keys.map((key) => key.kid)).to.deep.equal([made, keyring.kid])
+    await expectAccepted(card, jwksBody(after))
 
-  it('is not changed by later changes to the object it was made from', () =>
-    inTemporaryDirectory(async (directory) => {
-      const keyring = await open(directory)
-      const source = AgentCard.fromJSON(overTheWire(cardJson))
-      const card = await signCard({ card: source, keyring, jwksUrl })
-      source.skills[0]!.tags.push('later')
-      await plainVerify(card, jwksBody(keyring))
-    }))
+    const expired = await open(START_SECONDS + RETIRED_KEY_SECONDS_MIN + 1)
+    expect(jwksBody(expired).keys.map((key) => key.kid)).to.deep.equal([made])
+    await expectRefused(card, jwksBody(expired))
+  })
+
+  it('does not change if its source object changes', async () => {
+    const keyring = await open()
+    const source = AgentCard.fromJSON(overTheWire(cardJson))
+    const card = await signCard({ card: source, keyring, jwksUrl })
+    source.skills[0]!.tags.push('later')
+    await plainVerify(card, jwksBody(keyring))
+  })
 })
 
 describe('a card is refused', () => {
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
+
   const [skill] = cardJson.skills
   const [extension] = cardJson.capabilities.extensions
-  const withParams = (params: object) => ({
-    ...cardJson,
-    capabilities: { extensions: [{ ...extension, params }] },
-  })
-  const refused: { name: string; rule: RegExp; json: object }[] = [
-    { name: 'without a name', rule: /^card\.name: /, json: { ...cardJson, name: '' } },
-    {
-      name: 'without interfaces',
-      rule: /^card\.supportedInterfaces: /,
-      json: { ...cardJson, supportedInterfaces: [] },
-    },
-    { name: 'without skills', rule: /^card\.skills: /, json: { ...cardJson, skills: [] } },
-    {
-      name: 'with a skill without tags',
-      rule: /^card\.skills\.0\.tags: /,
-      json: { ...cardJson, skills: [{ ...skill, tags: [] }] },
-    },
-    {
-      name: 'with an empty tag',
-      rule: /^card\.skills\.0\.tags\.0: must not be empty/,
-      json: { ...cardJson, skills: [{ ...skill, tags: [''] }] },
-    },
-    { name: 'with an empty URL', rule: /^card\.iconUrl: must not be empty/, json: { ...cardJson, iconUrl: '' } },
-    {
-      name: 'with empty capabilities',
-      rule: /^card\.capabilities: must not be empty/,
-      json: { ...cardJson, capabilities: {} },
-    },
-    { name: 'with an empty provider', rule: /^card\.provider\.url: /, json: { ...cardJson, provider: {} } },
-    {
-      name: 'with a letter outside ASCII',
-      rule: /^card\.description: must be printable ASCII/,
-      json: { ...cardJson, description: 'Éire' },
-    },
-    {
-      name: 'with a line break',
-      rule: /^card\.description: must be printable ASCII/,
-      json: { ...cardJson, description: 'a\nb' },
-    },
-    { name: 'with a delete character', rule: /printable ASCII/, json: { ...cardJson, description: 'a\u007F' } },
-    { name: 'with a number in params', rule: /extensions\.0\.params\.v: /, json: withParams({ v: 2 }) },
-    { name: 'with a boolean in params', rule: /extensions\.0\.params\.v: /, json: withParams({ v: true }) },
-    { name: 'with null in params', rule: /extensions\.0\.params\.v: /, json: withParams({ v: null }) },
-    { name: 'with a list in params', rule: /extensions\.0\.params\.v: /, json: withParams({ v: ['a'] }) },
-    { name: 'with an object in params', rule: /extensions\.0\.params\.v: /, json: withParams({ v: { a: 'b' } }) },
-    { name: 'with an empty text in params', rule: /params\.v: must not be empty/, json: withParams({ v: '' }) },
-    { name: 'with empty params', rule: /params: must not be empty/, json: withParams({}) },
-    { name: 'with an empty member name', rule: /params: must not be empty/, json: withParams({ '': 'a' }) },
-    { name: 'with a member name outside ASCII', rule: /params: must be printable/, json: withParams({ é: 'a' }) },
-    {
-      name: 'when it is signed already',
-      rule: /^card\.signatures: /,
-      json: { ...cardJson, signatures: [{ protected: 'e30', signature: 'AA' }] },
-    },
-    {
-      name: 'with security schemes',
-      rule: /no security schemes/,
-      json: { ...cardJson, securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } } } },
-    },
+  const params = (value: object) => ({ capabilities: { extensions: [{ ...extension, params: value }] } })
+  const schemes = { key: { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } } }
+  const refused: [name: string, rule: RegExp, change: object][] = [
+    ['without a name', /^card\.name: /, { name: '' }],
+    ['without interfaces', /^card\.supportedInterfaces: /, { supportedInterfaces: [] }],
+    ['without skills', /^card\.skills: /, { skills: [] }],
+    ['with a skill without tags', /^card\.skills\.0\.tags: /, { skills: [{ ...skill, tags: [] }] }],
+    ['with an empty tag', /^card\.skills\.0\.tags\.0: must not be empty/, { skills: [{ ...skill, tags: [''] }] }],
+    ['with an empty URL', /^card\.iconUrl: must not be empty/, { iconUrl: '' }],
+    ['with empty capabilities', /^card\.capabilities: must not be empty/, { capabilities: {} }],
+    ['with an empty provider', /^card\.provider\.url: /, { provider: {} }],
+    ['with a non-ASCII letter', /^card\.description: must be printable ASCII/, { description: 'Éire' }],
+    ['with a line break', /^card\.description: must be printable ASCII/, { description: 'a\nb' }],
+    ['with a delete character', /printable ASCII/, { description: 'a\u007F' }],
+    ['with a number in params', /extensions\.0\.params\.v: /, params({ v: 2 })],
+    ['with a boolean in params', /extensions\.0\.params\.v: /, params({ v: true })],
+    ['with null in params', /extensions\.0\.params\.v: /, params({ v: null })],
+    ['with a list in params', /extensions\.0\.params\.v: /, params({ v: ['a'] })],
+    ['with an object in params', /extensions\.0\.params\.v: /, params({ v: { a: 'b' } })],
+    ['with an empty text in params', /params\.v: must not be empty/, params({ v: '' })],
+    ['with empty params', /params: must not be empty/, params({})],
+    ['with an empty member name', /params: must not be empty/, params({ '': 'a' })],
+    ['with a non-ASCII member name', /params: must be printable/, params({ é: 'a' })],
+    ['with a signature', /^card\.signatures: /, { signatures: [{ protected: 'e30', signature: 'AA' }] }],
+    ['with security schemes', /no security schemes/, { securitySchemes: schemes }],
   ]
 
-  for (const { name, rule, json } of refused) {
-    it(name, () =>
-      inTemporaryDirectory(async (directory) => {
-        const keyring = await open(directory)
-        const error = await rejection(signCard({ card: AgentCard.fromJSON(json), keyring, jwksUrl }))
-        expect(error).to.be.instanceOf(CardError)
-        expect(error.message).to.match(rule)
-      }),
-    )
+  for (const [name, rule, change] of refused) {
+    it(name, async () => {
+      const card = AgentCard.fromJSON({ ...cardJson, ...change })
+      const error = await rejection(signCard({ card, keyring: await open(), jwksUrl }))
+      expect(error).to.be.instanceOf(CardError)
+      expect(error.message).to.match(rule)
+    })
   }
 })
 
 describe('the JWKS', () => {
-  it('holds the seven public members of each key and nothing else', () =>
-    inTemporaryDirectory(async (directory) => {
-      const { kid } = await open(directory)
-      const { x, y } = await readJwk(directory, kid)
-      const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-      const { x: newX, y: newY } = await readJwk(directory, made)
-      const shared = { kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' }
-      expect(jwksBody(await open(directory))).to.deep.equal({
-        keys: [
-          { ...shared, x: newX, y: newY, kid: made },
-          { ...shared, x, y, kid },
-        ],
-      })
-    }))
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  it('drops a private part that is handed to it', () =>
-    inTemporaryDirectory(async (directory) => {
-      const { kid, publicKeys } = await open(directory)
-      const { d } = await readJwk(directory, kid)
-      const withPrivatePart = Object.assign({ d, iat: 1 }, publicKeys[0])
-      const body = jwksBody({ publicKeys: [withPrivatePart] })
-      expect(JSON.stringify(body)).not.to.include(d)
-      expect(body.keys[0]).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg')
-    }))
+  it('has exactly the seven public members of each key', async () => {
+    const { kid } = await open()
+    const { x, y } = await readJwk(directory, kid)
+    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
+    const { x: newX, y: newY } = await readJwk(directory, made)
+    const shared = { kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' }
+    expect(jwksBody(await open())).to.deep.equal({
+      keys: [
+        { ...shared, x: newX, y: newY, kid: made },
+        { ...shared, x, y, kid },
+      ],
+    })
+  })
+
+  it('drops a private part in its input', async () => {
+    const { kid, publicKeys } = await open()
+    const { d } = await readJwk(directory, kid)
+    const withPrivatePart = Object.assign({ d, iat: 1 }, publicKeys[0])
+    const body = jwksBody({ publicKeys: [withPrivatePart] })
+    expect(JSON.stringify(body)).not.to.include(d)
+    expect(body.keys[0]).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg')
+  })
 })
 
-/** Changes the last character of a match, or the boolean. */
+/** Changes the last character of the match, or the boolean. */
 function tamper(match: string): string {
   if (match === 'false') return 'true'
   return match.slice(0, -1) + (match.endsWith('x') ? 'y' : 'x')

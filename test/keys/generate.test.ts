@@ -1,66 +1,49 @@
-/** A new key and its file. */
+/** Tests of the creation of a key and of its file. */
 import { chmod, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { calculateJwkThumbprint } from 'jose'
 import { generateKey } from '../../keys/generate.ts'
 import { writeKeyFile, type KeyFileContent } from '../../keys/key-file.ts'
-import {
-  clockAt,
-  expectKeyError,
-  filesIn,
-  inTemporaryDirectory,
-  makeKeyAt,
-  pathOf,
-  readJwk,
-  START_SECONDS,
-} from './support.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
+
+let directory: string
 
 describe('generating a key', () => {
-  it('writes one file of mode 0600 named after the thumbprint, and nothing else', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kid = await makeKeyAt(directory, START_SECONDS)
-      expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
-      expect((await stat(pathOf(directory, kid))).mode & 0o7777).to.equal(0o600)
-    }))
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  it('writes an ES256 key with the second it is made in', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kid = await makeKeyAt(directory, START_SECONDS)
-      const jwk = await readJwk(directory, kid)
-      expect(jwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'd', 'kid', 'use', 'alg', 'iat')
-      expect(jwk).to.include({ kty: 'EC', crv: 'P-256', kid, use: 'sig', alg: 'ES256', iat: START_SECONDS })
-      expect(await calculateJwkThumbprint(jwk)).to.equal(kid)
-    }))
+  it('[13.2] writes an ES256 key and its time to one file of mode 0600 that is named after the thumbprint', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
+    expect((await stat(pathOf(directory, kid))).mode & 0o7777).to.equal(0o600)
+    const jwk = await readJwk(directory, kid)
+    expect(jwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'd', 'kid', 'use', 'alg', 'iat')
+    expect(jwk).to.include({ kty: 'EC', crv: 'P-256', kid, use: 'sig', alg: 'ES256', iat: START_SECONDS })
+    expect(await calculateJwkThumbprint(jwk)).to.equal(kid)
+  })
 
-  it('makes a different key each time', () =>
-    inTemporaryDirectory(async (directory) => {
-      expect(await makeKeyAt(directory, START_SECONDS)).not.to.equal(await makeKeyAt(directory, START_SECONDS))
-    }))
+  it('replaces a file atomically with mode 0600, also with concurrent writers', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const content = (await readJwk(directory, kid)) as unknown as KeyFileContent
+    await chmod(pathOf(directory, kid), 0o666)
+    const times = Array.from({ length: 20 }, (_, index) => START_SECONDS + index)
+    await Promise.all(times.map((iat) => writeKeyFile(directory, { ...content, iat })))
+    expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
+    expect((await stat(pathOf(directory, kid))).mode & 0o7777).to.equal(0o600)
+    expect((await readJwk(directory, kid))['iat']).to.be.oneOf(times)
+  })
 
-  it('replaces a file whole, at mode 0600 whatever it was, and while others write it too', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kid = await makeKeyAt(directory, START_SECONDS)
-      const content = (await readJwk(directory, kid)) as unknown as KeyFileContent
-      await chmod(pathOf(directory, kid), 0o666)
-      const times = Array.from({ length: 20 }, (_, index) => START_SECONDS + index)
-      await Promise.all(times.map((iat) => writeKeyFile(directory, { ...content, iat })))
-      expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
-      expect((await stat(pathOf(directory, kid))).mode & 0o7777).to.equal(0o600)
-      expect((await readJwk(directory, kid))['iat']).to.be.oneOf(times)
-    }))
+  it('fails with a KeyError, without key material, if the file cannot be written', async () => {
+    const missing = join(directory, 'missing')
+    const failure = generateKey({ directory: missing, now: clockAt(START_SECONDS) })
+    await expectKeyError(failure, { path: missing, rule: /cannot be written \(ENOENT\)/ })
 
-  it('fails with a KeyError, without key material, when the file cannot be written', () =>
-    inTemporaryDirectory(async (directory) => {
-      const missing = join(directory, 'missing')
-      const failure = generateKey({ directory: missing, now: clockAt(START_SECONDS) })
-      await expectKeyError(failure, { path: missing, rule: /cannot be written \(ENOENT\)/ })
-
-      const content = (await readJwk(directory, await makeKeyAt(directory, START_SECONDS))) as unknown as KeyFileContent
-      const path = pathOf(directory, 'taken')
-      await mkdir(path)
-      const secrets = [content.d ?? '']
-      await expectKeyError(writeKeyFile(directory, { ...content, kid: 'taken' }), { path, rule: /EISDIR/, secrets })
-      expect(await filesIn(directory)).to.deep.equal([`${content.kid}.jwk.json`, 'taken.jwk.json'].toSorted())
-    }))
+    const content = (await readJwk(directory, await makeKeyAt(directory, START_SECONDS))) as unknown as KeyFileContent
+    const path = pathOf(directory, 'taken')
+    await mkdir(path)
+    const secrets = [content.d ?? '']
+    await expectKeyError(writeKeyFile(directory, { ...content, kid: 'taken' }), { path, rule: /EISDIR/, secrets })
+    expect(await filesIn(directory)).to.deep.equal([`${content.kid}.jwk.json`, 'taken.jwk.json'].toSorted())
+  })
 })

@@ -1,149 +1,118 @@
-/** Which key signs, which keys are published, and which directories are refused. */
-import { chmod, mkdir, stat, symlink, writeFile } from 'node:fs/promises'
+/** Tests of the signing key, the published keys and the rules of the key directory. */
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openKeyring, RETIRED_KEY_SECONDS_MIN, type Keyring } from '../../keys/keyring.ts'
-import {
-  clockAt,
-  expectKeyError,
-  filesIn,
-  inTemporaryDirectory,
-  makeKeyAt,
-  pathOf,
-  putKeyFile,
-  readJwk,
-  START_SECONDS,
-} from './support.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, putKeyFile, readJwk, START_SECONDS } from './support.ts'
 
-const open = (directory: string, seconds = START_SECONDS, generateIfEmpty = false) =>
-  openKeyring({ directory, now: clockAt(seconds), generateIfEmpty })
+let directory: string
+
+const open = (folder: string, seconds = START_SECONDS, generateIfEmpty = false) =>
+  openKeyring({ directory: folder, now: clockAt(seconds), generateIfEmpty })
 
 const kidsOf = (keyring: Keyring) => keyring.publicKeys.map((key) => key.kid)
 
-/** Makes a key that is already retired. */
-async function makeRetiredAt(directory: string, retiredAt: number): Promise<string> {
+/** Creates a key that is already retired. */
+async function makeRetiredAt(retiredAt: number): Promise<string> {
   const { d: _, ...jwk } = await readJwk(directory, await makeKeyAt(directory, START_SECONDS - 1000))
   await putKeyFile(directory, jwk.kid, JSON.stringify({ ...jwk, retired_at: retiredAt }))
   return jwk.kid
 }
 
 describe('the keyring', () => {
-  it('is made on first start, in a directory of mode 0700, and is the same on the next start', () =>
-    inTemporaryDirectory(async (parent) => {
-      const directory = join(parent, 'data', 'keys')
-      const first = await open(directory, START_SECONDS, true)
-      expect((await stat(directory)).mode & 0o777).to.equal(0o700)
-      const second = await open(directory, START_SECONDS + 5, true)
-      expect(second.kid).to.equal(first.kid)
-      expect(kidsOf(second)).to.deep.equal([first.kid])
-      expect(await filesIn(directory)).to.have.length(1)
-    }))
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  it('is refused, and nothing is made, when there is no key and none is asked for', () =>
-    inTemporaryDirectory(async (parent) => {
-      const directory = join(parent, 'keys')
-      await expectKeyError(open(directory), { path: directory, rule: /no key to sign with: run .* keys generate/ })
-      expect(await filesIn(parent)).to.deep.equal([])
-    }))
+  it('creates a key and a directory of mode 0700 on the first start and reads them on the next', async () => {
+    const folder = join(directory, 'data', 'keys')
+    const first = await open(folder, START_SECONDS, true)
+    expect((await stat(folder)).mode & 0o777).to.equal(0o700)
+    const second = await open(folder, START_SECONDS + 5, true)
+    expect(second.kid).to.equal(first.kid)
+    expect(kidsOf(second)).to.deep.equal([first.kid])
+    expect(await filesIn(folder)).to.have.length(1)
+  })
 
-  it('is refused rather than remade when only retired keys are left', () =>
-    inTemporaryDirectory(async (directory) => {
-      await makeRetiredAt(directory, START_SECONDS)
-      await expectKeyError(open(directory, START_SECONDS, true), { path: directory, rule: /no key to sign with/ })
-      expect(await filesIn(directory)).to.have.length(1)
-    }))
+  it('is refused without a key, and creates nothing, if no key may be generated', async () => {
+    const folder = join(directory, 'keys')
+    await expectKeyError(open(folder), { path: folder, rule: /no signing key: run .* keys generate/ })
+    expect(await filesIn(directory)).to.deep.equal([])
+  })
 
-  it('signs with the private key of the greatest iat and publishes the others, whatever their order on disk', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kids: string[] = []
-      for (let age = 0; age < 4; age += 1) kids.push(await makeKeyAt(directory, START_SECONDS - age))
-      const keyring = await open(directory)
-      expect(keyring.kid).to.equal(kids[0])
-      expect(kidsOf(keyring)).to.deep.equal(kids)
-    }))
+  it('is refused, and creates nothing, if only retired keys exist', async () => {
+    await makeRetiredAt(START_SECONDS)
+    await expectKeyError(open(directory, START_SECONDS, true), { path: directory, rule: /no signing key/ })
+    expect(await filesIn(directory)).to.have.length(1)
+  })
 
-  it('signs with the first kid of two made in the same second', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS)].toSorted()
-      const keyring = await open(directory)
-      expect(kidsOf(keyring)).to.deep.equal(kids)
-      expect(keyring.kid).to.equal(kids[0])
-    }))
+  it('signs with the key of the greatest iat and publishes the others', async () => {
+    const kids: string[] = []
+    for (let age = 0; age < 4; age += 1) kids.push(await makeKeyAt(directory, START_SECONDS - age))
+    const keyring = await open(directory)
+    expect(keyring.kid).to.equal(kids[0])
+    expect(kidsOf(keyring)).to.deep.equal(kids)
+  })
 
-  it('publishes the current key first, then the retired, latest first', () =>
-    inTemporaryDirectory(async (directory) => {
-      const older = await makeRetiredAt(directory, START_SECONDS - 20)
-      const newer = await makeRetiredAt(directory, START_SECONDS - 10)
-      const current = await makeKeyAt(directory, START_SECONDS)
-      expect(kidsOf(await open(directory))).to.deep.equal([current, newer, older])
-    }))
+  it('signs with the first kid in text order if two keys have the same iat', async () => {
+    const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS)].toSorted()
+    const keyring = await open(directory)
+    expect(kidsOf(keyring)).to.deep.equal(kids)
+    expect(keyring.kid).to.equal(kids[0])
+  })
 
-  it('publishes a retired key for 30 days and no longer', () =>
-    inTemporaryDirectory(async (directory) => {
-      expect(RETIRED_KEY_SECONDS_MIN).to.equal(2_592_000)
-      const current = await makeKeyAt(directory, START_SECONDS)
-      const retired = await makeRetiredAt(directory, START_SECONDS)
-      const end = START_SECONDS + RETIRED_KEY_SECONDS_MIN
-      expect(kidsOf(await open(directory, end - 1))).to.deep.equal([current, retired])
-      expect(kidsOf(await open(directory, end))).to.deep.equal([current, retired])
-      expect(kidsOf(await open(directory, end + 1))).to.deep.equal([current])
-    }))
+  it('[13.2] publishes the current key, then the retired keys, latest first, each for 30 days', async () => {
+    expect(RETIRED_KEY_SECONDS_MIN).to.equal(2_592_000)
+    const current = await makeKeyAt(directory, START_SECONDS)
+    const older = await makeRetiredAt(START_SECONDS - 10)
+    const retired = await makeRetiredAt(START_SECONDS)
+    const end = START_SECONDS + RETIRED_KEY_SECONDS_MIN
+    expect(kidsOf(await open(directory, end - 10))).to.deep.equal([current, retired, older])
+    expect(kidsOf(await open(directory, end - 9))).to.deep.equal([current, retired])
+    expect(kidsOf(await open(directory, end))).to.deep.equal([current, retired])
+    expect(kidsOf(await open(directory, end + 1))).to.deep.equal([current])
+  })
 
-  it('is refused when any key file breaks a rule, even a retired one', () =>
-    inTemporaryDirectory(async (directory) => {
-      await makeKeyAt(directory, START_SECONDS)
-      const path = pathOf(directory, await makeRetiredAt(directory, START_SECONDS))
-      await chmod(path, 0o644)
-      await expectKeyError(open(directory), { path, rule: /mode 0644/ })
-      await expectKeyError(open(directory, START_SECONDS, true), { path, rule: /mode 0644/ })
-    }))
+  it('is refused if any key file, even of a retired key, breaks a rule', async () => {
+    await makeKeyAt(directory, START_SECONDS)
+    const path = pathOf(directory, await makeRetiredAt(START_SECONDS))
+    await chmod(path, 0o644)
+    await expectKeyError(open(directory), { path, rule: /mode 0644/ })
+    await expectKeyError(open(directory, START_SECONDS, true), { path, rule: /mode 0644/ })
+  })
 
-  it('is refused when a key file is a symbolic link', () =>
-    inTemporaryDirectory(async (directory) => {
-      await makeKeyAt(directory, START_SECONDS)
-      const path = pathOf(directory, 'link')
-      await symlink('/dev/null', path)
-      await expectKeyError(open(directory), { path, rule: /ELOOP/ })
-    }))
-
-  it('leaves other files alone', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kid = await makeKeyAt(directory, START_SECONDS)
-      await writeFile(join(directory, 'README'), 'notes')
-      await writeFile(`${pathOf(directory, 'half')}.1.tmp`, '{')
-      expect((await open(directory)).kid).to.equal(kid)
-      expect(await filesIn(directory)).to.have.length(3)
-    }))
+  it('ignores other files', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    await writeFile(join(directory, 'README'), 'notes')
+    await writeFile(`${pathOf(directory, 'half')}.1.tmp`, '{')
+    expect((await open(directory)).kid).to.equal(kid)
+    expect(await filesIn(directory)).to.have.length(3)
+  })
 
   for (const mode of [0o720, 0o702, 0o770, 0o777]) {
-    it(`is refused in a directory of mode 0${mode.toString(8)}`, () =>
-      inTemporaryDirectory(async (directory) => {
-        await makeKeyAt(directory, START_SECONDS)
-        await chmod(directory, mode)
-        await expectKeyError(open(directory), { path: directory, rule: /writable by its owner only: run chmod 700/ })
-      }))
+    it(`is refused in a directory of mode 0${mode.toString(8)}`, async () => {
+      await makeKeyAt(directory, START_SECONDS)
+      await chmod(directory, mode)
+      await expectKeyError(open(directory), { path: directory, rule: /writable by its owner only: run chmod 700/ })
+    })
   }
 
-  it('is accepted in a directory that others may list', () =>
-    inTemporaryDirectory(async (directory) => {
-      const kid = await makeKeyAt(directory, START_SECONDS)
-      await chmod(directory, 0o755)
-      expect((await open(directory)).kid).to.equal(kid)
-    }))
+  it('is accepted in a directory that other users may list', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    await chmod(directory, 0o755)
+    expect((await open(directory)).kid).to.equal(kid)
+  })
 
-  it('is refused when its directory is a file, or cannot be made', () =>
-    inTemporaryDirectory(async (parent) => {
-      const file = join(parent, 'file')
-      await writeFile(file, '', { mode: 0o600 })
-      await expectKeyError(open(file), { path: file, rule: /ENOTDIR/ })
-      const below = join(file, 'keys')
-      await expectKeyError(open(below, START_SECONDS, true), { path: below, rule: /ENOTDIR/ })
-    }))
+  it('is refused if its directory is a file or cannot be created', async () => {
+    const file = join(directory, 'file')
+    await writeFile(file, '', { mode: 0o600 })
+    await expectKeyError(open(file), { path: file, rule: /ENOTDIR/ })
+    const below = join(file, 'keys')
+    await expectKeyError(open(below, START_SECONDS, true), { path: below, rule: /ENOTDIR/ })
+  })
 
-  it('keeps an error on one line when the path has several', () =>
-    inTemporaryDirectory(async (parent) => {
-      const directory = join(parent, 'two\nlines')
-      await mkdir(directory, { mode: 0o700 })
-      await expectKeyError(open(directory), { path: String.raw`two\nlines`, rule: /no key to sign with/ })
-    }))
+  it('keeps an error on one line if the path has several lines', async () => {
+    const folder = join(directory, 'two\nlines')
+    await mkdir(folder, { mode: 0o700 })
+    await expectKeyError(open(folder), { path: String.raw`two\nlines`, rule: /no signing key/ })
+  })
 })

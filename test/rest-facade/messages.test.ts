@@ -1,11 +1,11 @@
-/** The server's requests and responses: Express's own from the start, and each application's own. */
+/** The request and response classes of the HTTP server. */
 import { createServer } from 'node:http'
 import express from 'express'
 import { expect } from 'chai'
 import { expressMessages } from '../../rest-facade/messages.ts'
-import { listen } from '../bench/shop.ts'
+import { listen } from '../support/listen.ts'
 
-describe('the messages of the server', () => {
+describe('the request and response classes', () => {
   async function serve(name: string) {
     const app = express()
     app.get('/', (request, response) => {
@@ -13,25 +13,25 @@ describe('the messages of the server', () => {
     })
     app.locals['name'] = name
     const messages = expressMessages()
-    const wereOwn: boolean[] = []
+    const hadPrototype: boolean[] = []
     const server = createServer(messages.options, (request, response) => {
-      const own = [Object.getPrototypeOf(request) === app.request, Object.getPrototypeOf(response) === app.response]
-      wereOwn.push(...own)
+      hadPrototype.push(Object.getPrototypeOf(request) === app.request)
+      hadPrototype.push(Object.getPrototypeOf(response) === app.response)
       app(request, response)
     })
-    messages.adoptBy(app)
-    return { ...(await listen(server)), wereOwn }
+    messages.connectTo(app)
+    return { ...(await listen(server)), hadPrototype }
   }
 
-  it('have the prototypes that Express would give them, of their own application', async () => {
-    const [one, other] = [await serve('one'), await serve('other')]
-    for (const [name, { url, wereOwn }] of Object.entries({ one, other })) {
+  it('have the prototypes of their application before Express sees them', async () => {
+    const servers = { one: await serve('one'), other: await serve('other') }
+    for (const [name, server] of Object.entries(servers)) {
+      const { url, hadPrototype } = server
       const response = await fetch(url)
       expect(await response.json()).to.deep.equal({ name, host: new URL(url).host })
       expect(response.headers.get('ETag')).to.be.a('string')
-      expect(wereOwn).to.deep.equal([true, true])
+      expect(hadPrototype).to.deep.equal([true, true])
+      server.close()
     }
-    one.close()
-    other.close()
   })
 })

@@ -1,29 +1,29 @@
-/** Requests that mean the same are the same operation, however they are spelt and by whichever door they come. */
+/** Requests that mean the same have the same digest, over both transports and in every encoding (contract 10.3). */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { operationDigest } from '../../agent/operation/canonical.ts'
 import { namesAnotherOperation, resourceUrl, searchInput } from '../../agent/operation/resource.ts'
 import { parseOperation, type Operation, type OperationName } from '../../agent/operation/schema.ts'
-import { readJson } from '../../agent/operation/strict-json.ts'
-import { queryOf, readQuery } from '../../rest-facade/query.ts'
+import { parseStrictJson } from '../../agent/operation/strict-json.ts'
+import { rawQuery, parseQueryString } from '../../rest-facade/query.ts'
 
 function operation(name: OperationName, input: unknown): Operation {
   const parsed = parseOperation(name, input)
-  if (!parsed.valid) throw new Error(parsed.fault.rule)
+  if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
   return parsed.operation
 }
 
-/** As the REST facade reads a query. */
-function byQuery(query: string): Operation {
-  const read = readQuery(query)
-  if ('code' in read) throw new Error(read.detail)
-  return operation('search', searchInput(read))
+/** Parses a query as the REST facade does. */
+function fromQuery(query: string): Operation {
+  const read = parseQueryString(query)
+  if (read.kind === 'refused') throw new Error(read.refusal.detail)
+  return operation('search', searchInput(read.fields))
 }
 
-/** As the REST facade reads a body. */
-function byBody(text: string): Operation {
-  const read = readJson(Buffer.from(text))
-  return operation('resolve', read.kind === 'json' ? read.value : undefined)
+/** Parses a body as the REST facade does. */
+function fromBody(text: string): Operation {
+  const read = parseStrictJson(Buffer.from(text))
+  return operation('resolve', read.kind === 'valid' ? read.value : undefined)
 }
 
 const letters = fc.constantFrom('a', 'b', 'É', 'ß', '&', '+', '%', '=', "'", '"', '\\', '7', '\u{10348}')
@@ -31,19 +31,19 @@ const word = fc.array(letters, { minLength: 2, maxLength: 6 }).map((parts) => `x
 const name = fc.array(word, { minLength: 1, maxLength: 3 }).map((words) => words.join(' '))
 const eircode = fc.constantFrom('D02X285', 'T12AB34')
 
-/** Several ways to write one text that are one after normalisation. */
-const meaningThe = (text: string) =>
+/** Spellings of a text that are equal after normalisation. */
+const equivalentText = (text: string) =>
   fc
     .tuple(fc.constantFrom('', ' ', '  '), fc.constantFrom(' ', '  ', '\u00A0', '\u3000'), fc.boolean())
     .map(
       ([around, between, apart]) =>
         `${around}${(apart ? text.normalize('NFD') : text).replaceAll(' ', between)}${around}`,
     )
-const meaningTheCode = (code: string) =>
+const equivalentEircode = (code: string) =>
   fc.constantFrom(code, code.toLowerCase(), `${code.slice(0, 3)} ${code.slice(3)}`, ` ${code} `)
 
-/** One character of a query, as itself where that is allowed or in percent signs, with digits of either case. */
-const inAQuery = (text: string) =>
+/** Encodings of a text in a query: characters as they are where allowed, or percent-encoded in either case. */
+const queryEncoding = (text: string) =>
   fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }).map((choices) =>
     Array.from(text, (character, at) => {
       const choice = choices[at % choices.length] ?? 0
@@ -54,8 +54,8 @@ const inAQuery = (text: string) =>
     }).join(''),
   )
 
-/** The same for a JSON text: any character as itself or as an escape. */
-const inJson = (text: string) =>
+/** Encodings of a text in JSON: characters as they are or as escapes. */
+const jsonEncoding = (text: string) =>
   fc
     .array(fc.boolean(), { minLength: 1, maxLength: 20 })
     .map((escaped) =>
@@ -78,100 +78,72 @@ const resolution = fc.record(
   { requiredKeys: ['name'] },
 )
 
-/** The fields of an input, each spelt anew, in another order. */
-function respelt(
+/** The fields of an input in equivalent spellings and any order. */
+function respell(
   input: Record<string, unknown>,
   write: (field: string, value: string) => fc.Arbitrary<string>,
 ): fc.Arbitrary<string[]> {
   const given = Object.entries(input).filter(([, value]) => value !== undefined)
-  const fields = given.map(([field, value]) => meaning(field, String(value)).chain((meant) => write(field, meant)))
+  const fields = given.map(([field, value]) =>
+    equivalentValue(field, String(value)).chain((meant) => write(field, meant)),
+  )
   return fc.tuple(...fields).chain((parts) => fc.shuffledSubarray(parts, { minLength: parts.length }))
 }
 
-function meaning(field: string, value: string): fc.Arbitrary<string> {
-  if (field === 'eircode') return meaningTheCode(value)
-  return field === 'limit' || field === 'company_number' ? fc.constant(value) : meaningThe(value)
+function equivalentValue(field: string, value: string): fc.Arbitrary<string> {
+  if (field === 'eircode') return equivalentEircode(value)
+  return field === 'limit' || field === 'company_number' ? fc.constant(value) : equivalentText(value)
 }
 
-const queryMeaning = (input: Record<string, unknown>) =>
-  respelt(input, (field, value) =>
-    fc.tuple(inAQuery(field), inAQuery(value)).map(([left, right]) => `${left}=${right}`),
+const equivalentQuery = (input: Record<string, unknown>) =>
+  respell(input, (field, value) =>
+    fc.tuple(queryEncoding(field), queryEncoding(value)).map(([left, right]) => `${left}=${right}`),
   ).map((parts) => parts.join('&'))
 
-const bodyMeaning = (input: Record<string, unknown>) =>
-  respelt(input, (field, value) =>
-    fc.tuple(inJson(field), inJson(value)).map(([left, right]) => ` "${left}" :\n"${right}"`),
+const equivalentBody = (input: Record<string, unknown>) =>
+  respell(input, (field, value) =>
+    fc.tuple(jsonEncoding(field), jsonEncoding(value)).map(([left, right]) => ` "${left}" :\n"${right}"`),
   ).map((parts) => `{${parts.join(',')}}`)
 
-describe('one search', () => {
-  it('has one digest in every spelling of its query, the one that it has over A2A', () => {
-    fc.assert(
-      fc.property(
-        search.chain((input) => fc.tuple(fc.constant(input), queryMeaning(input))),
-        ([input, query]) => {
-          const overA2a = operation('search', input)
-          expect(operationDigest(byQuery(query))).to.equal(operationDigest(overA2a))
-          // A stated default is no other search.
-          if (input.limit === undefined) expect(byQuery(`${query}&limit=5`)).to.deep.equal(overA2a)
-        },
-      ),
-      { numRuns: 500 },
-    )
-  })
+/** An input and an equivalent spelling of it. */
+function withSpelling<Input extends object>(
+  inputs: fc.Arbitrary<Input>,
+  spell: (input: Input) => fc.Arbitrary<string>,
+): fc.Arbitrary<[input: Input, spelling: string]> {
+  return inputs.chain((input) => fc.tuple(fc.constant(input), spell(input)))
+}
 
-  it('is named by its own URL, and by the URL of each of its spellings', () => {
+describe('the same operation', () => {
+  it('[10.3] has the same digest in every encoding of a query and over A2A', () => {
     fc.assert(
-      fc.property(
-        search.chain((input) => fc.tuple(fc.constant(input), queryMeaning(input))),
-        ([input, query]) => {
-          const meant = operation('search', input)
-          const url = resourceUrl('http://host.example', meant)
-          expect(byQuery(queryOf(url))).to.deep.equal(meant)
-          expect(namesAnotherOperation(url, meant)).to.equal(false)
-          expect(namesAnotherOperation(`http://host.example/api/v1/search?${query}`, meant)).to.equal(false)
-        },
-      ),
-    )
-  })
-
-  it('has another digest than any other search', () => {
-    fc.assert(
-      fc.property(
-        search.chain((input) => fc.tuple(fc.constant(input), queryMeaning(input))),
-        search,
-        ([one, query], other) => {
-          const isSame = JSON.stringify(operation('search', one)) === JSON.stringify(operation('search', other))
-          expect(operationDigest(byQuery(query)) === operationDigest(operation('search', other))).to.equal(isSame)
-        },
-      ),
-    )
-  })
-})
-
-describe('one resolution', () => {
-  it('has one digest in every spelling of its body, the one that it has over A2A', () => {
-    fc.assert(
-      fc.property(
-        resolution.chain((input) => fc.tuple(fc.constant(input), bodyMeaning(input))),
-        ([input, body]) => {
-          expect(operationDigest(byBody(body))).to.equal(operationDigest(operation('resolve', input)))
-        },
-      ),
-      { numRuns: 500 },
-    )
-  })
-
-  it('is never a search or a lookup', () => {
-    fc.assert(
-      fc.property(name, fc.stringMatching(/^[0-9]{3,20}$/), (text, number) => {
-        const digests = [
-          operation('resolve', { name: text }),
-          operation('search', { q: text }),
-          operation('resolve', { company_number: number }),
-          operation('lookup', { company_number: number }),
-        ].map(operationDigest)
-        expect(new Set(digests).size).to.equal(digests.length)
+      fc.property(withSpelling(search, equivalentQuery), ([input, query]) => {
+        const overA2a = operation('search', input)
+        expect(operationDigest(fromQuery(query))).to.equal(operationDigest(overA2a))
+        // An explicit default is the same search.
+        if (input.limit === undefined) expect(fromQuery(`${query}&limit=5`)).to.deep.equal(overA2a)
       }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('[10.4] is named by its canonical URL and by the URL of every encoding', () => {
+    fc.assert(
+      fc.property(withSpelling(search, equivalentQuery), ([input, query]) => {
+        const meant = operation('search', input)
+        const url = resourceUrl('http://host.example', meant)
+        expect(fromQuery(rawQuery(url))).to.deep.equal(meant)
+        for (const each of [url, `http://host.example/api/v1/search?${query}`])
+          expect(namesAnotherOperation(each, meant)).to.equal(false)
+      }),
+    )
+  })
+
+  it('[10.3] has the same digest in every encoding of a body and over A2A', () => {
+    fc.assert(
+      fc.property(withSpelling(resolution, equivalentBody), ([input, body]) => {
+        expect(operationDigest(fromBody(body))).to.equal(operationDigest(operation('resolve', input)))
+      }),
+      { numRuns: 500 },
     )
   })
 })

@@ -1,13 +1,13 @@
-/** The Python test client's own cryptography: byte for byte what viem and the standards say. */
+/** Functions of the Python test client: cryptography equal to viem and the standards, and the checks of responses. */
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect } from 'chai'
-import { keccak256, type Address, type Hex } from 'viem'
+import { keccak256, type Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
-import { rootFile } from '../support/compile-contracts.ts'
+import { rootFile } from '../programs/compile-contracts.ts'
 import { signAuthorization } from '../support/eip3009.ts'
-import { python, skipWithoutPython } from '../support/python.ts'
+import { listen } from '../support/listen.ts'
+import { runPython, skipWithoutPython } from '../support/python.ts'
 
 const CLIENT = rootFile('docs/served/testnet-client.py')
 const DRIVER = rootFile('test/support/testnet_client_driver.py')
@@ -21,50 +21,46 @@ const randomHex = (bytes: number) => randomBytes(bytes).toString('hex')
 const randomNumber = (bytes: number) => BigInt(`0x${randomHex(bytes)}`)
 
 async function call(calls: [name: string, ...args: unknown[]][]): Promise<unknown[]> {
-  const { code, stdout, stderr } = await python([DRIVER, CLIENT], { stdin: JSON.stringify(calls) })
+  const { code, stdout, stderr } = await runPython([DRIVER, CLIENT], { stdin: JSON.stringify(calls) })
   expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
   return JSON.parse(stdout) as unknown[]
 }
 
-describe('the test client’s cryptography', () => {
+describe('the functions of the test client', () => {
   before(function () {
     return skipWithoutPython(this)
   })
 
-  it('has viem’s keccak-256 of every length around its blocks', async () => {
+  it('compute Keccak-256 like viem, for all lengths around a block', async () => {
     const texts = Array.from({ length: 300 }, (_, length) => randomHex(length))
     expect(await call(texts.map((text) => ['keccak256', text]))).to.deep.equal(
       texts.map((text) => keccak256(`0x${text}`).slice(2)),
     )
   })
 
-  it('has viem’s address of a key, checksum and all', async () => {
+  it('derive addresses with checksum like viem', async () => {
     const keys = [1n, 2n, 3n, ORDER - 1n, ORDER - 2n, ...Array.from({ length: 12 }, () => randomNumber(31) + 1n)]
     expect(await call(keys.map((key) => ['address', hex(key)]))).to.deep.equal(
       keys.map((key) => privateKeyToAddress(`0x${hex(key)}`)),
     )
   })
 
-  it('has the nonces of RFC 6979 appendix A.2.5, and those known for secp256k1', async () => {
+  it('derive the nonces of RFC 6979 appendix A.2.5, and known ones for secp256k1', async () => {
     const p256 = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
     const p256Key = 'c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721'
-    const known: [key: string, text: string, order: string, nonce: string][] = [
+    const [secp256k1, largestKey, text] = [hex(ORDER), hex(ORDER - 1n), 'Satoshi Nakamoto']
+    const known = [
       [p256Key, 'sample', p256, 'a6e3c57dd01abe90086538398355dd4c3b17aa873382b0f24d6129493d8aad60'],
       [p256Key, 'test', p256, 'd16b6ae827f17175e040871a1c7ec3500192c4c92677336ec2537acaee0008e0'],
-      ['1', 'Satoshi Nakamoto', hex(ORDER), '8f8a276c19f4149656b280621e358cce24f5f52542772691ee69063b74f15d15'],
-      [
-        hex(ORDER - 1n),
-        'Satoshi Nakamoto',
-        hex(ORDER),
-        '33a19b60e25fb6f4435af53a3d42d493644827367e6453928554f43e49aa6f90',
-      ],
-    ]
-    expect(await call(known.map(([key, text, order]) => ['nonces', key, sha256(text), order, 1]))).to.deep.equal(
+      ['1', text, secp256k1, '8f8a276c19f4149656b280621e358cce24f5f52542772691ee69063b74f15d15'],
+      [largestKey, text, secp256k1, '33a19b60e25fb6f4435af53a3d42d493644827367e6453928554f43e49aa6f90'],
+    ] as const
+    expect(await call(known.map(([key, message, order]) => ['nonces', key, sha256(message), order, 1]))).to.deep.equal(
       known.map(([, , , nonce]) => [nonce]),
     )
   })
 
-  it('goes on to the next nonce as RFC 6979 does, past those that are too large', async () => {
+  it('skip nonces that are too large, as in RFC 6979', async () => {
     const order = 2n ** 255n + 95n
     const cases = Array.from({ length: 8 }, () => [hex(randomNumber(31) + 1n), randomHex(32)] as const)
     expect(await call(cases.map(([key, digest]) => ['nonces', key, digest, hex(order), 4]))).to.deep.equal(
@@ -72,106 +68,92 @@ describe('the test client’s cryptography', () => {
     )
   })
 
-  it('signs authorizations as viem does', async () => {
+  it('sign authorizations like viem', async () => {
     const extremes = [0n, 1n, UINT256_MAX].map((number) => ({ key: ORDER - 1n, number, nonce: hex(number) }))
     const random = Array.from({ length: 64 }, (_, index) => ({
       key: randomNumber(31) + 1n,
       number: randomNumber(1 + (index % 32)),
       nonce: randomHex(32),
     }))
-    const cases = [...extremes, ...random].map(({ key, number, nonce }) => ({
-      key: hex(key),
-      message: {
-        from: privateKeyToAddress(`0x${hex(key)}`),
-        to: `0x${randomHex(20)}`,
-        value: String(number),
-        validAfter: String(UINT256_MAX - number),
-        validBefore: String(number),
-        nonce: `0x${nonce}`,
-      },
-    }))
-    const expected = cases.map(({ key, message }) =>
-      signAuthorization(`0x${key}`, {
-        from: message.from,
-        to: message.to as Address,
-        value: BigInt(message.value),
-        validAfter: BigInt(message.validAfter),
-        validBefore: BigInt(message.validBefore),
-        nonce: message.nonce as Hex,
-      }),
-    )
+    const cases = [...extremes, ...random].map(({ key, number, nonce }) => {
+      const from = privateKeyToAddress(`0x${hex(key)}`)
+      const to: Hex = `0x${randomHex(20)}`
+      const limits = { value: number, validAfter: UINT256_MAX - number, validBefore: number }
+      const signed = signAuthorization(`0x${hex(key)}`, { from, to, ...limits, nonce: `0x${nonce}` })
+      const texts = Object.fromEntries(Object.entries(limits).map(([name, value]) => [name, String(value)]))
+      return { key: hex(key), message: { from, to, ...texts, nonce: `0x${nonce}` }, signed }
+    })
     const made = await call(cases.map(({ key, message }) => ['signature', key, message]))
-    expect(made.map((signature) => `0x${String(signature)}`)).to.deep.equal(await Promise.all(expected))
-  })
-})
-
-describe('what the test client takes for an answer', () => {
-  before(function () {
-    return skipWithoutPython(this)
+    expect(made.map((signature) => `0x${String(signature)}`)).to.deep.equal(
+      await Promise.all(cases.map(({ signed }) => signed)),
+    )
   })
 
-  it('is whole, small, UTF-8 and soon over, however steadily it comes', async () => {
-    const answers: Record<string, (response: ServerResponse) => void> = {
-      '/right': (response) => response.end('{}'),
-      '/body': (response) => drip(response, () => void response.write('x')),
-      '/headers': (response) => {
-        response.socket?.write('HTTP/1.1 200 OK\r\n')
-        drip(response, () => void response.socket?.write(`X-${randomHex(2)}: 1\r\n`))
-      },
-      '/large': (response) => response.end(' '.repeat(1024 * 1024 + 1)),
-      '/truncated': (response) => {
-        response.setHeader('Content-Length', 100)
-        response.write('half', () => response.socket?.end())
-      },
-      '/chunk': (response) => response.write('half', () => response.socket?.end()),
-      '/binary': (response) => response.end(Buffer.of(0xff)),
-      '/twice': (response) => response.setHeader('PAYMENT-RESPONSE', ['e30=', 'e30=']).end(),
-      '/nothing': (response) => response.socket?.destroy(),
-    }
-    const server = createServer((request, response) => answers[request.url ?? '']?.(response))
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  it('accept only complete and small UTF-8 answers within the time limit', async () => {
+    type Case = [path: string, answer: (response: ServerResponse) => void, received: string]
+    const late = 'no answer: the answer took too long'
+    const CASES: Case[] = [
+      ['/right', (response) => response.end('{}'), '{}'],
+      ['/slow-body', (response) => drip(response, () => void response.write('x')), late],
+      [
+        '/slow-headers',
+        (response) => {
+          response.socket?.write('HTTP/1.1 200 OK\r\n')
+          drip(response, () => void response.socket?.write(`X-${randomHex(2)}: 1\r\n`))
+        },
+        late,
+      ],
+      ['/large', (response) => response.end(' '.repeat(1024 * 1024 + 1)), 'no answer: the answer is too large'],
+      [
+        '/truncated',
+        (response) => {
+          response.setHeader('Content-Length', 100)
+          response.write('half', () => response.socket?.end())
+        },
+        'no answer: the answer is incomplete',
+      ],
+      ['/chunk', (response) => response.write('half', () => response.socket?.end()), 'no answer: IncompleteRead'],
+      ['/binary', (response) => response.end(Buffer.of(0xff)), 'no answer: UnicodeDecodeError'],
+      [
+        '/twice',
+        (response) => response.setHeader('PAYMENT-RESPONSE', ['e30=', 'e30=']).end(),
+        'no answer: the answer has more than one PAYMENT-RESPONSE',
+      ],
+      ['/nothing', (response) => response.socket?.destroy(), 'no answer: RemoteDisconnected'],
+    ]
+    const answers = new Map(CASES.map(([path, answer]) => [path, answer]))
+    const server = await listen(createServer((request, response) => answers.get(request.url ?? '')?.(response)))
     try {
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-      const received = await call(
-        Object.keys(answers).map((path) => ['send', url + path, ['/body', '/headers'].includes(path) ? 0.3 : 60]),
-      )
-      expect(received.map((text) => String(text).slice(0, 40))).to.deep.equal(
-        [
-          '{}',
-          'no answer: the answer took too long',
-          'no answer: the answer took too long',
-          'no answer: the answer is too large',
-          'no answer: the answer is incomplete',
-          'no answer: IncompleteRead: IncompleteRead',
-          "no answer: UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff".slice(0, 40),
-          'no answer: the answer has several PAYMENT',
-          'no answer: RemoteDisconnected: Remote end'.slice(0, 40),
-        ].map((text) => text.slice(0, 40)),
-      )
+      const calls = CASES.map(([path]): [string, string, number] => [
+        'send',
+        server.url + path,
+        path.startsWith('/slow') ? 0.3 : 60,
+      ])
+      for (const [at, text] of (await call(calls)).entries())
+        expect(String(text).startsWith(CASES[at]?.[2] ?? ''), String(text)).to.equal(true)
     } finally {
-      server.closeAllConnections()
       server.close()
     }
   })
 
-  it('is a quote only if it reads as one, and metadata likewise', async () => {
+  it('accept only valid quotes and metadata', async () => {
     const encoded = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64')
     const right = { x402Version: 2, resource: { url: 'x' }, accepts: [{}] }
+    const headers = [
+      '',
+      '%%%',
+      'e30',
+      `${encoded(right)}\n`,
+      Buffer.of(0xff).toString('base64'),
+      ...[{}, [], null, { ...right, x402Version: 1 }, { ...right, more: 'x'.repeat(4096) }].map(encoded),
+      ...['x', { url: 1 }].map((resource) => encoded({ ...right, resource })),
+      ...[[], {}, [1]].map((accepts) => encoded({ ...right, accepts })),
+    ]
     const quotes: [header: string | null, status: number][] = [
       [encoded(right), 402],
       [encoded(right), 200],
       [null, 402],
-      ...['', '%%%', 'e30', `${encoded(right)}\n`, Buffer.from('\xff', 'latin1').toString('base64')].map(
-        (header): [string, number] => [header, 402],
-      ),
-      ...[{}, [], null, { ...right, x402Version: 1 }, { ...right, resource: 'x' }, { ...right, resource: { url: 1 } }]
-        .concat([
-          { ...right, accepts: [] },
-          { ...right, accepts: {} },
-          { ...right, accepts: [1] },
-        ])
-        .concat([{ ...right, more: 'x'.repeat(4096) }])
-        .map((value): [string, number] => [encoded(value), 402]),
+      ...headers.map((header): [string, number] => [header, 402]),
     ]
     const bodies: [body: string, status: number][] = [
       ['{"access":{"endpoint_prices":{}}}', 200],
@@ -188,7 +170,7 @@ describe('what the test client takes for an answer', () => {
     expect(stops).to.deep.equal(expected)
   })
 
-  it('comes from a host named in one way', async () => {
+  it('normalise the origin of a URL', async () => {
     const origins: [url: string, origin: string | null][] = [
       ['http://127.0.0.1:4021/x?y', 'http://127.0.0.1:4021'],
       ['HTTPS://Example.COM:443', 'https://example.com'],
@@ -202,38 +184,36 @@ describe('what the test client takes for an answer', () => {
     expect(await call(origins.map(([url]) => ['origin', url]))).to.deep.equal(origins.map(([, origin]) => origin))
   })
 
-  it('is bought only with a receipt that says so', async () => {
+  it('accept only valid receipts', async () => {
     const payer = `0x${'aB'.repeat(20)}`
     const transaction = `0x${'12'.repeat(32)}`
     const receipt = { success: true, transaction, network: 'eip155:84532', payer: payer.toLowerCase() }
-    const answer = (change: object, status = 200, body = '{}') => [
-      status,
-      body,
-      null,
-      Buffer.from(JSON.stringify({ ...receipt, ...change })).toString('base64'),
-      null,
+    const encoded = (change: object) => Buffer.from(JSON.stringify({ ...receipt, ...change })).toString('base64')
+    const WRONG: [status: number, body: string, header: string | null][] = [
+      ...[
+        { success: false },
+        { success: 'true' },
+        { network: 'eip155:8453' },
+        { payer: `0x${'00'.repeat(20)}` },
+        { transaction: '' },
+        { transaction: `${transaction}\n` },
+      ].map((change): (typeof WRONG)[number] => [200, '{}', encoded(change)]),
+      [206, '{}', encoded({})],
+      ...['[]', '['.repeat(100_000), '{"a":1e400}'].map((body): (typeof WRONG)[number] => [200, body, encoded({})]),
+      [200, '{}', null],
+      [200, '{}', 'e30'],
     ]
-    const wrong = [
-      answer({ success: false }),
-      answer({ success: 'true' }),
-      answer({ network: 'eip155:8453' }),
-      answer({ payer: `0x${'00'.repeat(20)}` }),
-      answer({ transaction: '' }),
-      answer({ transaction: `${transaction}\n` }),
-      answer({}, 206),
-      answer({}, 200, '[]'),
-      answer({}, 200, '['.repeat(100_000)),
-      answer({}, 200, '{"a":1e400}'),
-      [200, '{}', null, null, null],
-      [200, '{}', null, 'e30', null],
-    ]
-    expect(
-      await call([answer({}), answer({ payer: undefined }), ...wrong].map((each) => ['transaction', each, payer])),
-    ).to.deep.equal([transaction, transaction, ...wrong.map(() => null)])
+    const answers = [[200, '{}', encoded({})], [200, '{}', encoded({ payer: undefined })], ...WRONG]
+    const calls = answers.map(([status, body, header]): [string, ...unknown[]] => [
+      'transaction',
+      [status, body, null, header, null],
+      payer,
+    ])
+    expect(await call(calls)).to.deep.equal([transaction, transaction, ...WRONG.map(() => null)])
   })
 })
 
-/** RFC 6979 section 3.2 once more, written from its text. */
+/** A second implementation of RFC 6979 section 3.2. */
 function rfc6979(key: string, digest: string, order: bigint, count: number): string[] {
   const hmac = (secret: Buffer, ...parts: Buffer[]) =>
     createHmac('sha256', secret).update(Buffer.concat(parts)).digest()
@@ -255,7 +235,7 @@ function rfc6979(key: string, digest: string, order: bigint, count: number): str
   return found
 }
 
-/** Does something again and again for as long as somebody listens. */
+/** Repeats `drop` until the connection is closed. */
 function drip(response: ServerResponse, drop: () => void): void {
   const timer = setInterval(drop, 20)
   response.on('close', () => clearInterval(timer))

@@ -1,25 +1,27 @@
-/** Spec 4.5 on the wire: what `POST /a2a` answers to every shape of request, right or wrong, in JSON and our own words. */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** `POST /a2a` over HTTP: accepted and refused requests of every shape (contract 4.5). */
+import { createServer } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import express from 'express'
 import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { a2aRoute, BODY_BYTES_MAX, CALL_TIMEOUT_MS, CALLS_MAX, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { listen, type ListeningServer } from '../support/listen.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
-import { TestSeller } from '../support/seller.ts'
+import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports } from '../support/transports.ts'
 
-/** Stands for what a hostile client sends; no answer may repeat it. */
+/** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile<script>'
 
 const TEXT = { text: 'hello' }
 const LOOKUP = { data: { operation: 'lookup', input: { company_number: '00000000' } } }
 
-/** A message that is right but for the change. */
+/** A valid message with some members changed. */
 const message = (change: Record<string, unknown> = {}) => ({
   messageId: 'm-1',
   role: 'ROLE_USER',
@@ -38,20 +40,15 @@ const rpc = (change: Record<string, unknown> = {}) => ({
 const sending = (change: Record<string, unknown>) => rpc({ params: { message: message(change) } })
 const data = (value: unknown) => sending({ parts: [{ data: value }] })
 
-interface Call {
-  body: unknown
-  headers?: Record<string, string | string[]>
-  /** Headers of a right request to leave out. */
-  drop?: string[]
-  chunked?: boolean
-}
+type Headers = Record<string, string | string[] | undefined>
 
-/** The body as text or bytes where it is one of these, and otherwise its JSON. */
-function post(url: string, { body, headers = {}, drop = [], chunked = false }: Call): Promise<RawReply> {
-  const all = { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...headers }
-  const kept = Object.fromEntries(Object.entries(all).filter(([name]) => !drop.includes(name)))
+/** Sends text and bytes as they are, and other values as JSON. A header of undefined is left out. */
+function post(url: string, body: unknown, change: Headers = {}, chunked = false): Promise<RawReply> {
+  const all: Headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...change }
+  const headers: Record<string, string | string[]> = {}
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) headers[name] = value
   const bytes = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
-  return send({ url, method: 'POST', path: '/a2a', headers: kept, body: bytes, chunked })
+  return send({ url, method: 'POST', path: '/a2a', headers, body: bytes, chunked })
 }
 
 function expectRpcError(reply: RawReply, code: number, id: unknown): void {
@@ -61,7 +58,7 @@ function expectRpcError(reply: RawReply, code: number, id: unknown): void {
   expect(reply.json).to.have.property('jsonrpc', '2.0')
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
   expect(error?.message).to.be.a('string').and.match(/\.$/)
-  // The SDK's ErrorInfo goes with the codes of A2A, and with no others.
+  // The SDK adds ErrorInfo to the error codes of A2A only.
   expect(error?.data !== undefined).to.equal(code <= -32001 && code >= -32099)
   expectNoLeak(reply, MARK)
 }
@@ -73,188 +70,199 @@ function messageOf(reply: RawReply): { messageId: string; role: string; parts: R
   return (reply.json['result'] as { message: ReturnType<typeof messageOf> }).message
 }
 
-interface WireCase extends Call {
-  name: string
-  /** The error's code; its group's unless said otherwise. */
-  code?: number
-  /** What the answer's id is; the request's own unless said otherwise. */
-  id?: unknown
+const text = JSON.stringify
+const UTF8 = (characters: string) => Buffer.from(characters)
+const call = (method: string, params: unknown = {}) => rpc({ method, params })
+const PUSH = { url: 'https://example.com/' }
+
+interface Group {
+  title: string
+  code: number
+  /** The id of the answer. Default: the id of the request. */
+  id?: null
+  bodies: Record<string, unknown>
 }
 
-const UTF8 = (text: string) => Buffer.from(text)
-const PARSE: WireCase[] = [
-  { name: 'malformed JSON', body: '{"jsonrpc":' },
-  { name: 'a word', body: MARK },
-  { name: 'broken UTF-8', body: Buffer.concat([UTF8('{"id":"'), Buffer.from([0xc3, 0x28]), UTF8('"}')]) },
+const GROUPS: Group[] = [
   {
-    name: 'a UTF-8 surrogate',
-    body: Buffer.concat([UTF8('{"id":"'), Buffer.from([0xed, 0xa0, 0x80]), UTF8('"}')]),
+    title: 'a body that is not JSON',
+    code: -32700,
+    id: null,
+    bodies: {
+      'malformed JSON': '{"jsonrpc":',
+      'a word': MARK,
+      'broken UTF-8': Buffer.concat([UTF8('{"id":"'), Buffer.from([0xc3, 0x28]), UTF8('"}')]),
+      'a UTF-8 surrogate': Buffer.concat([UTF8('{"id":"'), Buffer.from([0xed, 0xa0, 0x80]), UTF8('"}')]),
+      'a byte order mark': `\uFEFF${text(rpc())}`,
+      'UTF-16': Buffer.from(text(rpc()), 'utf16le'),
+      'an empty body': '',
+      blanks: '  \n',
+      'two requests after one another': text(rpc()).repeat(2),
+    },
   },
-  { name: 'a byte order mark', body: `\uFEFF${JSON.stringify(rpc())}` },
-  { name: 'UTF-16', body: Buffer.from(JSON.stringify(rpc()), 'utf16le') },
-  { name: 'an empty body', body: '' },
-  { name: 'blanks', body: '  \n' },
-  { name: 'two requests after one another', body: JSON.stringify(rpc()).repeat(2) },
-]
-
-const INVALID: WireCase[] = [
-  { name: 'a batch', body: [rpc()], id: null },
-  { name: 'an empty batch', body: [], id: null },
-  { name: 'a number', body: '7', id: null },
-  { name: 'text', body: JSON.stringify(MARK), id: null },
-  { name: 'null', body: 'null', id: null },
-  { name: 'an empty object', body: {}, id: null },
-  { name: 'no id', body: without(rpc(), 'id'), id: null },
-  { name: 'an id of null', body: rpc({ id: null }), id: null },
-  { name: 'an id of 1.5', body: rpc({ id: 1.5 }), id: null },
-  { name: 'an id beyond the safe integers', body: '{"jsonrpc":"2.0","id":1e300,"method":"SendMessage"}', id: null },
-  { name: 'an id of an object', body: rpc({ id: { a: MARK } }), id: null },
-  { name: 'an id of true', body: rpc({ id: true }), id: null },
-  { name: 'an id of 257 characters', body: rpc({ id: 'i'.repeat(257) }), id: null },
-  { name: 'jsonrpc 1.0', body: rpc({ jsonrpc: '1.0' }) },
-  { name: 'jsonrpc as a number', body: rpc({ jsonrpc: 2 }) },
-  { name: 'no jsonrpc', body: without(rpc(), 'jsonrpc') },
-  { name: 'no method', body: without(rpc(), 'method') },
-  { name: 'a method that is not text', body: rpc({ method: 7 }) },
-  { name: 'a member more', body: rpc({ [MARK]: 1 }) },
-  { name: 'two ids', body: JSON.stringify(rpc()).replace('{', '{"id":8,'), id: null },
-  { name: 'two methods', body: JSON.stringify(rpc()).replace('{', '{"method":"GetTask",'), id: null },
-  { name: 'two texts', body: JSON.stringify(rpc()).replace('"text"', `"text":"${MARK}","text"`), id: null },
   {
-    name: 'two numbers, one of them spelt with an escape',
-    body: JSON.stringify(sending({ parts: [LOOKUP] })).replace(
-      '"company_number"',
-      `"\\u0063ompany_number":"${MARK}","company_number"`,
+    title: 'an envelope without a valid id',
+    code: -32600,
+    id: null,
+    bodies: {
+      'a batch': [rpc()],
+      'an empty batch': [],
+      'a number': '7',
+      text: text(MARK),
+      null: 'null',
+      'an empty object': {},
+      'no id': without(rpc(), 'id'),
+      'an id of null': rpc({ id: null }),
+      'an id of 1.5': rpc({ id: 1.5 }),
+      'an id beyond the safe integers': '{"jsonrpc":"2.0","id":1e300,"method":"SendMessage"}',
+      'an id of an object': rpc({ id: { a: MARK } }),
+      'an id of true': rpc({ id: true }),
+      'an id of 257 characters': rpc({ id: 'i'.repeat(257) }),
+      'two ids': text(rpc()).replace('{', '{"id":8,'),
+      'two methods': text(rpc()).replace('{', '{"method":"GetTask",'),
+      'two texts': text(rpc()).replace('"text"', `"text":"${MARK}","text"`),
+      'two numbers, one of them spelt with an escape': text(data(LOOKUP.data)).replace(
+        '"company_number"',
+        `"\\u0063ompany_number":"${MARK}","company_number"`,
+      ),
+    },
+  },
+  {
+    title: 'an envelope that is not a request',
+    code: -32600,
+    bodies: {
+      'jsonrpc 1.0': rpc({ jsonrpc: '1.0' }),
+      'jsonrpc as a number': rpc({ jsonrpc: 2 }),
+      'no jsonrpc': without(rpc(), 'jsonrpc'),
+      'no method': without(rpc(), 'method'),
+      'a method that is not text': rpc({ method: 7 }),
+      'an additional member': rpc({ [MARK]: 1 }),
+    },
+  },
+  {
+    title: 'an unknown method',
+    code: -32601,
+    bodies: Object.fromEntries(
+      [MARK, 'message/send', 'sendMessage', 'toString', '__proto__', ''].map((method) => [
+        text(method),
+        rpc({ method }),
+      ]),
     ),
-    id: null,
   },
-]
-
-const METHOD: WireCase[] = [MARK, 'message/send', 'sendMessage', 'toString', '__proto__', ''].map((method) => ({
-  name: `method ${JSON.stringify(method)}`,
-  body: rpc({ method }),
-}))
-
-const PARAMS: WireCase[] = [
-  { name: 'no params', body: without(rpc(), 'params') },
-  { name: 'params of an array', body: rpc({ params: [message()] }) },
-  { name: 'params of null', body: rpc({ params: null }) },
-  { name: 'params of text', body: rpc({ params: MARK }) },
-  { name: 'no message', body: rpc({ params: {} }) },
-  { name: 'a message of null', body: rpc({ params: { message: null } }) },
-  { name: 'a message of an array', body: rpc({ params: { message: [message()] } }) },
-  { name: 'no messageId', body: rpc({ params: { message: without(message(), 'messageId') } }) },
-  { name: 'a messageId of a number', body: sending({ messageId: 5 }) },
-  { name: 'an empty messageId', body: sending({ messageId: '' }) },
-  { name: 'a messageId of 129 bytes', body: sending({ messageId: 'm'.repeat(129) }) },
-  { name: 'a messageId of 65 characters and 130 bytes', body: sending({ messageId: 'é'.repeat(65) }) },
-  { name: 'a messageId of a lone surrogate', body: sending({ messageId: '\uD800' }) },
-  { name: 'no role', body: rpc({ params: { message: without(message(), 'role') } }) },
-  { name: 'the role of an agent', body: sending({ role: 'ROLE_AGENT' }) },
-  { name: 'the role "user"', body: sending({ role: 'user' }) },
-  { name: 'a role by its number', body: sending({ role: 1 }) },
-  { name: 'no parts', body: rpc({ params: { message: without(message(), 'parts') } }) },
-  { name: 'parts that are no list', body: sending({ parts: TEXT }) },
-  { name: 'an empty list of parts', body: sending({ parts: [] }) },
-  { name: 'two parts', body: sending({ parts: [TEXT, TEXT] }) },
-  { name: 'a part of null', body: sending({ parts: [null] }) },
-  { name: 'a part of text alone', body: sending({ parts: [MARK] }) },
-  { name: 'an empty part', body: sending({ parts: [{}] }) },
-  { name: 'text and data in one part', body: sending({ parts: [{ ...TEXT, ...LOOKUP }] }) },
-  { name: 'text of a number', body: sending({ parts: [{ text: 5 }] }) },
-  { name: 'text of null', body: sending({ parts: [{ text: null }] }) },
-  { name: 'a part of version 0.3', body: sending({ parts: [{ kind: 'text', text: 'hello' }] }) },
-  { name: 'message_id', body: rpc({ params: { message: { ...without(message(), 'messageId'), message_id: 'm' } } }) },
-  { name: 'context_id', body: sending({ context_id: 'c' }) },
-  { name: 'media_type', body: sending({ parts: [{ ...TEXT, media_type: 'text/plain' }] }) },
-  { name: 'a member more in the params', body: rpc({ params: { message: message(), [MARK]: 1 } }) },
-  { name: 'a member more in the message', body: sending({ [MARK]: 1 }) },
-  { name: 'a member more in the part', body: sending({ parts: [{ ...TEXT, [MARK]: 1 }] }) },
-  { name: 'GetTask without an id', body: rpc({ method: 'GetTask', params: {} }) },
-  { name: 'CancelTask without an id', body: rpc({ method: 'CancelTask', params: {} }) },
-]
-
-const VERSIONS: WireCase[] = [
-  { name: 'no A2A-Version', body: rpc(), drop: ['A2A-Version'] },
-  ...['', '0.3', '1.1', '1.0.1', '1', '1.00', '2.0', 'v1.0', MARK].map((version) => ({
-    name: `A2A-Version "${version}"`,
-    body: rpc(),
-    headers: { 'A2A-Version': version },
-  })),
-  { name: 'two versions', body: rpc(), headers: { 'A2A-Version': ['1.0', '0.3'] } },
-  { name: 'the same version twice', body: rpc(), headers: { 'A2A-Version': ['1.0', '1.0'] } },
-]
-
-const CONTENT: WireCase[] = [
-  ...[
-    'text/plain',
-    'application/a2a+json',
-    'application/jsonp',
-    'application/x-www-form-urlencoded',
-    'application/json; charset=latin1',
-    MARK,
-  ].map((type) => ({
-    name: `Content-Type ${type}`,
+  {
+    title: 'wrong parameters',
+    code: -32602,
+    bodies: {
+      'no params': without(rpc(), 'params'),
+      'params of an array': rpc({ params: [message()] }),
+      'params of null': rpc({ params: null }),
+      'params of text': rpc({ params: MARK }),
+      'an additional member in the params': rpc({ params: { message: message(), [MARK]: 1 } }),
+      'no message': rpc({ params: {} }),
+      'a message of null': rpc({ params: { message: null } }),
+      'a message of an array': rpc({ params: { message: [message()] } }),
+      'no messageId': rpc({ params: { message: without(message(), 'messageId') } }),
+      'no role': rpc({ params: { message: without(message(), 'role') } }),
+      'no parts': rpc({ params: { message: without(message(), 'parts') } }),
+      message_id: rpc({ params: { message: { ...without(message(), 'messageId'), message_id: 'm' } } }),
+      'a messageId of a number': sending({ messageId: 5 }),
+      'an empty messageId': sending({ messageId: '' }),
+      'a messageId of 129 bytes': sending({ messageId: 'm'.repeat(129) }),
+      'a messageId of 65 characters and 130 bytes': sending({ messageId: 'é'.repeat(65) }),
+      'a messageId of a lone surrogate': sending({ messageId: '\uD800' }),
+      'the role of an agent': sending({ role: 'ROLE_AGENT' }),
+      'the role "user"': sending({ role: 'user' }),
+      'a role by its number': sending({ role: 1 }),
+      context_id: sending({ context_id: 'c' }),
+      'an additional member in the message': sending({ [MARK]: 1 }),
+      'parts that are not a list': sending({ parts: TEXT }),
+      'an empty list of parts': sending({ parts: [] }),
+      'two parts': sending({ parts: [TEXT, TEXT] }),
+      'a part of null': sending({ parts: [null] }),
+      'a part that is only text': sending({ parts: [MARK] }),
+      'an empty part': sending({ parts: [{}] }),
+      'text and data in one part': sending({ parts: [{ ...TEXT, ...LOOKUP }] }),
+      'text of a number': sending({ parts: [{ text: 5 }] }),
+      'text of null': sending({ parts: [{ text: null }] }),
+      'a part of version 0.3': sending({ parts: [{ kind: 'text', text: 'hello' }] }),
+      media_type: sending({ parts: [{ ...TEXT, media_type: 'text/plain' }] }),
+      'an additional member in the part': sending({ parts: [{ ...TEXT, [MARK]: 1 }] }),
+      'GetTask without an id': call('GetTask'),
+      'CancelTask without an id': call('CancelTask'),
+    },
+  },
+  {
+    title: 'another type of part',
     code: -32005,
-    body: rpc(),
-    headers: { 'Content-Type': type },
-    id: null,
-  })),
-  {
-    name: 'two Content-Types',
-    code: -32005,
-    body: rpc(),
-    headers: { 'Content-Type': ['application/json', 'application/json'] },
-    id: null,
+    bodies: {
+      'raw bytes': sending({ parts: [{ raw: 'aGk=' }] }),
+      'a URL': sending({ parts: [{ url: `https://${MARK}/` }] }),
+    },
   },
-  { name: 'no Content-Type', code: -32602, body: rpc(), drop: ['Content-Type'], id: null },
-  { name: 'a part of raw bytes', code: -32005, body: sending({ parts: [{ raw: 'aGk=' }] }) },
-  { name: 'a part of a URL', code: -32005, body: sending({ parts: [{ url: `https://${MARK}/` }] }) },
+  {
+    title: 'an unknown task',
+    code: -32001,
+    bodies: {
+      'a taskId': sending({ taskId: MARK }),
+      'a referenced task': sending({ referenceTaskIds: [MARK] }),
+      'a taskId and a contextId': sending({ taskId: 't', contextId: 'c' }),
+      GetTask: call('GetTask', { id: MARK }),
+      CancelTask: call('CancelTask', { id: MARK }),
+    },
+  },
+  {
+    title: 'an unsupported operation',
+    code: -32004,
+    bodies: {
+      'a contextId': sending({ contextId: MARK }),
+      SendStreamingMessage: rpc({ method: 'SendStreamingMessage' }),
+      'SendStreamingMessage of data': call('SendStreamingMessage', { message: message({ parts: [LOOKUP] }) }),
+      SubscribeToTask: call('SubscribeToTask', { id: 't' }),
+      GetExtendedAgentCard: call('GetExtendedAgentCard'),
+      'GetExtendedAgentCard without params': without(call('GetExtendedAgentCard'), 'params'),
+    },
+  },
+  {
+    title: 'push notifications',
+    code: -32003,
+    bodies: {
+      CreateTaskPushNotificationConfig: call('CreateTaskPushNotificationConfig', { taskId: 't', id: 'c', ...PUSH }),
+      ...Object.fromEntries(
+        ['GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig'].map(
+          (method) => [method, call(method, { taskId: 't', id: 'c' })],
+        ),
+      ),
+      'a push configuration with the message': rpc({
+        params: { message: message(), configuration: { taskPushNotificationConfig: PUSH } },
+      }),
+    },
+  },
 ]
 
-const UNSUPPORTED: WireCase[] = [
-  { name: 'a contextId', code: -32004, body: sending({ contextId: MARK }) },
-  { name: 'a taskId', code: -32001, body: sending({ taskId: MARK }) },
-  { name: 'a task that is referred to', code: -32001, body: sending({ referenceTaskIds: [MARK] }) },
-  { name: 'a taskId and a contextId', code: -32001, body: sending({ taskId: 't', contextId: 'c' }) },
-  { name: 'GetTask', code: -32001, body: rpc({ method: 'GetTask', params: { id: MARK } }) },
-  { name: 'CancelTask', code: -32001, body: rpc({ method: 'CancelTask', params: { id: MARK } }) },
-  { name: 'SendStreamingMessage', code: -32004, body: rpc({ method: 'SendStreamingMessage' }) },
-  {
-    name: 'SendStreamingMessage of data',
-    code: -32004,
-    body: rpc({ method: 'SendStreamingMessage', params: { message: message({ parts: [LOOKUP] }) } }),
-  },
-  { name: 'SubscribeToTask', code: -32004, body: rpc({ method: 'SubscribeToTask', params: { id: 't' } }) },
-  { name: 'GetExtendedAgentCard', code: -32004, body: rpc({ method: 'GetExtendedAgentCard', params: {} }) },
-  {
-    name: 'GetExtendedAgentCard without params',
-    code: -32004,
-    body: without(rpc({ method: 'GetExtendedAgentCard' }), 'params'),
-  },
-  {
-    name: 'CreateTaskPushNotificationConfig',
-    code: -32003,
-    body: rpc({
-      method: 'CreateTaskPushNotificationConfig',
-      params: { taskId: 't', id: 'c', url: 'https://example.com/' },
-    }),
-  },
-  ...['GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig'].map(
-    (method) => ({ name: method, code: -32003, body: rpc({ method, params: { taskId: 't', id: 'c' } }) }),
-  ),
-  {
-    name: 'a push configuration with the message',
-    code: -32003,
-    body: rpc({
-      params: { message: message(), configuration: { taskPushNotificationConfig: { url: 'https://example.com/' } } },
-    }),
-  },
+/** Headers of a valid request that are refused. A wrong content type is refused before the id is read. */
+const HEADERS: [code: number, id: 7 | null, name: string, values: (string | string[] | undefined)[]][] = [
+  [
+    -32009,
+    7,
+    'A2A-Version',
+    [undefined, '', '0.3', '1.1', '1.0.1', '1', '1.00', '2.0', 'v1.0', MARK, ['1.0', '0.3'], ['1.0', '1.0']],
+  ],
+  [
+    -32005,
+    null,
+    'Content-Type',
+    [
+      ['text/plain', 'application/a2a+json', 'application/jsonp', 'application/x-www-form-urlencoded'],
+      ['application/json; charset=latin1', MARK],
+      [['application/json', 'application/json']],
+    ].flat(),
+  ],
+  [-32602, null, 'Content-Type', [undefined]],
 ]
 
 const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
 
-describe('the A2A door', () => {
+describe('POST /a2a', () => {
   let service: TestService
 
   before(async () => {
@@ -262,199 +270,173 @@ describe('the A2A door', () => {
   })
   after(() => service.stop())
 
+  const { lookup, payFor } = buyOverTransports(() => service)
   const extension = () => `${service.url}/docs#http-x402-v1`
-  const structured = (body: unknown, headers: Record<string, string> = {}) =>
-    post(service.url, { body, headers: { 'A2A-Extensions': extension(), ...headers } })
-  const ask = (method: string, path = '/a2a') => send({ url: service.url, method, path })
+  const postWithExtension = (body: unknown, headers: Headers = {}) =>
+    post(service.url, body, { 'A2A-Extensions': extension(), ...headers })
 
-  describe('answers with a JSON-RPC error over HTTP 200 to', () => {
-    const groups: { title: string; cases: WireCase[]; code?: number; id?: unknown }[] = [
-      { title: 'a body that is no JSON', cases: PARSE, code: -32700, id: null },
-      { title: 'an envelope that is no request', cases: INVALID, code: -32600 },
-      { title: 'an unknown method', cases: METHOD, code: -32601 },
-      { title: 'wrong parameters', cases: PARAMS, code: -32602 },
-      { title: 'another version', cases: VERSIONS, code: -32009 },
-      { title: 'another kind of content', cases: CONTENT },
-      { title: 'what this agent does not do', cases: UNSUPPORTED },
-    ]
-    for (const group of groups) {
-      describe(group.title, () => {
-        for (const {
-          name,
-          code = group.code ?? 0,
-          id = group.id === undefined ? 7 : group.id,
-          ...call
-        } of group.cases) {
-          it(`${name}: ${code}`, async () => {
-            expectRpcError(await post(service.url, call), code, id)
-          })
-        }
+  describe('[4.5.1, 4.5.2, 4.5.8, 4.5.9] answers a JSON-RPC error with HTTP 200 to', () => {
+    for (const { title, code, id = 7, bodies } of GROUPS) {
+      describe(`${title}: ${code}`, () => {
+        for (const [name, body] of Object.entries(bodies))
+          it(name, async () => expectRpcError(await post(service.url, body), code, id))
       })
     }
 
-    describe('nesting as deep as a body can be, in', () => {
+    for (const [code, id, name, values] of HEADERS) {
+      for (const value of values)
+        it(`${name} ${text(value) ?? 'missing'}: ${code}`, async () =>
+          expectRpcError(await post(service.url, rpc(), { [name]: value }), code, id))
+    }
+
+    describe('nesting as deep as the body limit allows, in', () => {
       const DEEP = '"deep"'
-      const places: WireCase[] = [
-        { name: 'the body', code: -32600, body: DEEP, id: null },
-        { name: 'the params', body: JSON.stringify(rpc({ params: 'deep' })) },
-        { name: 'the metadata', body: JSON.stringify(sending({ metadata: { a: 'deep' } })) },
-        { name: 'a task’s id', body: JSON.stringify(rpc({ method: 'GetTask', params: { id: 'deep' } })) },
-        { name: 'data', body: JSON.stringify(data('deep')) },
-        { name: 'an input', body: JSON.stringify(data({ operation: 'lookup', input: 'deep' })) },
+      const POSITIONS: [name: string, body: unknown, code?: number, id?: null][] = [
+        ['the body', 'deep', -32600, null],
+        ['the params', rpc({ params: 'deep' })],
+        ['the metadata', sending({ metadata: { a: 'deep' } })],
+        ['the id of a task', call('GetTask', { id: 'deep' })],
+        ['data', data('deep')],
+        ['an input', data({ operation: 'lookup', input: 'deep' })],
       ]
-      for (const { name, code = -32602, body, id = 7 } of places) {
+      for (const [name, body, code = -32602, id = 7] of POSITIONS) {
         it(`${name}: ${code}`, async () => {
-          const reply = await structured(String(body).replace(DEEP, nested(7_800)))
-          expectRpcError(reply, code, id)
+          expectRpcError(await postWithExtension(text(body).replace(DEEP, nested(7_800))), code, id)
           expect(service.reports).to.deep.equal([])
         })
       }
     })
   })
 
-  describe('takes', () => {
-    const right: (Call & { name: string })[] = [
-      { name: 'a messageId of 128 bytes', body: sending({ messageId: 'm'.repeat(128) }) },
-      { name: 'a messageId of 64 characters and 128 bytes', body: sending({ messageId: 'é'.repeat(64) }) },
-      { name: 'an id of text', body: rpc({ id: 'seven' }) },
-      { name: 'an id of 256 characters', body: rpc({ id: 'i'.repeat(256) }) },
-      { name: 'an id of 0', body: rpc({ id: 0 }) },
-      { name: 'a negative id', body: rpc({ id: -1 }) },
-      { name: 'a charset', body: rpc(), headers: { 'Content-Type': 'application/json; charset=utf-8' } },
-      { name: 'a type in capitals', body: rpc(), headers: { 'Content-Type': 'Application/JSON' } },
-      {
-        name: 'what the SDK’s client leaves empty',
-        body: sending({ taskId: '', contextId: '', referenceTaskIds: [] }),
-      },
-      {
-        name: 'metadata and a configuration',
-        body: rpc({
-          params: { message: message({ metadata: { a: 1 } }), configuration: { acceptedOutputModes: ['text/plain'] } },
-        }),
-      },
-    ]
-    for (const { name, ...call } of right) {
+  describe('accepts', () => {
+    const ACCEPTED: Record<string, { id?: unknown }> = {
+      'a messageId of 128 bytes': sending({ messageId: 'm'.repeat(128) }),
+      'a messageId of 64 characters and 128 bytes': sending({ messageId: 'é'.repeat(64) }),
+      'an id of text': rpc({ id: 'seven' }),
+      'an id of 256 characters': rpc({ id: 'i'.repeat(256) }),
+      'an id of 0': rpc({ id: 0 }),
+      'a negative id': rpc({ id: -1 }),
+      'the members that the client of the SDK leaves empty': sending({
+        taskId: '',
+        contextId: '',
+        referenceTaskIds: [],
+      }),
+      'metadata and a configuration': rpc({
+        params: { message: message({ metadata: { a: 1 } }), configuration: { acceptedOutputModes: ['text/plain'] } },
+      }),
+    }
+    for (const [name, body] of Object.entries(ACCEPTED)) {
       it(name, async () => {
-        const reply = await post(service.url, call)
+        const reply = await post(service.url, body)
         expect(messageOf(reply).role).to.equal('ROLE_AGENT')
-        expect(reply.json).to.have.property('id', (call.body as { id: unknown }).id)
+        expect(reply.json).to.have.property('id', body.id)
+      })
+    }
+
+    for (const type of ['application/json; charset=utf-8', 'Application/JSON']) {
+      it(`Content-Type ${type}`, async () => {
+        expect(messageOf(await post(service.url, rpc(), { 'Content-Type': type })).role).to.equal('ROLE_AGENT')
       })
     }
   })
 
-  it('lists no tasks, whatever was asked before', async () => {
-    await structured(data(LOOKUP.data))
-    const reply = await post(service.url, { body: rpc({ method: 'ListTasks', params: {} }) })
+  it('[4.5.9] keeps no tasks', async () => {
+    await postWithExtension(data(LOOKUP.data))
+    const reply = await post(service.url, call('ListTasks'))
     expect(reply.status).to.equal(200)
     expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'result')
     const { tasks } = reply.json['result'] as { tasks?: unknown[] }
     expect(tasks ?? []).to.deep.equal([])
   })
 
-  describe('asks for the payment extension', () => {
-    const cases: { name: string; value: (uri: string) => string | string[] | undefined; named: boolean }[] = [
-      { name: 'no header', value: () => undefined, named: false },
-      { name: 'an empty header', value: () => '', named: false },
-      { name: 'another URI', value: () => 'https://example.com/ext', named: false },
-      { name: 'the URI with more behind it', value: (uri) => `${uri}x`, named: false },
-      { name: 'the URI in capitals', value: (uri) => uri.toUpperCase(), named: false },
-      { name: 'the URI', value: (uri) => uri, named: true },
-      { name: 'several URIs and blanks', value: (uri) => `https://example.com/ext ,\t${uri} , ,x`, named: true },
-      { name: 'two headers', value: (uri) => ['https://example.com/ext', uri], named: true },
+  describe('[4.5.4] requires the payment extension', () => {
+    const VALUES: [name: string, value: (uri: string) => string | string[] | undefined, isAccepted: boolean][] = [
+      ['no header', () => undefined, false],
+      ['an empty header', () => '', false],
+      ['another URI', () => 'https://example.com/ext', false],
+      ['the URI with an additional character', (uri) => `${uri}x`, false],
+      ['the URI in capitals', (uri) => uri.toUpperCase(), false],
+      ['the URI', (uri) => uri, true],
+      ['several URIs and blanks', (uri) => `https://example.com/ext ,\t${uri} , ,x`, true],
+      ['two headers', (uri) => ['https://example.com/ext', uri], true],
     ]
-    for (const { name, value, named } of cases) {
-      it(`of data: ${name} is ${named ? 'enough' : '-32008'}`, async () => {
-        const uris = value(extension())
-        const headers = uris === undefined ? {} : { 'A2A-Extensions': uris }
-        const reply = await post(service.url, { body: sending({ parts: [LOOKUP] }), headers })
-        if (named) expectRefusal(reply, 'payment_required')
+    for (const [name, value, isAccepted] of VALUES) {
+      it(`for a data part with ${name}: ${isAccepted ? 'accepted' : '-32008'}`, async () => {
+        const reply = await post(service.url, data(LOOKUP.data), { 'A2A-Extensions': value(extension()) })
+        if (isAccepted) expectRefusal(reply, 'payment_required')
         else expectRpcError(reply, -32008, 7)
-        expect(reply.headers['a2a-extensions']).to.equal(named ? extension() : undefined)
+        expect(reply.headers['a2a-extensions']).to.equal(isAccepted ? extension() : undefined)
       })
     }
 
-    it('of text: never', async () => {
-      const plain = await post(service.url, { body: rpc() })
+    it('but not for a text part', async () => {
+      const plain = await post(service.url, rpc())
       expect(messageOf(plain).parts).to.have.lengthOf(1)
       expect(plain.headers['a2a-extensions']).to.equal(undefined)
-      const named = await structured(rpc())
+      const named = await postWithExtension(rpc())
       expect(named.text).to.equal(plain.text)
       expect(named.headers['a2a-extensions']).to.equal(extension())
     })
   })
 
-  it('answers text for free with a direct Message that says how to buy', async () => {
+  it('[4.5.3] answers text with free usage instructions in a direct Message', async () => {
     const before = await service.paid()
-    const reply = await post(service.url, { body: sending({ parts: [{ text: `look up 73848 ${MARK}` }] }) })
+    const reply = await post(service.url, sending({ parts: [{ text: `look up 73848 ${MARK}` }] }))
     const { messageId, role, parts, ...rest } = messageOf(reply)
     expect(rest).to.deep.equal({})
     expect(role).to.equal('ROLE_AGENT')
     expect(messageId).to.match(/^help-[0-9a-f]{32}$/)
     expect(parts).to.have.lengthOf(1)
     expect(parts[0]).to.have.all.keys('text', 'mediaType')
-    expect(parts[0]?.['text'])
-      .to.include(extension())
-      .and.to.include('lookup')
-      .and.to.include('search')
-      .and.to.include('resolve')
+    for (const word of [extension(), 'lookup', 'search', 'resolve']) expect(parts[0]?.['text']).to.include(word)
     expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
     expectNoLeak(reply, MARK)
     expect(await service.paid()).to.deep.equal(before)
   })
 
-  describe('refuses data as REST does, with its status and body:', () => {
-    const cases: [name: string, value: unknown, code: Parameters<typeof expectRefusal>[1]][] = [
-      ['null', null, 'invalid_body'],
-      ['text', MARK, 'invalid_body'],
-      ['a list', [LOOKUP.data], 'invalid_body'],
-      ['nothing in it', {}, 'invalid_body'],
-      ['an unknown operation', { operation: MARK, input: {} }, 'invalid_body'],
-      ['an operation by a name of every object', { operation: 'constructor', input: {} }, 'invalid_body'],
-      ['a member more', { ...LOOKUP.data, [MARK]: 1 }, 'invalid_body'],
-      ['no input', { operation: 'lookup' }, 'invalid_body'],
-      ['an input of null', { operation: 'lookup', input: null }, 'invalid_company_number'],
-      ['an input of a list', { operation: 'lookup', input: ['00000000'] }, 'invalid_company_number'],
-      [
-        'an unknown field',
-        { operation: 'lookup', input: { company_number: '1', [MARK]: 1 } },
-        'invalid_company_number',
+  describe('[4.5.4] refuses data with the status and body of REST', () => {
+    const inputOf = (input: unknown) => ({ operation: 'lookup', input })
+    const NUMBERS = ['', '1'.repeat(21), MARK, '١٢٣', '1\n', 1]
+    const REFUSED: Partial<Record<RefusalCode, unknown[]>> = {
+      invalid_body: [
+        null,
+        MARK,
+        [LOOKUP.data],
+        {},
+        { operation: 'lookup' },
+        ...[MARK, 'constructor'].map((operation) => ({ operation, input: {} })),
+        { ...LOOKUP.data, [MARK]: 1 },
       ],
-      ['no number', { operation: 'lookup', input: {} }, 'invalid_company_number'],
-      ['a number as a number', { operation: 'lookup', input: { company_number: 1 } }, 'invalid_company_number'],
-      ['an empty number', { operation: 'lookup', input: { company_number: '' } }, 'invalid_company_number'],
-      [
-        'a number of 21 digits',
-        { operation: 'lookup', input: { company_number: '1'.repeat(21) } },
-        'invalid_company_number',
+      invalid_company_number: [
+        ...[null, ['00000000'], {}, { company_number: '1', [MARK]: 1 }].map(inputOf),
+        ...NUMBERS.map((company_number) => inputOf({ company_number })),
       ],
-      ['letters', { operation: 'lookup', input: { company_number: MARK } }, 'invalid_company_number'],
-      ['digits of another script', { operation: 'lookup', input: { company_number: '١٢٣' } }, 'invalid_company_number'],
-      ['a line end', { operation: 'lookup', input: { company_number: '1\n' } }, 'invalid_company_number'],
-    ]
-    for (const [name, value, code] of cases) {
-      it(`${name}: ${code}`, async () => {
-        const reply = await structured(data(value))
-        expectRefusal(reply, code)
-        expectNoLeak(reply, MARK)
-        expect(reply.headers['cache-control']).to.equal('private, no-store')
-        expect(reply.headers['payment-required']).to.equal(undefined)
-      })
+    }
+    for (const [code, values] of Object.entries(REFUSED) as [RefusalCode, unknown[]][]) {
+      for (const value of values) {
+        it(`${text(value)}: ${code}`, async () => {
+          const reply = await postWithExtension(data(value))
+          expectRefusal(reply, code)
+          expectNoLeak(reply, MARK)
+          expect(reply.headers['cache-control']).to.equal('private, no-store')
+        })
+      }
     }
 
-    it('takes a number of 20 digits', async () => {
-      const reply = await structured(data({ operation: 'lookup', input: { company_number: '1'.repeat(20) } }))
+    it('accepts a number of 20 digits', async () => {
+      const reply = await postWithExtension(data({ operation: 'lookup', input: { company_number: '1'.repeat(20) } }))
       expectRefusal(reply, 'payment_required')
     })
 
-    it('an unreadable payment: payment_invalid', async () => {
-      const reply = await structured(data(LOOKUP.data), { 'PAYMENT-SIGNATURE': MARK })
+    it('a payment that cannot be decoded: payment_invalid', async () => {
+      const reply = await postWithExtension(data(LOOKUP.data), { 'PAYMENT-SIGNATURE': MARK })
       expectRefusal(reply, 'payment_invalid')
       expectNoLeak(reply, MARK)
     })
   })
 
   describe('over HTTP', () => {
-    /** A right request of exactly so many bytes. */
+    /** A valid request of exactly `bytes` bytes. */
     function sized(bytes: number): string {
       const [head, tail] = JSON.stringify(sending({ parts: [{ text: '@' }] })).split('@') as [string, string]
       return `${head}${'x'.repeat(bytes - head.length - tail.length)}${tail}`
@@ -462,20 +444,19 @@ describe('the A2A door', () => {
 
     for (const chunked of [false, true]) {
       const how = chunked ? ' in chunks' : ''
-      it(`takes ${BODY_BYTES_MAX} bytes${how}`, async () => {
-        expect(messageOf(await post(service.url, { body: sized(BODY_BYTES_MAX), chunked })).role).to.equal('ROLE_AGENT')
+      it(`[8.7] accepts ${BODY_BYTES_MAX} bytes${how}`, async () => {
+        const reply = await post(service.url, sized(BODY_BYTES_MAX), {}, chunked)
+        expect(messageOf(reply).role).to.equal('ROLE_AGENT')
       })
 
-      it(`refuses ${BODY_BYTES_MAX + 1} bytes${how} with 413`, async () => {
-        expectRefusal(await post(service.url, { body: sized(BODY_BYTES_MAX + 1), chunked }), 'body_too_large')
-      })
-
-      it(`refuses 200 KiB${how} with 413`, async () => {
-        expectRefusal(await post(service.url, { body: sized(204_800), chunked }), 'body_too_large')
-      })
+      for (const bytes of [BODY_BYTES_MAX + 1, 204_800]) {
+        it(`[8.7] refuses ${bytes} bytes${how} with 413`, async () => {
+          expectRefusal(await post(service.url, sized(bytes), {}, chunked), 'body_too_large')
+        })
+      }
     }
 
-    it('waits for no more than it has to of a body that is too large', async () => {
+    it('answers as soon as the body is too large', async () => {
       const type = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' }
       const large = sized(BODY_BYTES_MAX + 1)
       expect(await begin(service.url, '/a2a', { ...type, 'Transfer-Encoding': 'chunked' }, large)).to.equal(413)
@@ -484,43 +465,20 @@ describe('the A2A door', () => {
 
     for (const encoding of ['gzip', 'deflate', 'br', 'identity', MARK]) {
       it(`refuses Content-Encoding ${encoding} with 415`, async () => {
-        const body = encoding === 'gzip' ? gzipSync(JSON.stringify(rpc())) : JSON.stringify(rpc())
-        const reply = await post(service.url, { body, headers: { 'Content-Encoding': encoding } })
+        const body = encoding === 'gzip' ? gzipSync(text(rpc())) : rpc()
+        const reply = await post(service.url, body, { 'Content-Encoding': encoding })
         expectRefusal(reply, 'unsupported_media_type')
         expectNoLeak(reply, MARK)
       })
     }
-
-    for (const method of ['GET', 'PUT', 'DELETE', 'HEAD', 'PATCH']) {
-      it(`refuses ${method} with 405 and Allow: POST`, async () => {
-        const reply = await ask(method)
-        expect(reply.headers['allow']).to.equal('POST')
-        if (method === 'HEAD') expect(reply).to.deep.include({ status: 405, text: '' })
-        else expectRefusal(reply, 'method_not_allowed')
-      })
-    }
-
-    for (const path of ['/a2a/', '/A2A', '/a2a/x', '/a2a%2f', '//a2a', '/%612a']) {
-      it(`has nothing at ${path}`, async () => {
-        expectRefusal(await ask('POST', path), 'not_found')
-        expectRefusal(await ask('GET', path), 'not_found')
-      })
-    }
-
-    it('answers a CORS preflight', async () => {
-      const reply = await ask('OPTIONS')
-      expect(reply.status).to.equal(204)
-      expect(reply.headers['access-control-allow-headers']).to.include('A2A-Version').and.include('A2A-Extensions')
-    })
   })
 
-  it('gives the same Message to every replay, under the id of each request', async () => {
-    const quote = await structured(sending({ parts: [LOOKUP] }))
-    const payment = await service.pay(String(quote.headers['payment-required']))
+  it('[4.5.7] replays the same Message under the JSON-RPC id of each request', async () => {
+    const payment = await payFor(lookup('00000000'))
     const replies: RawReply[] = []
     for (const id of ['first', 2, 'third']) {
       const body = rpc({ id, params: { message: message({ messageId: `m-${id}`, parts: [LOOKUP] }) } })
-      replies.push(await structured(body, { 'PAYMENT-SIGNATURE': payment }))
+      replies.push(await postWithExtension(body, { 'PAYMENT-SIGNATURE': payment }))
     }
     const [first] = replies as [RawReply, ...RawReply[]]
     expect(messageOf(first).messageId).to.match(/^answer-[0-9a-f]{32}$/)
@@ -534,166 +492,86 @@ describe('the A2A door', () => {
   })
 })
 
-describe('the A2A door under load', () => {
-  it(`works on ${CALLS_MAX} calls at once and asks the next to come again`, async () => {
-    let release: () => void = () => undefined
-    const gate = new Promise<void>((resolve) => (release = resolve))
-    let waiting = 0
-    let full: () => void = () => undefined
-    const allWait = new Promise<void>((resolve) => (full = resolve))
-    const service = await startTestService({
-      doors: (own) => ({
-        ...own,
-        facilitator: {
-          verify: async (...payment) => {
-            waiting += 1
-            if (waiting === CALLS_MAX) full()
-            await gate
-            return own.facilitator.verify(...payment)
-          },
-          settle: (...payment) => own.facilitator.settle(...payment),
-          getSupported: () => own.facilitator.getSupported(),
-        },
-      }),
-    })
-    try {
-      const headers = { 'A2A-Extensions': `${service.url}/docs#http-x402-v1` }
-      const call = { body: sending({ parts: [LOOKUP] }), headers }
-      const quote = String((await post(service.url, call)).headers['payment-required'])
-      const payments = await Promise.all(Array.from({ length: CALLS_MAX }, () => service.pay(quote)))
-      const calls = payments.map((payment) =>
-        post(service.url, { ...call, headers: { ...headers, 'PAYMENT-SIGNATURE': payment } }),
-      )
-      await allWait
+describe('POST /a2a under load', () => {
+  const baseUrl = 'http://127.0.0.1:4021'
+  const extensionUri = paymentExtensionUri(baseUrl)
+  let sale: SaleHarness
+  let server: ListeningServer | undefined
+  let clock: ReturnType<typeof manualTimer>
 
-      const ninth = await post(service.url, { body: rpc() })
-      expectRefusal(ninth, 'overloaded')
-      expect(ninth.headers['retry-after']).to.equal('1')
-      // The limit is the agents' door's own.
-      const rest = await send({ url: service.url, path: '/api/v1/company/00000000' })
-      expectRefusal(rest, 'payment_required')
-
-      release()
-      for (const reply of await Promise.all(calls)) expect(messageOf(reply).role).to.equal('ROLE_AGENT')
-      expect(messageOf(await post(service.url, { body: rpc() })).role).to.equal('ROLE_AGENT')
-    } finally {
-      release()
-      await service.stop()
-    }
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    clock = manualTimer()
+  })
+  afterEach(async () => {
+    server?.close()
+    await sale.close()
   })
 
-  describe('on a seller that a test can hold up', () => {
-    const baseUrl = 'http://127.0.0.1:4021'
-    const extensionUri = paymentExtensionUri(baseUrl)
-    let seller: TestSeller
-    let server: Server | undefined
-    let url: string
-    let clock: ReturnType<typeof manualTimer>
+  /** Starts the route, with this text as its usage instructions. */
+  async function start(help = 'help'): Promise<void> {
+    server?.close()
+    const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help })
+    const { onSale } = executor
+    const card = agentCard({ baseUrl, version: '0.1.0', terms: testTerms, onSale, extensionRequired: false })
+    const route = a2aRoute({ executor, card, extensionUri, timer: clock.timer, report: () => undefined })
+    server = await listen(createServer(express().use(route)))
+  }
 
-    beforeEach(async () => {
-      seller = await TestSeller.open()
-      clock = manualTimer()
-    })
-    afterEach(async () => {
-      await new Promise((resolve) => server?.close(resolve))
-      await seller.close()
-    })
+  const postHere = (body: unknown, headers: Headers = {}) => post(server?.url ?? '', body, headers)
+  const buy = (payment: string) =>
+    postHere(data(LOOKUP.data), { 'A2A-Extensions': extensionUri, 'PAYMENT-SIGNATURE': payment })
 
-    async function open(help = 'help'): Promise<void> {
-      const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl, help })
-      const { onSale } = executor
-      const card = agentCard({ baseUrl, version: '0.1.0', terms: testTerms, onSale, extensionRequired: false })
-      const report = () => undefined
-      server = createServer(express().use(a2aRoute({ executor, card, extensionUri, timer: clock.timer, report })))
-      await new Promise<void>((resolve) => server?.listen(0, '127.0.0.1', resolve))
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  it('[4.5.10] answers 502 after 65 s; a retry with the same payment gets the stored response', async () => {
+    await start()
+    const settlement = sale.block('settle')
+    const payment = header(await signedPayment())
+    const first = buy(payment)
+    await settlement.arrived(1)
+    expect(CALL_TIMEOUT_MS).to.equal(65_000)
+    clock.pass(CALL_TIMEOUT_MS - 1)
+    expect(clock.times()).to.deep.equal([CALL_TIMEOUT_MS])
+    clock.pass(CALL_TIMEOUT_MS)
+    expectRefusal(await first, 'gateway_unavailable')
+    // The sale is still running. A retry waits for it and does not sell again.
+    const second = buy(payment)
+    while (clock.times().length === 0) await new Promise(setImmediate)
+    clock.pass(CALL_TIMEOUT_MS)
+    expectRefusal(await second, 'gateway_unavailable')
+    settlement.release()
+    const answer = await buy(payment)
+    expect(messageOf(answer).messageId).to.match(/^answer-/)
+    expect(answer.headers['payment-response']).to.be.a('string')
+    expect(sale.count('settle')).to.equal(1)
+    expect(clock.times()).to.deep.equal([])
+  })
+
+  it(`[4.5.10] runs ${CALLS_MAX} calls at once, and counts a timed-out call until its work has ended`, async () => {
+    await start()
+    const verification = sale.block('verify')
+    const payments = await Promise.all(Array.from({ length: CALLS_MAX }, async () => header(await signedPayment())))
+    const calls = payments.map(buy)
+    await verification.arrived(CALLS_MAX)
+    const next = await postHere(rpc())
+    expectRefusal(next, 'overloaded')
+    expect(next.headers['retry-after']).to.equal('1')
+    clock.pass(CALL_TIMEOUT_MS)
+    for (const reply of await Promise.all(calls)) expectRefusal(reply, 'gateway_unavailable')
+    expectRefusal(await buy(payments[0] as string), 'overloaded')
+    verification.release()
+    while ((await postHere(rpc())).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5))
+    for (const payment of payments) expect(messageOf(await buy(payment)).role).to.equal('ROLE_AGENT')
+  })
+
+  it('[4.5.10] sends a result of 1 MiB and answers 502 for a larger one', async () => {
+    await start('')
+    const left = RESPONSE_BYTES_MAX - Buffer.byteLength((await postHere(rpc())).text)
+    await start('x'.repeat(left))
+    const reply = await postHere(rpc())
+    expect([reply.status, Buffer.byteLength(reply.text)]).to.deep.equal([200, 1_048_576])
+    for (const help of ['x'.repeat(left + 1), `${'x'.repeat(left - 1)}é`]) {
+      await start(help)
+      expectRefusal(await postHere(rpc()), 'gateway_unavailable')
     }
-
-    const buy = (payment: string) =>
-      post(url, {
-        body: sending({ parts: [LOOKUP] }),
-        headers: { 'A2A-Extensions': extensionUri, 'PAYMENT-SIGNATURE': payment },
-      })
-
-    /** Holds every step of that name up, and says when so many of them wait. */
-    function hold(step: 'verify' | 'settle', count: number) {
-      let release: () => void = () => undefined
-      const gate = new Promise<void>((resolve) => (release = resolve))
-      let arrive: () => void = () => undefined
-      const arrived = new Promise<void>((resolve) => (arrive = resolve))
-      let waiting = 0
-      const held = <Arguments extends unknown[], Reply>(work: (...given: Arguments) => Promise<Reply>) => {
-        return async (...given: Arguments): Promise<Reply> => {
-          waiting += 1
-          if (waiting === count) arrive()
-          await gate
-          return work(...given)
-        }
-      }
-      if (step === 'verify') seller.script.verify = held(seller.script.verify)
-      else seller.script.settle = held(seller.script.settle)
-      return { release, arrived }
-    }
-
-    /** Until so many calls wait for the end of their time. */
-    async function callsWaiting(count: number): Promise<void> {
-      while (clock.times().length < count) await new Promise((resolve) => setImmediate(resolve))
-    }
-
-    it('answers 502 after 65 s, and the retry with the same payment gets the answer that was stored meanwhile', async () => {
-      await open()
-      const { release, arrived } = hold('settle', 1)
-      const payment = header(await signedPayment())
-      const first = buy(payment)
-      await arrived
-      expect(CALL_TIMEOUT_MS).to.equal(65_000)
-      expect(clock.times()).to.deep.equal([CALL_TIMEOUT_MS])
-      clock.pass(CALL_TIMEOUT_MS - 1)
-      expect(clock.times()).to.deep.equal([CALL_TIMEOUT_MS])
-      clock.pass(CALL_TIMEOUT_MS)
-      expectRefusal(await first, 'gateway_unavailable')
-      // The sale still runs; a retry waits for it rather than sell again.
-      const second = buy(payment)
-      await callsWaiting(1)
-      clock.pass(CALL_TIMEOUT_MS)
-      expectRefusal(await second, 'gateway_unavailable')
-      release()
-      const answer = await buy(payment)
-      expect(messageOf(answer).messageId).to.match(/^answer-/)
-      expect(answer.headers['payment-response']).to.be.a('string')
-      expect(seller.calls.filter((call) => call === 'settle')).to.have.lengthOf(1)
-      expect(clock.times()).to.deep.equal([])
-    })
-
-    it('keeps the place of each call that goes on, and no longer', async () => {
-      await open()
-      const { release, arrived } = hold('verify', CALLS_MAX)
-      const payments = await Promise.all(Array.from({ length: CALLS_MAX }, async () => header(await signedPayment())))
-      const calls = payments.map(buy)
-      await arrived
-      clock.pass(CALL_TIMEOUT_MS)
-      for (const reply of await Promise.all(calls)) expectRefusal(reply, 'gateway_unavailable')
-      expectRefusal(await buy(payments[0] as string), 'overloaded')
-      release()
-      while ((await post(url, { body: rpc() })).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5))
-      for (const payment of payments) expect(messageOf(await buy(payment)).role).to.equal('ROLE_AGENT')
-    })
-
-    it('sends an answer of 1 MiB, and 502 in place of a larger one', async () => {
-      await open('')
-      const empty = await post(url, { body: rpc() })
-      const room = RESPONSE_BYTES_MAX - Buffer.byteLength(empty.text)
-      for (const [help, fits] of [
-        ['x'.repeat(room), true],
-        ['x'.repeat(room + 1), false],
-        [`${'x'.repeat(room - 1)}é`, false],
-      ] as const) {
-        await new Promise((resolve) => server?.close(resolve))
-        await open(help)
-        const reply = await post(url, { body: rpc() })
-        if (fits) expect([reply.status, Buffer.byteLength(reply.text)]).to.deep.equal([200, 1_048_576])
-        else expectRefusal(reply, 'gateway_unavailable')
-      }
-    })
   })
 })

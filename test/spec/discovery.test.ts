@@ -1,19 +1,21 @@
-/** Spec 2.9, 2.10 and 4.4: the free documents: metadata, attribution, public keys, and a card that anyone can verify. */
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+/** Metadata, attribution, public keys and the signed agent card (contract 2.9, 2.10, 4.4, 13). */
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import { expect } from 'chai'
 import { verifyCard } from '../../agent/client/verify-card.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import type { OperationName } from '../../agent/operation/schema.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { sourceSchema } from '../../store/source.ts'
+import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { TestSeller } from '../support/seller.ts'
+import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports, messageBody, requestOverTransports, type Ask } from '../support/transports.ts'
 
 const META = '/api/v1/meta'
 const ATTRIBUTION = '/attribution'
@@ -22,27 +24,15 @@ const CARD = '/.well-known/agent-card.json'
 
 type Json = Record<string, unknown>
 
-/** A message of one part over A2A. */
-function rpc(url: string, part: Json) {
-  const message = { messageId: 'm', role: 'ROLE_USER', parts: [part] }
-  const headers = {
-    'Content-Type': 'application/json',
-    'A2A-Version': '1.0',
-    'A2A-Extensions': `${url}/docs#http-x402-v1`,
-  }
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
-  return send({ url, method: 'POST', path: '/a2a', headers, body })
-}
-
-/** Every place in a JSON value that holds nothing: `""`, `[]`, `{}` or null. */
-function emptyPlaces(value: unknown, place = '$'): string[] {
-  if (value === null || value === '') return [place]
+/** The paths of empty values in a JSON value: `""`, `[]`, `{}` and null. */
+function emptyPaths(value: unknown, path = '$'): string[] {
+  if (value === null || value === '') return [path]
   if (typeof value !== 'object') return []
   const members = Object.entries(value)
-  return members.length === 0 ? [place] : members.flatMap(([name, member]) => emptyPlaces(member, `${place}.${name}`))
+  return members.length === 0 ? [path] : members.flatMap(([name, member]) => emptyPaths(member, `${path}.${name}`))
 }
 
-/** The card once for every text and boolean in it, with that one changed in one place. */
+/** One copy of the card per string and boolean in it, with that value changed. */
 function tampered(card: Json): Json[] {
   const changes: Json[] = []
   const walk = (value: unknown, put: (next: unknown) => unknown): void => {
@@ -59,7 +49,7 @@ function tampered(card: Json): Json[] {
   return changes
 }
 
-describe('the free documents', () => {
+describe('the metadata and the agent card', () => {
   let service: TestService
 
   before(async () => {
@@ -67,10 +57,10 @@ describe('the free documents', () => {
   })
   after(() => service.stop())
 
-  const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
+  const { get, lookup, a2a, buy } = buyOverTransports(() => service)
 
   describe('metadata', () => {
-    it('has every field of the contract, and no other', async () => {
+    it('[2.9, 4.4.1] has the members of the contract and no others', async () => {
       const { status, json } = await get(META)
       expect(status).to.equal(200)
       const { source, snapshot_id, imported_at, ...rest } = json
@@ -99,33 +89,15 @@ describe('the free documents', () => {
       })
     })
 
-    it('names the snapshot and the source that a bought answer names', async () => {
-      const quote = await get('/api/v1/company/73848')
-      const payment = await service.pay(String(quote.headers['payment-required']))
-      const bought = await get('/api/v1/company/73848', { 'PAYMENT-SIGNATURE': payment })
+    it('[1.4] names the snapshot and source of a bought answer', async () => {
+      const bought = await buy((payment) => lookup('73848', payment))
       const { json: meta } = await get(META)
       expect(bought.json['snapshot_id']).to.equal(meta['snapshot_id'])
       expect(bought.json['source']).to.deep.equal(meta['source'])
     })
-
-    it('says since when it is stale', async () => {
-      let hours = 0
-      const ageing = await startTestService({ now: () => new Date(Date.now() + hours * 3_600_000) })
-      try {
-        for (const [age, status] of [
-          [71.99, 'ready'],
-          [72.01, 'stale'],
-        ] as const) {
-          hours = age
-          expect((await send({ url: ageing.url, path: META })).json['dataset_status']).to.equal(status)
-        }
-      } finally {
-        await ageing.stop()
-      }
-    })
   })
 
-  it('attribution is what the data is licensed under', async () => {
+  it('[2.10, 4.4.2] attribution is the licence of the dataset', async () => {
     const { status, json } = await get(ATTRIBUTION)
     const { publisher, dataset_url, license, license_url, notice } = (await get(META)).json['source'] as Json
     expect(status).to.equal(200)
@@ -133,7 +105,7 @@ describe('the free documents', () => {
     expect(json).to.include({ publisher: 'Companies Registration Office (CRO)' })
   })
 
-  it('the key set has public members only, and the key files stay private', async () => {
+  it('[4.4.4, 13.2] the key set has public members only, and key files have mode 0600', async () => {
     const { status, json, text } = await get(JWKS)
     expect(status).to.equal(200)
     expect(json).to.have.all.keys('keys')
@@ -146,30 +118,10 @@ describe('the free documents', () => {
     expect(text).not.to.include('"d"')
   })
 
-  for (const path of [META, ATTRIBUTION, JWKS, CARD]) {
-    it(`${path} has a strong ETag, answers 304 to it and HEAD without a body`, async () => {
-      const first = await get(path)
-      const etag = String(first.headers['etag'])
-      expect(etag).to.match(/^"[^"]+"$/)
-      expect(first.headers['cache-control']).to.match(/^public, max-age=[0-9]+$/)
-      expect(first.headers['content-type']).to.equal('application/json; charset=utf-8')
-      expect((await get(path)).text).to.equal(first.text)
-      for (const match of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
-        const unchanged = await get(path, { 'If-None-Match': match })
-        expect(unchanged).to.deep.include({ status: 304, text: '' })
-        expect(unchanged.headers['etag']).to.equal(etag)
-      }
-      expect((await get(path, { 'If-None-Match': '"other"' })).status).to.equal(200)
-      const head = await send({ url: service.url, path, method: 'HEAD' })
-      expect(head).to.deep.include({ status: 200, text: '' })
-      expect(head.headers).to.include({ etag, 'content-length': String(Buffer.byteLength(first.text)) })
-    })
-  }
-
   describe('the agent card', () => {
     const card = async () => (await get(CARD)).json
 
-    /** Takes the key from the URL that the signature itself names. */
+    /** Reads the key from the URL in the signature header. */
     const bySdk = verifyAgentCardSignature(async (kid, jku) => {
       expect(jku).to.equal(`${service.url}${JWKS}`)
       const { keys } = (await (await fetch(String(jku))).json()) as { keys: Json[] }
@@ -178,7 +130,7 @@ describe('the free documents', () => {
       return key
     })
 
-    /** The plain check, of this card in place of the served one. */
+    /** Verifies this card with RFC 8785 and ES256 only. */
     const plainly = (json: Json) =>
       verifyCard(service.url, async (url, init) =>
         url === `${service.url}${CARD}` ? Response.json(json) : fetch(url, init),
@@ -190,9 +142,9 @@ describe('the free documents', () => {
         () => true,
       )
 
-    it('says what is spoken and sold, with nothing empty in it', async () => {
+    it('[4.4.5] lists protocol, capabilities and skills, without empty members', async () => {
       const json = await card()
-      expect(emptyPlaces(json)).to.deep.equal([])
+      expect(emptyPaths(json)).to.deep.equal([])
       expect(json['supportedInterfaces']).to.deep.equal([
         { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       ])
@@ -201,11 +153,11 @@ describe('the free documents', () => {
       expect(extensions.map(({ uri, required }) => ({ uri, required }))).to.deep.equal([
         { uri: `${service.url}/docs#http-x402-v1`, required: true },
       ])
-      // Not offered: streaming, push notifications, an extended card.
+      // Streaming, push notifications and extended cards are not offered.
       expect(Object.values(capabilities).filter(Boolean)).to.deep.equal([])
     })
 
-    it('says who provides it, where it is documented, and what each skill takes and gives', async () => {
+    it('names the provider, the documentation and the media types of each skill', async () => {
       const { provider, documentationUrl, skills, version } = await card()
       expect(provider).to.deep.equal({ organization: 'irish-company-agent', url: service.url })
       expect(documentationUrl).to.equal(`${service.url}/docs`)
@@ -220,7 +172,7 @@ describe('the free documents', () => {
       }
     })
 
-    it('has ASCII only and no numbers, so that every signer writes it alike, and prices as they are charged', async () => {
+    it('has ASCII strings and no numbers, so that every canonicaliser agrees, and the charged prices', async () => {
       const { text } = await get(CARD)
       expect(text).to.match(/^[ -~]*$/)
       const numbers = (value: unknown): unknown[] =>
@@ -237,44 +189,42 @@ describe('the free documents', () => {
       })
     })
 
-    it('is verified by the SDK through the served key set', async () => {
+    it('[13.1] is verified by the SDK with the served key set', async () => {
       await bySdk(AgentCard.fromJSON(await card()))
     })
 
-    it('is verified by the SDK’s client', async () => {
+    it('is verified by the client of the SDK', async () => {
       const client = await new ClientFactory().createFromUrl(service.url)
       expect((await client.getAgentCard({}, bySdk)).name).to.equal('Irish company records')
     })
 
-    it('is verified by RFC 8785 and ES256 alone', async () => {
+    it('[13.1] is verified with RFC 8785 and ES256 only', async () => {
       const [key] = (await get(JWKS)).json['keys'] as [Json]
       expect(await verifyCard(service.url, fetch)).to.equal(key['kid'])
     })
 
-    it('fails both checks with any one character or flag of it changed', async () => {
+    it('[13.1] fails both verifications when any character or flag is changed', async () => {
       const { debug } = console
       console.debug = () => undefined
       try {
         const changes = tampered(await card())
         expect(changes.length).to.be.greaterThan(30)
         for (const change of changes) {
-          expect(await isRefused(bySdk(AgentCard.fromJSON(change)).then(() => true)), JSON.stringify(change)).to.equal(
-            true,
-          )
-          expect(await isRefused(plainly(change)), JSON.stringify(change)).to.equal(true)
+          for (const check of [bySdk(AgentCard.fromJSON(change)).then(() => true), plainly(change)])
+            expect(await isRefused(check), JSON.stringify(change)).to.equal(true)
         }
       } finally {
         console.debug = debug
       }
     })
 
-    it('is not signed anew for each request', async () => {
+    it('is signed once per start', async () => {
       const texts = await Promise.all(Array.from({ length: 5 }, async () => (await get(CARD)).text))
       expect(new Set(texts).size).to.equal(1)
     })
   })
 
-  it('an old card is still verified by the new key set after a rotation and a restart', async () => {
+  it('[13.2] verifies an old card after a key rotation and a restart', async () => {
     const rotating = await startTestService()
     try {
       const read = async (path: string) => (await send({ url: rotating.url, path })).json
@@ -287,7 +237,7 @@ describe('the free documents', () => {
       const { keys } = (await read(JWKS)) as { keys: Json[] }
       expect(keys.map(({ kid }) => kid)).to.deep.equal([made, ...retired])
       expect(keys[1]).to.deep.equal(oldKeys[0])
-      // The old card names the old port; its keys are read at the new one.
+      // The old card names the old port. Its keys are read at the new one.
       const fetchNew: typeof fetch = async (url) =>
         url === `${oldUrl}${CARD}` ? Response.json(oldCard) : fetch(`${rotating.url}${JWKS}`)
       expect(await verifyCard(oldUrl, fetchNew)).to.equal(retired[0])
@@ -300,91 +250,78 @@ describe('the free documents', () => {
     }
   })
 
-  it('are 404 for the card, and so is its door, when A2A is disabled; the rest goes on', async () => {
-    const quiet = await startTestService({ environment: { A2A_ENABLED: 'false' } })
+  it('[4.4.5] answer 404 for the card and /a2a when A2A is disabled', async () => {
+    const disabled = await startTestService({ environment: { A2A_ENABLED: 'false' } })
     try {
-      const ask = (method: string, path: string) => send({ url: quiet.url, method, path })
+      const ask = (method: string, path: string) => send({ url: disabled.url, method, path })
       for (const method of ['GET', 'POST', 'PUT']) expectRefusal(await ask(method, '/a2a'), 'not_found')
       expectRefusal(await ask('GET', CARD), 'not_found')
       expect(await ask('HEAD', CARD)).to.deep.include({ status: 404, text: '' })
       for (const path of [META, ATTRIBUTION, JWKS]) expect((await ask('GET', path)).status).to.equal(200)
       expectRefusal(await ask('GET', '/api/v1/company/73848'), 'payment_required')
     } finally {
-      await quiet.stop()
+      await disabled.stop()
     }
   })
 
-  it('name an example of every skill that the agent quotes as it stands', async () => {
+  it('name an example of every skill that the agent quotes unchanged', async () => {
     const skills = (await get(CARD)).json['skills'] as { id: string; examples: string[] }[]
-    const help = await rpc(service.url, { text: 'hello' })
+    const help = await a2a(messageBody({ parts: [{ text: 'hello' }] }))
     for (const { id, examples } of skills) {
       expect(examples).to.have.length.greaterThan(0)
       for (const example of examples) {
         expect(help.text).to.include(JSON.stringify(example).slice(1, -1))
         const data = JSON.parse(example) as { operation: string }
         expect(data.operation).to.equal(id)
-        expectRefusal(await rpc(service.url, { data }), 'payment_required')
+        expectRefusal(await a2a(data), 'payment_required')
       }
     }
   })
 
   describe('without any dataset', () => {
-    // A whole service retrieves one before it answers; so this is its app on a store that has none yet.
-    let seller: TestSeller
-    let server: Server
-    let url: string
+    // A whole service retrieves a dataset before it answers, so this runs the application on an empty store.
+    let sale: SaleHarness
+    let server: ListeningServer
 
     before(async () => {
-      seller = await TestSeller.open()
-      const { catalog } = seller.seller
+      sale = await SaleHarness.open()
+      const { catalog } = sale.context
       const baseUrl = 'http://127.0.0.1:4021'
-      const executor = new CompanyAgentExecutor({ seller: seller.seller, baseUrl, help: 'help' })
+      const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: 'help' })
       const { onSale } = executor
-      const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
-      server = createServer(
-        createApp({ executor, baseUrl, facts, jwks: { keys: [] }, pages: new Map(), report: () => undefined }),
-      )
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+      const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
+      const options = { jwks: { keys: [] }, pages: new Map(), report: () => undefined }
+      server = await listen(createServer(createApp({ executor, baseUrl, facts, ...options })))
     })
     after(async () => {
-      await new Promise((resolve) => server.close(resolve))
-      await seller.close()
+      server.close()
+      await sale.close()
     })
 
-    it('metadata is 503 dataset_unavailable', async () => {
-      expectRefusal(await send({ url, path: META }), 'dataset_unavailable')
+    const unready = requestOverTransports(() => server)
+
+    it('[4.4.1] answer 503 dataset_unavailable for the metadata', async () => {
+      expectRefusal(await unready.get(META), 'dataset_unavailable')
     })
 
-    it('attribution is the register’s', async () => {
-      const reply = await send({ url, path: ATTRIBUTION })
-      expect(reply.json).to.include({ publisher: 'Companies Registration Office (CRO)' })
+    it('[2.10] answer the attribution of the companies register', async () => {
+      expect((await unready.get(ATTRIBUTION)).json).to.include({ publisher: 'Companies Registration Office (CRO)' })
     })
 
-    it('a search and a resolution are 503, with and without a payment', async () => {
-      const search = { url, path: '/api/v1/search?q=abc' }
-      const headers = { 'Content-Type': 'application/json' }
-      const resolve = { url, method: 'POST', path: '/api/v1/resolve', body: '{"company_number":"1"}', headers }
-      for (const [request, operation] of [
-        [search, 'search'],
-        [resolve, 'resolve'],
-      ] as const) {
-        expectRefusal(await send(request), 'dataset_unavailable')
-        const payment = header(await signedPayment({ operation }))
-        const paid = await send({ ...request, headers: { ...headers, 'PAYMENT-SIGNATURE': payment } })
-        expectRefusal(paid, 'dataset_unavailable')
-        expect(paid.headers['retry-after']).to.equal('60')
+    it('[3.1, 1.7] answer 503 for every operation, with and without a payment, and sell the synthetic company', async () => {
+      const REQUESTS: [operation: OperationName, ask: Ask][] = [
+        ['lookup', (payment) => unready.lookup('1', payment)],
+        ['search', (payment) => unready.search('q=abc', payment)],
+        ['resolve', (payment) => unready.resolve({ company_number: '1' }, payment)],
+      ]
+      for (const [operation, ask] of REQUESTS) {
+        for (const payment of [undefined, header(await signedPayment({ operation }))]) {
+          const reply = await ask(payment)
+          expectRefusal(reply, 'dataset_unavailable')
+          expect(reply.headers['retry-after']).to.equal('60')
+        }
       }
-    })
-
-    it('a lookup is 503, with and without a payment, and the synthetic company is still sold', async () => {
-      const payment = header(await signedPayment())
-      for (const headers of [{}, { 'PAYMENT-SIGNATURE': payment }]) {
-        const reply = await send({ url, path: '/api/v1/company/1', headers })
-        expectRefusal(reply, 'dataset_unavailable')
-        expect(reply.headers['retry-after']).to.equal('60')
-      }
-      const sold = await send({ url, path: '/api/v1/company/00000000', headers: { 'PAYMENT-SIGNATURE': payment } })
+      const sold = await unready.lookup('00000000', header(await signedPayment()))
       expect(sold.status).to.equal(200)
       expect(sold.json['source']).to.include({ synthetic: true })
     })

@@ -1,11 +1,11 @@
-/** Spec 4.4 on the wire: the written documents: types, ETags of every form, compression, negotiation, links, no payment. */
+/** The served documents over HTTP: types, ETags, compression, content negotiation and links (contract 4.4). */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'node:http'
 import { expect } from 'chai'
 import { expectRefusal, send } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-const TYPES: Record<string, string> = {
+const DOCUMENTS: Record<string, string> = {
   '/docs': 'text/html; charset=utf-8',
   '/docs/api.md': 'text/markdown; charset=utf-8',
   '/docs/a2a.md': 'text/plain; charset=utf-8',
@@ -13,15 +13,13 @@ const TYPES: Record<string, string> = {
   '/robots.txt': 'text/plain; charset=utf-8',
   '/openapi.json': 'application/json; charset=utf-8',
 }
+const JSON_ROUTES = ['/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
 
 const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { gzip: gunzipSync, br: brotliDecompressSync }
 
-/** A GET whose body is taken as bytes. */
-function bytesOf(
-  url: string,
-  encodings: string,
-): Promise<{ encoding: string; etag: string; vary: string; bytes: Buffer }> {
-  return new Promise((resolve, reject) => {
+/** Sends a GET and returns the body as bytes. */
+function bytesOf(url: string, encodings: string) {
+  return new Promise<{ encoding: string; etag: string; vary: string; bytes: Buffer }>((resolve, reject) => {
     const sent = request(url, { agent: false, headers: { 'Accept-Encoding': encodings } }, (response) => {
       const chunks: Buffer[] = []
       const { etag = '', vary = '', 'content-encoding': encoding = 'identity' } = response.headers
@@ -33,7 +31,7 @@ function bytesOf(
   })
 }
 
-describe('the written documents', () => {
+describe('the free documents', () => {
   let service: TestService
   before(async () => {
     service = await startTestService()
@@ -42,44 +40,53 @@ describe('the written documents', () => {
 
   const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
 
-  for (const [path, type] of Object.entries(TYPES)) {
-    describe(path, () => {
-      it('is free, has its type, and may be kept for a short time', async () => {
-        const { status, headers, text } = await get(path)
-        expect(status).to.equal(200)
-        expect(headers['content-type']).to.equal(type)
-        expect(headers['cache-control']).to.equal('public, max-age=60')
-        expect(text.length).to.be.greaterThan(200)
-        expect(text).not.to.contain('{{')
-      })
-
-      it('answers 304 to its ETag, HEAD without a body, and 405 to anything else', async () => {
-        const first = await get(path)
-        const etag = String(first.headers['etag'])
-        expect(etag).to.match(/^"[^"]+"$/)
-        expect(await get(path, { 'If-None-Match': etag })).to.deep.include({ status: 304, text: '' })
-        expect((await get(path, { 'If-None-Match': '"other"' })).status).to.equal(200)
-        const head = await send({ url: service.url, path, method: 'HEAD' })
-        expect(head).to.deep.include({ status: 200, text: '' })
-        expect(head.headers).to.include({ etag, 'content-length': String(Buffer.byteLength(first.text)) })
-        for (const method of ['POST', 'PUT', 'DELETE']) {
-          const refused = await send({ url: service.url, path, method })
-          expectRefusal(refused, 'method_not_allowed')
-          expect(refused.headers['allow']).to.equal('GET, HEAD')
-        }
-      })
-
-      it('says where the other documents are', async () => {
-        const { headers } = await get(path)
-        expect(headers['link']).to.contain('</openapi.json>; rel="service-desc"')
-        expect(headers['link']).to.contain('</docs>; rel="service-doc"')
-        expect(headers['link']).to.contain('</llms.txt>')
-      })
+  for (const [path, type] of Object.entries(DOCUMENTS)) {
+    it(`[4.4.3] ${path} is free, has its content type, a short max-age and links to other documents`, async () => {
+      const { status, headers, text } = await get(path)
+      expect(status).to.equal(200)
+      expect(headers['content-type']).to.equal(type)
+      expect(headers['cache-control']).to.equal('public, max-age=60')
+      expect(text.length).to.be.greaterThan(200)
+      expect(text).not.to.contain('{{')
+      expect(headers['link']).to.contain('</openapi.json>; rel="service-desc"')
+      expect(headers['link']).to.contain('</docs>; rel="service-doc"')
+      expect(headers['link']).to.contain('</llms.txt>')
     })
   }
 
-  for (const path of Object.keys(TYPES).filter((each) => each !== '/robots.txt')) {
-    it(`${path} is the same text compressed, under an ETag of its own`, async () => {
+  for (const path of JSON_ROUTES) {
+    it(`[4.4.3] ${path} is JSON with a public max-age`, async () => {
+      const { headers } = await get(path)
+      expect(headers['content-type']).to.equal('application/json; charset=utf-8')
+      expect(headers['cache-control']).to.match(/^public, max-age=[0-9]+$/)
+    })
+  }
+
+  for (const path of [...Object.keys(DOCUMENTS), ...JSON_ROUTES]) {
+    it(`[4.4.3, 4.4.11] ${path} has a strong ETag, 304, HEAD without a body, and 405 for other methods`, async () => {
+      const first = await get(path)
+      const etag = String(first.headers['etag'])
+      expect(etag).to.match(/^"[^"]+"$/)
+      expect((await get(path)).text).to.equal(first.text)
+      for (const match of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+        const unchanged = await get(path, { 'If-None-Match': match })
+        expect(unchanged).to.deep.include({ status: 304, text: '' })
+        expect(unchanged.headers['etag']).to.equal(etag)
+      }
+      expect((await get(path, { 'If-None-Match': '"other"' })).status).to.equal(200)
+      const head = await send({ url: service.url, path, method: 'HEAD' })
+      expect(head).to.deep.include({ status: 200, text: '' })
+      expect(head.headers).to.include({ etag, 'content-length': String(Buffer.byteLength(first.text)) })
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const refused = await send({ url: service.url, path, method })
+        expectRefusal(refused, 'method_not_allowed')
+        expect(refused.headers['allow']).to.equal('GET, HEAD')
+      }
+    })
+  }
+
+  for (const path of Object.keys(DOCUMENTS).filter((each) => each !== '/robots.txt')) {
+    it(`sends ${path} compressed with the same text and another ETag`, async () => {
       const plain = await bytesOf(service.url + path, 'identity')
       expect(plain.encoding).to.equal('identity')
       const etags = new Set([plain.etag])
@@ -97,13 +104,13 @@ describe('the written documents', () => {
     })
   }
 
-  it('a short one is not compressed, and a refused encoding is not used', async () => {
+  it('does not compress short documents or use a refused encoding', async () => {
     expect((await bytesOf(`${service.url}/robots.txt`, 'br, gzip')).encoding).to.equal('identity')
     expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip;q=0')).encoding).to.equal('identity')
     expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip')).encoding).to.equal('gzip')
   })
 
-  it('/docs is markdown for whoever would rather read that, and HTML for everyone else', async () => {
+  it('serves /docs as markdown when the client prefers it, otherwise as HTML', async () => {
     const markdown = await get('/docs/api.md')
     for (const accept of ['text/markdown', 'text/markdown, text/html;q=0.9', 'text/markdown;q=1, */*;q=0.1']) {
       const reply = await get('/docs', { Accept: accept })
@@ -116,20 +123,20 @@ describe('the written documents', () => {
       expect((await get('/docs', { Accept: accept })).headers['content-type'], accept).to.match(/^text\/html/)
   })
 
-  it('are named by the answer to an address that has nothing', async () => {
+  it('[4.4.10] are linked in the 404 of an unknown path', async () => {
     const reply = await get('/')
     expectRefusal(reply, 'not_found')
     expect(reply.headers['link']).to.contain('</llms.txt>')
   })
 
-  it('quote what the service quotes', async () => {
+  it('show the quote that the service sends', async () => {
     const { text } = await get('/docs/api.md')
     const { json } = await get('/api/v1/company/00000000')
     const [, block = ''] = /```json\n([^]*?)```/.exec(text) ?? []
     expect(JSON.parse(block)).to.deep.equal({ ...(json['payment_required'] as object), extensions: {} })
   })
 
-  it('show the answer that the synthetic company is sold with', async () => {
+  it('show the answer that a lookup of the synthetic company gets', async () => {
     const path = '/api/v1/company/00000000'
     const payment = await service.pay(String((await get(path)).headers['payment-required']))
     const { json } = await get(path, { 'PAYMENT-SIGNATURE': payment })

@@ -1,31 +1,26 @@
 /**
- * Every fault of a remote facilitator, on the first try, on a retry and after a restart, by each door: the whole service
- * with its real client, against a server that misbehaves. Statuses, codes and money are in one table
- * (support/facilitator-faults), which this file only walks.
+ * Every fault of a remote facilitator, on the first request, on a retry and after a restart, over each transport. The table
+ * in support/facilitator-faults states the expected statuses, codes and transfers.
  */
 import { expect } from 'chai'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { openRemoteFacilitator } from '../../agent/payments/remote-facilitator.ts'
-import { doorsOf } from '../support/doors.ts'
+import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
-import { send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** Long enough for every answer on a loaded machine, short enough to wait for twice. */
+/** Longer than any answer on a loaded machine. Some tests wait for it twice. */
 const TIMEOUT_MS = 2_000
-/** The A2A door takes eight calls at a time. */
+/** A2A accepts eight concurrent calls. */
 const AT_A_TIME = 8
-/** Of the reconciler's work, before the tests say which payment is missing. */
+/** Time for the reconciler before a test reports a missing payment. */
 const LOOKS_MAX = 500
-const COMPANY = '/api/v1/company/00000000'
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
-const DOORS = ['REST GET', 'REST POST', 'A2A'] as const
+const TRANSPORTS = ['REST GET', 'REST POST', 'A2A'] as const
 const PHASES = ['the first try', 'a retry', 'a retry after a restart'] as const
 
-type Ask = (payment?: string) => Promise<RawReply>
-
 interface Cell {
-  door: (typeof DOORS)[number]
+  transport: (typeof TRANSPORTS)[number]
   ask: Ask
   fault: (typeof FAULTS)[number]
   payment: string
@@ -34,7 +29,7 @@ interface Cell {
   bodies: Set<string>
 }
 
-describe('a remote facilitator', function () {
+describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
   this.timeout(60_000)
   let service: TestService
   let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
@@ -45,39 +40,37 @@ describe('a remote facilitator', function () {
     const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
     let isMended = false
     service = await startTestService({
-      doors: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
-      // The reconciler comes back only once the faults are over, and then often.
+      replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
+      // The reconciler runs only after the faults, and then often.
       timer(callback, milliseconds) {
         const isReconciler = isMended && milliseconds < 10_000
         const timeout = isReconciler ? setTimeout(callback, milliseconds / 50) : undefined
         return () => clearTimeout(timeout)
       },
     })
-    const doors = doorsOf(() => service)
-    const get: Ask = (payment) =>
-      send({ url: service.url, path: COMPANY, headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
-    const lanes: Record<Cell['door'], Ask> = {
-      'REST GET': get,
-      'REST POST': (payment) => doors.resolve({ name: 'plain fixture' }, payment),
-      A2A: (payment) => doors.a2a(LOOKUP, payment),
+    const requests = buyOverTransports(() => service)
+    const asks: Record<Cell['transport'], Ask> = {
+      'REST GET': (payment) => requests.lookup('00000000', payment),
+      'REST POST': (payment) => requests.resolve({ name: 'plain fixture' }, payment),
+      A2A: (payment) => requests.a2a(LOOKUP, payment),
     }
-    for (const door of DOORS) {
-      const ask = lanes[door]
+    for (const transport of TRANSPORTS) {
+      const ask = asks[transport]
       for (const fault of FAULTS) {
-        const payment = await doors.payFor(ask())
+        const payment = await requests.payFor(ask())
         const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
           .authorization
         facilitator.add(nonce, fault, service.payTo)
-        cells.set(`${door}: ${fault.name}`, { door, ask, fault, payment, nonce, got: [], bodies: new Set() })
+        cells.set(`${transport}: ${fault.name}`, { transport, ask, fault, payment, nonce, got: [], bodies: new Set() })
       }
     }
     await askAll()
     await askAll()
-    facilitator.mend()
+    facilitator.repair()
     isMended = true
     await service.restart()
     await askAll()
-    // What was given away on a lie is found by the audit, unless a retry was just being answered.
+    // The reconciler finds false successes, unless a retry is being answered.
     for (let look = 0; look < LOOKS_MAX && !isSettled(); look += 1)
       await new Promise((resolve) => void setTimeout(resolve, 20))
     await service.stop()
@@ -87,9 +80,11 @@ describe('a remote facilitator', function () {
   const isSettled = () =>
     [...cells.values()].every(({ nonce, fault }) => facilitator.transfers(nonce) === fault.transfers)
 
-  /** Each door by itself, so that the waits for silence are waited at the same time. */
+  /** Runs the transports concurrently, so that their time-outs overlap. */
   async function askAll(): Promise<void> {
-    await Promise.all(DOORS.flatMap((door) => inParallel([...cells.values()].filter((cell) => cell.door === door))))
+    await Promise.all(
+      TRANSPORTS.flatMap((transport) => inParallel([...cells.values()].filter((cell) => cell.transport === transport))),
+    )
   }
 
   function inParallel(few: Cell[]): Promise<void>[] {
@@ -104,10 +99,10 @@ describe('a remote facilitator', function () {
     })
   }
 
-  for (const door of DOORS) {
+  for (const transport of TRANSPORTS) {
     for (const { name, expected, transfers } of FAULTS) {
-      it(`over ${door}, with ${name}: ${expected.join(', ')}; paid ${transfers} times`, () => {
-        const cell = cells.get(`${door}: ${name}`)
+      it(`over ${transport}, with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
+        const cell = cells.get(`${transport}: ${name}`)
         PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
         expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
         expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
@@ -115,11 +110,11 @@ describe('a remote facilitator', function () {
     }
   }
 
-  it('is never followed elsewhere', () => {
-    expect(facilitator.foreign).to.deep.equal([])
+  it('[5.8.1] is not followed to another URL', () => {
+    expect(facilitator.unexpectedRequests).to.deep.equal([])
   })
 
-  it('is reported in words of ours', () => {
+  it('is reported without its own text', () => {
     const words = JSON.stringify(service.reports.map(([event]) => event))
     expect(words).to.contain('settlement_unclear').and.contain('settlement_not_on_chain')
   })

@@ -1,16 +1,15 @@
-/** Spec 8: the service keeps its dataset fresh from a portal, and sells nothing of it once that has failed for 72 hours. */
+/** A service that retrieves its dataset from a portal, and stops selling after 72 hours without success (contract 3.1). */
 import { expect } from 'chai'
 import { readFile } from 'node:fs/promises'
 import { REGISTER } from '../support/fixtures.ts'
-import { answers, sends, startPortal, type Portal } from '../support/portal.ts'
-import { expectRefusal, send } from '../support/raw-http.ts'
+import { sendCkanResult, sendBody, startPortal, type TestPortal } from '../support/portal.ts'
+import { expectRefusal } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports } from '../support/transports.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const ARCHIVE = '/companies.csv'
 const RESOURCE_SHOW = '/api/3/action/resource_show?id=r-1'
-const COMPANY = '/api/v1/company/73848'
-const SYNTHETIC = '/api/v1/company/00000000'
 
 interface Meta {
   dataset_status: string
@@ -18,24 +17,24 @@ interface Meta {
   source: { retrieved_at: string; source_updated_at: string | null; synthetic: boolean }
 }
 
-describe('a service whose dataset is at a portal', () => {
-  let portal: Portal
+describe('a service with a dataset from a portal', () => {
+  let portal: TestPortal
   let service: TestService
-  const began = Date.now()
-  let clock = began
+  let clock: number
   let due: (() => void) | undefined
 
   before(async () => {
+    clock = Date.now()
     portal = await startPortal()
-    portal.on(ARCHIVE, sends(await readFile(REGISTER)))
-    portal.on(RESOURCE_SHOW, answers({ url: portal.url + ARCHIVE, last_modified: '2026-01-05T06:07:08' }))
+    portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
+    portal.on(RESOURCE_SHOW, sendCkanResult({ url: portal.url + ARCHIVE, last_modified: '2026-01-05T06:07:08' }))
     service = await startTestService({
       environment: { DATASET: `${portal.url}/dataset/companies/resource/r-1` },
       now: () => new Date(clock),
-      // Without registries, which have timers of their own.
-      doors: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
+      // Without registries, because they set timers too.
+      replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
       timer(callback, milliseconds) {
-        // Shorter waits are the payments' own.
+        // Shorter waits belong to payments.
         if (milliseconds < 60_000) return () => undefined
         due = callback
         return () => (due = undefined)
@@ -47,47 +46,45 @@ describe('a service whose dataset is at a portal', () => {
     await portal.close()
   })
 
-  const meta = async () => (await send({ url: service.url, path: '/api/v1/meta' })).json as unknown as Meta
-  const buy = (path: string, payment?: string) =>
-    send({ url: service.url, path, headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
-  const quote = async (path: string) => String((await buy(path)).headers['payment-required'])
+  const { get, lookup, payFor } = buyOverTransports(() => service)
+  const meta = async () => (await get('/api/v1/meta')).json as unknown as Meta
 
-  /** Lets the waits of the schedule end until it has asked the portal and is waiting again. */
+  /** Ends the waits of the schedule until it has asked the portal and waits again. */
   async function retrieveAgain(): Promise<void> {
-    const before = portal.asked.length
-    while (portal.asked.length === before || due === undefined) {
-      const look = due
+    const before = portal.requests.length
+    while (portal.requests.length === before || due === undefined) {
+      const retrieve = due
       due = undefined
-      look?.()
+      retrieve?.()
       await new Promise((resolve) => void setTimeout(resolve, 5))
     }
   }
 
-  it('says when the portal updated it, goes stale 72 hours after the last success, and recovers', async () => {
+  it('[2.2, 3.1, 11.1] reports the update time, goes stale 72 hours after the last success, and recovers', async () => {
     const first = await meta()
     expect(first).to.deep.include({ dataset_status: 'ready' })
     expect(first.source).to.include({ source_updated_at: '2026-01-05T06:07:08.000Z', synthetic: false })
 
-    const payment = await service.pay(await quote(COMPANY))
-    const bought = await buy(COMPANY, payment)
+    const payment = await payFor(lookup('73848'))
+    const bought = await lookup('73848', payment)
     expect(bought.status).to.equal(200)
     expect((bought.json as unknown as Meta).source).to.deep.equal(first.source)
 
     portal.on(RESOURCE_SHOW, (_, response) => void response.writeHead(500).end())
-    clock = began + 72 * HOUR_MS + 60_000
+    clock += 72 * HOUR_MS + 60_000
     await retrieveAgain()
     expect(service.reports.map(([event]) => event)).to.deep.equal(['dataset_retrieval_failed'])
     expect(await meta()).to.deep.include({ dataset_status: 'stale', source: first.source })
-    expectRefusal(await buy(COMPANY), 'dataset_stale')
-    expectRefusal(await buy(SYNTHETIC), 'payment_required')
-    expect((await buy(COMPANY, payment)).text).to.equal(bought.text)
+    expectRefusal(await lookup('73848'), 'dataset_stale')
+    expectRefusal(await lookup('00000000'), 'payment_required')
+    expect((await lookup('73848', payment)).text).to.equal(bought.text)
 
-    portal.on(RESOURCE_SHOW, answers({ url: portal.url + ARCHIVE, last_modified: '2026-01-06T00:00:00' }))
+    portal.on(RESOURCE_SHOW, sendCkanResult({ url: portal.url + ARCHIVE, last_modified: '2026-01-06T00:00:00' }))
     clock += HOUR_MS
     await retrieveAgain()
     const last = await meta()
     expect(last).to.deep.include({ dataset_status: 'ready', snapshot_id: first.snapshot_id })
     expect(last.source.source_updated_at).to.equal('2026-01-06T00:00:00.000Z')
-    expectRefusal(await buy(COMPANY), 'payment_required')
+    expectRefusal(await lookup('73848'), 'payment_required')
   })
 })

@@ -1,28 +1,23 @@
-/** Spec 8, row by row, on the whole service: each limit just below, at and just above what it allows. */
+/** Each limit of contract 8 on the whole service: below, at and above its bounds. */
 import { expect } from 'chai'
-import { askingOf, rpcBody } from '../support/doors.ts'
+import { buyOverTransports, messageBody, requestOverTransports, rpcBody } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
-import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 
 const HOUR_MS = 3_600_000
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '1' } }
 
-describe('the limits of the contract', () => {
+describe('[8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7, 8.8] the limits of the contract', () => {
   let service: FakedService
   before(async () => {
     service = await startFakedService()
   })
   after(() => service.stop())
 
-  const { search, resolve, a2a } = askingOf(() => service)
-  const get = (path: string) => send({ url: service.url, path })
-  const message = (change: object) => {
-    const said = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'a' }], ...change }
-    return a2a(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message: said } }))
-  }
-  const company = (digits: string) => get(`/api/v1/company/${digits}`)
-  const bought = (operation: string, input: object) => a2a({ operation, input })
+  const { get, lookup, search, resolve, a2a, buy } = buyOverTransports(() => service)
+  const message = (change: object) => a2a(messageBody({ parts: [{ text: 'a' }], ...change }))
+  const overA2a = (operation: string, input: object) => a2a({ operation, input })
 
   const digits = (count: number) => '7'.repeat(count)
   const letters = (count: number) => 'a'.repeat(count)
@@ -30,18 +25,18 @@ describe('the limits of the contract', () => {
   const spaced = (count: number) => 'D02X285'.padEnd(count)
   const padded = (count: number) => '{"name":"abc"}'.padEnd(count)
 
-  /** What each row allows from and to, and how it is asked for so much. A free Message counts as taken, like a quote. */
+  /** The bounds of each limit, and a request of a given size. A quote or a free Message means accepted. */
   const LIMITS: [row: string, min: number, max: number, ask: (count: number) => Promise<RawReply>][] = [
-    ['company_number of a lookup', 1, 20, (n) => company(digits(n))],
-    ['company_number of a lookup over A2A', 1, 20, (n) => bought('lookup', { company_number: digits(n) })],
+    ['company_number of a lookup', 1, 20, (n) => lookup(digits(n))],
+    ['company_number of a lookup over A2A', 1, 20, (n) => overA2a('lookup', { company_number: digits(n) })],
     ['company_number of a resolve', 1, 20, (n) => resolve({ company_number: digits(n) })],
     ['search q', 3, 160, (n) => search(`q=${letters(n)}`)],
-    ['search q over A2A', 3, 160, (n) => bought('search', { q: letters(n) })],
+    ['search q over A2A', 3, 160, (n) => overA2a('search', { q: letters(n) })],
     ['resolve name', 3, 160, (n) => resolve({ name: letters(n) })],
-    ['resolve name over A2A', 3, 160, (n) => bought('resolve', { name: letters(n) })],
+    ['resolve name over A2A', 3, 160, (n) => overA2a('resolve', { name: letters(n) })],
     ['resolve address', 3, 160, (n) => resolve({ name: 'abc', address: letters(n) })],
     ['search limit', 1, 10, (n) => search(`q=abc&limit=${n}`)],
-    ['search limit over A2A', 1, 10, (n) => bought('search', { q: 'abc', limit: n })],
+    ['search limit over A2A', 1, 10, (n) => overA2a('search', { q: 'abc', limit: n })],
     ['status filter', 1, 80, (n) => search(`q=abc&status=${letters(n)}`)],
     ['eircode of a search, letters and digits', 7, 7, (n) => search(`q=abc&eircode=${eircode(n)}`)],
     ['eircode of a resolve, letters and digits', 7, 7, (n) => resolve({ name: 'abc', eircode: eircode(n) })],
@@ -53,47 +48,47 @@ describe('the limits of the contract', () => {
     ['reputation limit', 1, 10, (n) => get(`/api/v1/reputation?client=0x${'a'.repeat(40)}&limit=${n}`)],
   ]
 
-  const isTaken = ({ status, json }: RawReply) => status === 402 || (status === 200 && json['error'] === undefined)
+  const isAccepted = ({ status, json }: RawReply) => status === 402 || (status === 200 && json['error'] === undefined)
 
   for (const [row, min, max, ask] of LIMITS) {
     it(`${row}: ${min} to ${max}`, async () => {
       for (const count of [min, max]) {
         const reply = await ask(count)
-        expect(isTaken(reply), `${count}: ${reply.text.slice(0, 200)}`).to.equal(true)
+        expect(isAccepted(reply), `${count}: ${reply.text.slice(0, 200)}`).to.equal(true)
       }
       for (const count of [min - 1, max + 1]) {
         const reply = await ask(count)
-        expect(isTaken(reply), String(count)).to.equal(false)
+        expect(isAccepted(reply), String(count)).to.equal(false)
         expect(reply.status).to.be.oneOf([200, 400, 413])
       }
     })
   }
 
-  it('search limit is 5 by default', async () => {
-    const quote = await search('q=abc')
-    const payment = await service.pay(String(quote.headers['payment-required']))
-    expect((await search('q=abc', payment)).json['query']).to.deep.equal({ q: 'abc', limit: 5 })
+  it('[4.2.1] uses a search limit of 5 by default', async () => {
+    const { json } = await buy((payment) => search('q=abc', payment))
+    expect(json['query']).to.deep.equal({ q: 'abc', limit: 5 })
   })
 
-  it('messageId is measured in bytes, texts in characters', async () => {
-    expect(isTaken(await message({ messageId: 'é'.repeat(64) }))).to.equal(true)
-    expect(isTaken(await message({ messageId: 'é'.repeat(65) }))).to.equal(false)
-    expect(isTaken(await resolve({ name: 'é'.repeat(160) }))).to.equal(true)
+  it('[4.5.2, 8.8] measures messageId in bytes and texts in characters', async () => {
+    expect(isAccepted(await message({ messageId: 'é'.repeat(64) }))).to.equal(true)
+    expect(isAccepted(await message({ messageId: 'é'.repeat(65) }))).to.equal(false)
+    expect(isAccepted(await resolve({ name: 'é'.repeat(160) }))).to.equal(true)
   })
 })
 
 describe('the limits over time', () => {
-  it('let in 120 company requests a minute, of all routes and clients together, and tell the next to wait', async () => {
+  it('[6.2.1, 6.2.4] admit 120 company requests a minute over all routes and clients, then answer 429', async () => {
     const began = Date.now()
     let ahead = 0
     const now = () => new Date(began + ahead)
     const service = await startFakedService({ now, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
     try {
-      const { search, resolve, a2a } = askingOf(() => service)
-      const company = () => send({ url: service.url, path: '/api/v1/company/1' })
-      const ways = [company, () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
-      for (let round = 0; round < 30; round += 1) for (const ask of ways) expectRefusal(await ask(), 'payment_required')
-      for (const ask of ways) {
+      const { lookup, search, resolve, a2a } = requestOverTransports(() => service)
+      const company = () => lookup('1')
+      const requests = [company, () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
+      for (let round = 0; round < 30; round += 1)
+        for (const ask of requests) expectRefusal(await ask(), 'payment_required')
+      for (const ask of requests) {
         const reply = await ask()
         expectRefusal(reply, 'rate_limited')
         expect(reply.headers['retry-after']).to.equal('60')
@@ -107,13 +102,13 @@ describe('the limits over time', () => {
     }
   })
 
-  it('sell data for 72 hours after its last retrieval, and not a moment longer', async () => {
+  it('[2.9, 3.1] sell data until 72 hours after the last retrieval', async () => {
     let ahead = 0
     const began = Date.now()
     const service = await startFakedService({ now: () => new Date(began + ahead) })
-    const { search, resolve, a2a } = askingOf(() => service)
-    const company = () => send({ url: service.url, path: '/api/v1/company/73848' })
-    const status = async () => (await send({ url: service.url, path: '/api/v1/meta' })).json['dataset_status']
+    const { get, lookup, search, resolve, a2a } = requestOverTransports(() => service)
+    const company = () => lookup('73848')
+    const status = async () => (await get('/api/v1/meta')).json['dataset_status']
     try {
       for (const ask of [company, () => search('q=abc'), () => resolve({ name: 'abc' })]) {
         ahead = 72 * HOUR_MS

@@ -1,12 +1,12 @@
-/** Spec 5: the constants of both deployments as buyers meet them: in the quotes of both doors, the metadata and the card. */
+/** The constants of both modes in quotes, metadata and agent card (contract 5.2). */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { askingOf } from '../support/doors.ts'
+import { requestOverTransports } from '../support/transports.ts'
 import { MAINNET, startFakedService, type FakedService } from '../support/faked-service.ts'
 import { testTerms } from '../support/payments.ts'
-import { expectRefusal, send } from '../support/raw-http.ts'
+import { expectRefusal } from '../support/raw-http.ts'
 
-/** As the contract has them, with the USDC of each network. */
+/** The values of contract 5.2.1. */
 const CONSTANTS = {
   mainnet: {
     network: 'eip155:8453',
@@ -23,10 +23,9 @@ const CONSTANTS = {
 } as const
 
 const OPERATIONS = ['lookup', 'search', 'resolve'] as const
-const SYNTHETIC = '/api/v1/company/00000000'
 
 for (const mode of ['mainnet', 'testnet'] as const) {
-  describe(`the constants of the ${mode} deployment`, () => {
+  describe(`[5.2.1, 1.5] the constants of ${mode}`, () => {
     const { network, asset, domain, prices } = CONSTANTS[mode]
     const signing = { ...domain, chainId: Number(network.slice('eip155:'.length)), verifyingContract: asset }
     let service: FakedService
@@ -35,22 +34,14 @@ for (const mode of ['mainnet', 'testnet'] as const) {
     })
     after(() => service.stop())
 
-    const { search, resolve, a2a } = askingOf(() => service)
-    const get = (path: string, headers: Record<string, string> = {}) => send({ url: service.url, path, headers })
+    const { get, lookup, rest, a2a } = requestOverTransports(() => service)
 
-    /** An operation asked for by REST and over A2A. */
-    const ASK = {
-      lookup: [
-        () => get('/api/v1/company/73848'),
-        () => a2a({ operation: 'lookup', input: { company_number: '73848' } }),
-      ],
-      search: [() => search('q=abc'), () => a2a({ operation: 'search', input: { q: 'abc' } })],
-      resolve: [() => resolve({ name: 'abc' }), () => a2a({ operation: 'resolve', input: { name: 'abc' } })],
-    }
+    const INPUTS = { lookup: { company_number: '73848' }, search: { q: 'abc' }, resolve: { name: 'abc' } }
 
-    /** What each door's quote asks for. */
+    /** The payment requirements in the quote of each transport. */
     async function requirementsOf(operation: (typeof OPERATIONS)[number]) {
-      const replies = await Promise.all(ASK[operation].map((ask) => ask()))
+      const data = { operation, input: INPUTS[operation] }
+      const replies = await Promise.all([rest(data), a2a(data)])
       return replies.map((reply) => {
         expectRefusal(reply, 'payment_required')
         const quote = decodePaymentRequiredHeader(String(reply.headers['payment-required']))
@@ -68,33 +59,33 @@ for (const mode of ['mainnet', 'testnet'] as const) {
         for (const requirements of await requirementsOf(operation)) expect(requirements).to.deep.include(constant)
     }
 
-    it(`have the network ${network}`, async () => {
+    it(`has the network ${network}`, async () => {
       await expectInQuotes({ scheme: 'exact', network })
       expect(await access()).to.include({ mode, network })
     })
 
-    it(`have the asset ${asset}`, async () => {
+    it(`has the asset ${asset}`, async () => {
       await expectInQuotes({ asset })
       expect(await access()).to.include({ asset })
     })
 
-    it('have the receiver that is configured', async () => {
+    it('has the configured receiver', async () => {
       await expectInQuotes({ payTo: testTerms.payTo })
       expect(await access()).to.include({ pay_to: testTerms.payTo, payment_required: true })
     })
 
-    it(`have the EIP-712 domain ${domain.name}, ${domain.version}, and take no signature for another`, async () => {
+    it(`has the EIP-712 domain ${domain.name}, ${domain.version}, and refuses a signature for another`, async () => {
       await expectInQuotes({ extra: domain })
-      const quote = String((await get('/api/v1/company/73848')).headers['payment-required'])
+      const quote = String((await lookup('73848')).headers['payment-required'])
       const other = CONSTANTS[mode === 'mainnet' ? 'testnet' : 'mainnet'].domain
       const wrong = await service.pay(quote, { domain: { ...signing, ...other } })
-      const reply = await get('/api/v1/company/73848', { 'PAYMENT-SIGNATURE': wrong })
+      const reply = await lookup('73848', wrong)
       expect(reply.status).to.equal(402)
       expect(service.counts().settled).to.equal(0)
     })
 
     for (const operation of OPERATIONS) {
-      it(`have the ${operation} price ${prices[operation]}`, async () => {
+      it(`has the ${operation} price ${prices[operation]}`, async () => {
         for (const requirements of await requirementsOf(operation))
           expect(requirements?.amount).to.equal(String(prices[operation]))
         const { endpoint_prices, price_micro_usdc } = await access()
@@ -104,7 +95,7 @@ for (const mode of ['mainnet', 'testnet'] as const) {
       })
     }
 
-    it('are in the card too', async () => {
+    it('states the same in the agent card', async () => {
       const { capabilities } = (await get('/.well-known/agent-card.json')).json as {
         capabilities: { extensions: { uri: string; params: object }[] }
       }
@@ -113,14 +104,14 @@ for (const mode of ['mainnet', 'testnet'] as const) {
       expect(extension?.params).to.include({ network, asset, receiver: testTerms.payTo })
     })
 
-    it('sell data, and the synthetic company on testnet alone', async () => {
-      const buy = async (path: string) => {
-        const quote = String((await get(path)).headers['payment-required'])
-        return get(path, { 'PAYMENT-SIGNATURE': await service.pay(quote, { domain: signing }) })
+    it('[1.7] sells the synthetic company on testnet only', async () => {
+      const buy = async (number: string) => {
+        const quote = String((await lookup(number)).headers['payment-required'])
+        return lookup(number, await service.pay(quote, { domain: signing }))
       }
-      expect((await buy('/api/v1/company/73848')).json['company']).to.include({ company_number: '73848' })
+      expect((await buy('73848')).json['company']).to.include({ company_number: '73848' })
       const { settled } = service.counts()
-      const synthetic = await buy(SYNTHETIC)
+      const synthetic = await buy('00000000')
       if (mode === 'testnet') {
         expect(synthetic.json['company']).to.include({ legal_name: 'SYNTHETIC TEST COMPANY LIMITED' })
         expect(synthetic.json['source']).to.include({ synthetic: true })

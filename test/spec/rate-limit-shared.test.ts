@@ -1,4 +1,4 @@
-/** Spec 8 on a deployment: two processes of the service on one data directory are one service, with one limit. */
+/** Two processes on one data directory share one rate limit and one response log (contract 6.2.1). */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,15 +8,16 @@ import type { Hex } from 'viem'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { header, signedPayment } from '../support/payments.ts'
-import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
-import { describeService } from '../support/described.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { loadDescription } from '../support/openapi-check.ts'
+import { requestOverTransports } from '../support/transports.ts'
 
 const LIMIT = 120
 const TIMEOUT_MS = 90_000
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 
-describe('the shared limit of two processes', function () {
-  // Two starts of the whole service before each.
+describe('[6.2.1] the rate limit of two processes', function () {
+  // Each test starts two services first.
   this.timeout(TIMEOUT_MS)
   let directory: string
   let urls: string[]
@@ -36,9 +37,9 @@ describe('the shared limit of two processes', function () {
       children.push(child)
       return ready(child)
     }
-    // The first makes the sandbox's accounts and dataset, which the second finds.
+    // The first process creates the sandbox's accounts and dataset; the second reuses them.
     urls = [await start(), await start()]
-    for (const url of urls) await describeService(url)
+    for (const url of urls) await loadDescription(url)
   })
   afterEach(async () => {
     for (const child of children.splice(0)) {
@@ -48,33 +49,12 @@ describe('the shared limit of two processes', function () {
     await rm(directory, { recursive: true })
   })
 
-  const rest = (url: string, payment?: string) =>
-    send({
-      url,
-      path: '/api/v1/company/00000000',
-      headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment },
-    })
+  const at = (url: string) => requestOverTransports(() => ({ url }))
+  const rest = (url: string, payment?: string) => at(url).lookup('00000000', payment)
+  const a2a = (url: string) => at(url).a2a(LOOKUP)
 
-  const a2a = (url: string) =>
-    send({
-      url,
-      method: 'POST',
-      path: '/a2a',
-      headers: {
-        'Content-Type': 'application/json',
-        'A2A-Version': '1.0',
-        'A2A-Extensions': `${url}/docs#http-x402-v1`,
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'SendMessage',
-        params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ data: LOOKUP }] } },
-      }),
-    })
-
-  /** By each process and each door in turn. */
-  const askBy = (turn: number) => (Math.floor(turn / 2) % 2 === 0 ? rest : a2a)(urls[turn % 2] ?? '')
+  /** Sends requests to each process and over each transport alternately. */
+  const askBy = (index: number) => (Math.floor(index / 2) % 2 === 0 ? rest : a2a)(urls[index % 2] ?? '')
 
   async function pay(quoted: RawReply): Promise<string> {
     const [requirements] = decodePaymentRequiredHeader(String(quoted.headers['payment-required'])).accepts
@@ -82,12 +62,12 @@ describe('the shared limit of two processes', function () {
     return header(await signedPayment({ key: children[0]?.said.get('buyer') as Hex, requirements }))
   }
 
-  it('is reached at the last place, whichever process and door is asked, and payers buy on at both', async () => {
+  it('is exact over both processes and transports, and payers still buy at both', async () => {
     const replies: RawReply[] = []
-    for (let turn = 0; turn < LIMIT; turn += 1) replies.push(await askBy(turn))
+    for (let index = 0; index < LIMIT; index += 1) replies.push(await askBy(index))
     for (const reply of replies) expectRefusal(reply, 'payment_required')
-    for (let turn = 0; turn < 4; turn += 1) {
-      const reply = await askBy(turn)
+    for (let index = 0; index < 4; index += 1) {
+      const reply = await askBy(index)
       expectRefusal(reply, 'rate_limited')
       expect(Number(reply.headers['retry-after'])).to.be.within(1, 60)
     }
@@ -99,14 +79,14 @@ describe('the shared limit of two processes', function () {
     }
   })
 
-  it('is reached at the last place also by requests that come at once', async () => {
-    const replies = await Promise.all(Array.from({ length: 2 * LIMIT }, (_, turn) => askBy(turn)))
+  it('is exact for concurrent requests', async () => {
+    const replies = await Promise.all(Array.from({ length: 2 * LIMIT }, (_, index) => askBy(index)))
     const limited = replies.filter(({ status, text }) => status === 429 || text.includes('rate_limited'))
     expect(limited).to.have.lengthOf(LIMIT)
   })
 
-  it('goes on when one of the processes is killed, with what that had let in', async () => {
-    for (let turn = 0; turn < LIMIT; turn += 1) await askBy(0)
+  it('keeps the counts of a killed process', async () => {
+    for (let index = 0; index < LIMIT; index += 1) await askBy(0)
     children[0]?.process.kill('SIGKILL')
     await children[0]?.ended
     expectRefusal(await rest(urls[1] ?? ''), 'rate_limited')

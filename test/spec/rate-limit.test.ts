@@ -1,9 +1,10 @@
-/** Spec 8 on the whole service: one limit for all clients and both doors, that payers and replays get past. */
+/** The shared rate limit on the whole service (contract 6.2). */
 import { expect } from 'chai'
-import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports, messageBody } from '../support/transports.ts'
 
-describe('the shared limit', () => {
+describe('the shared rate limit', () => {
   let service: TestService
   let ahead = 0
 
@@ -16,82 +17,58 @@ describe('the shared limit', () => {
   })
   afterEach(() => service.stop())
 
-  const rest = (payment?: string, number = '00000000') =>
-    send({
-      url: service.url,
-      path: `/api/v1/company/${number}`,
-      headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment },
-    })
-
-  const a2a = (
-    payment?: string,
-    part: object = { data: { operation: 'lookup', input: { company_number: '00000000' } } },
-  ) =>
-    send({
-      url: service.url,
-      method: 'POST',
-      path: '/a2a',
-      headers: {
-        'Content-Type': 'application/json',
-        'A2A-Version': '1.0',
-        'A2A-Extensions': `${service.url}/docs#http-x402-v1`,
-        ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }),
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'SendMessage',
-        params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [part] } },
-      }),
-    })
-
-  const quoteOf = (reply: RawReply) => String(reply.headers['payment-required'])
+  const { get, lookup, a2a, payFor } = buyOverTransports(() => service)
+  const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
+  const overRest = (payment?: string) => lookup('00000000', payment)
+  const overA2a = (payment?: string) => a2a(LOOKUP, payment)
 
   function expectLimited(reply: RawReply): void {
     expectRefusal(reply, 'rate_limited')
     expect(reply.headers['retry-after']).to.match(/^[1-9][0-9]*$/)
     expect(Number(reply.headers['retry-after'])).to.be.within(1, 60)
-    expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
   }
 
-  it('counts REST and A2A together, and answers both with 429 and Retry-After', async () => {
-    for (const reply of [await rest(), await a2a(), await rest()]) expectRefusal(reply, 'payment_required')
-    expectLimited(await rest())
-    expectLimited(await a2a())
+  it('[6.2.1, 6.2.4] counts REST and A2A together and answers both with 429 and Retry-After', async () => {
+    for (const reply of [await overRest(), await overA2a(), await overRest()]) expectRefusal(reply, 'payment_required')
+    expectLimited(await overRest())
+    expectLimited(await overA2a())
     ahead = 60_000
-    expectRefusal(await rest(), 'payment_required')
+    expectRefusal(await overRest(), 'payment_required')
   })
 
-  it('lets payers buy while free traffic is refused, up to the limit of their own', async () => {
-    const quote = quoteOf(await rest())
-    await rest()
-    await a2a()
-    expectLimited(await rest())
-    const payments = await Promise.all(Array.from({ length: 4 }, () => service.pay(quote)))
+  it('[6.2.2] lets payers buy while free traffic is refused, up to the limit of paid requests', async () => {
+    const unpaid = overRest()
+    await unpaid
+    await overRest()
+    await overA2a()
+    expectLimited(await overRest())
+    const payments = await Promise.all(Array.from({ length: 4 }, () => payFor(unpaid)))
     const [first, second, third, fourth] = payments as [string, string, string, string]
-    expect([(await rest(first)).status, (await a2a(second)).status, (await rest(third)).status]).to.deep.equal([
-      200, 200, 200,
-    ])
+    expect([
+      (await overRest(first)).status,
+      (await overA2a(second)).status,
+      (await overRest(third)).status,
+    ]).to.deep.equal([200, 200, 200])
     const before = await service.paid()
-    expectLimited(await rest(fourth))
-    expectLimited(await a2a(fourth))
+    expectLimited(await overRest(fourth))
+    expectLimited(await overA2a(fourth))
     expect(await service.paid()).to.deep.equal(before)
-    // What was bought stays there for the asking.
+    // Replays do not count.
     for (const payment of [first, second, third]) {
-      expect((await rest(payment)).status).to.equal(200)
-      expect((await a2a(payment)).status).to.equal(200)
+      expect((await overRest(payment)).status).to.equal(200)
+      expect((await overA2a(payment)).status).to.equal(200)
     }
     ahead = 60_000
-    expect((await rest(fourth)).status).to.equal(200)
+    expect((await overRest(fourth)).status).to.equal(200)
   })
 
-  it('counts neither free documents, nor help, nor what is refused for its form', async () => {
+  it('does not count free documents, help messages and requests with invalid input', async () => {
     for (let attempt = 0; attempt < 5; attempt += 1) {
-      expect((await send({ url: service.url, path: '/api/v1/meta' })).status).to.equal(200)
-      expect((await a2a(undefined, { text: 'hello' })).status).to.equal(200)
-      expectRefusal(await rest(undefined, 'letters'), 'invalid_company_number')
-      expectRefusal(await a2a(undefined, { data: {} }), 'invalid_body')
+      expect((await get('/api/v1/meta')).status).to.equal(200)
+      expect((await a2a(messageBody({ parts: [{ text: 'hello' }] }))).status).to.equal(200)
+      expectRefusal(await lookup('letters'), 'invalid_company_number')
+      expectRefusal(await a2a({}), 'invalid_body')
     }
-    expectRefusal(await rest(), 'payment_required')
+    expectRefusal(await overRest(), 'payment_required')
   })
 })

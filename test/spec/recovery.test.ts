@@ -1,14 +1,14 @@
-/** Spec 5, recovery: killed at each point of a sale, the service answers the retry from its log and has charged once. */
+/** Kills the service at each point of a sale. The retry gets the stored response, and the buyer is charged once. */
 import { expect } from 'chai'
 import { planKills } from '../support/kill-plan.ts'
 import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
 import { runKills, type KillRun } from '../support/kill-run.ts'
 
-/** One at each point at least; `npm run bench -- kill` kills as often as one likes. */
+/** At least one kill per point. `npm run bench -- kill` runs more. */
 const KILLS = 31
 const SEED = 1
 
-describe('a service killed in the middle of a sale', () => {
+describe('[5.6.1, 5.6.2] a service killed during a sale', () => {
   let run: KillRun
 
   before(async function () {
@@ -17,7 +17,7 @@ describe('a service killed in the middle of a sale', () => {
   })
 
   for (const point of KILL_POINTS) {
-    it(`when ${pointOf(point).at}: gives the stored answer to the retry, from one transfer`, () => {
+    it(`when ${pointOf(point).at}: replays the stored response from one transfer`, () => {
       const kills = run.kills.filter((kill) => kill.point === point)
       expect(kills).to.not.deep.equal([])
       expect(kills.filter(({ isReached }) => !isReached)).to.deep.equal([])
@@ -25,7 +25,7 @@ describe('a service killed in the middle of a sale', () => {
     })
   }
 
-  it('has been paid once for each sale, all in all', () => {
+  it('has one transfer per sale', () => {
     expect(run.transfers).to.equal(run.sales)
   })
 })

@@ -1,10 +1,10 @@
-/** Spec 4.4 on a whole service: the sandbox has an identity to show, another can be configured, and mainnet has none. */
+/** The ERC-8004 routes of a whole service (contract 4.4.6 to 4.4.8). */
 import { expect } from 'chai'
-import { REVIEWER } from '../../agent/sandbox/register.ts'
+import { REVIEWER } from '../../agent/sandbox/registries.ts'
+import { REGISTRY_SCHEMAS } from '../../rest-facade/documents/registry-schemas.ts'
 import { MAINNET, startFakedService } from '../support/faked-service.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { faultsOf } from '../support/registration-check.ts'
-import { AgentFile, RegistrationFile, Reputation } from '../support/registry-schemas.ts'
+import { findRegistrationFaults } from '../support/registration-check.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
 const PATHS = ['/.well-known/agent-registration.json', '/agent.json', `/api/v1/reputation?client=${REVIEWER}`]
@@ -20,17 +20,17 @@ describe('the registry identity of a service', () => {
     return service
   }
 
-  /** The three bodies, each as its description has it. */
+  /** The bodies of the three routes. */
   async function read({ url }: { url: string }) {
     const [file, agent, page] = await Promise.all(PATHS.map((path) => send({ url, path })))
     return {
-      file: RegistrationFile.parse(file?.json),
-      agent: AgentFile.parse(agent?.json),
-      page: Reputation.parse(page?.json),
+      file: REGISTRY_SCHEMAS.RegistrationFile.parse(file?.json),
+      agent: REGISTRY_SCHEMAS.RegistryIdentity.parse(agent?.json),
+      page: REGISTRY_SCHEMAS.ReputationPage.parse(page?.json),
     }
   }
 
-  it('is there at once in the sandbox, under the address at which it is reached, and stays over a restart', async () => {
+  it('[4.4.6] exists in the sandbox with the base URL of the service, also after a restart', async () => {
     const service = await start()
     const { file, agent, page } = await read(service)
     expect(agent).to.deep.include({
@@ -43,7 +43,7 @@ describe('the registry identity of a service', () => {
     const [registration = { agentId: -1, agentRegistry: '' }] = file.registrations
     expect(String(registration.agentId)).to.equal(agent.agent_id)
     expect(registration.agentRegistry).to.equal(agent.agent_registry)
-    expect(faultsOf(file, registration)).to.deep.equal([])
+    expect(findRegistrationFaults(file, registration)).to.deep.equal([])
     expect(file.services[0]).to.deep.equal({ name: 'web', endpoint: `${service.url}/docs` })
     expect(page.feedback.map(({ value, revoked }) => [value, revoked])).to.deep.equal([
       ['95', false],
@@ -58,13 +58,13 @@ describe('the registry identity of a service', () => {
     expect(after.page.last_index).to.equal(3)
   })
 
-  it('is the configured one', async () => {
+  it('[4.4.6, 4.4.7] is the configured identity', async () => {
     const { payTo, url } = await start()
     const id = (await read({ url })).agent.agent_id ?? ''
-    const stranger = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+    const otherOwner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     const CASES: [environment: Record<string, string>, status: string][] = [
       [{ ERC8004_AGENT_ID: id, ERC8004_OWNER: payTo }, 'registered'],
-      [{ ERC8004_AGENT_ID: id, ERC8004_OWNER: stranger }, 'owner_mismatch'],
+      [{ ERC8004_AGENT_ID: id, ERC8004_OWNER: otherOwner }, 'owner_mismatch'],
       [{ ERC8004_AGENT_ID: '123456789' }, 'not_found'],
     ]
     for (const [environment, status] of CASES) {
@@ -73,9 +73,9 @@ describe('the registry identity of a service', () => {
     }
   })
 
-  it('is 503 while the chain cannot be read, and the rest of the service goes on', async () => {
-    const nobody = { rpcUrl: 'http://127.0.0.1:1', register: async () => ({ agentId: 0n, owner: undefined }) }
-    const service = await start({ doors: (doors) => ({ ...doors, registry: nobody }) })
+  it('[4.4.8] is 503 while the chain cannot be read; other routes work', async () => {
+    const unreachable = { rpcUrl: 'http://127.0.0.1:1', register: async () => ({ agentId: 0n, owner: undefined }) }
+    const service = await start({ replaceExternals: (externals) => ({ ...externals, registry: unreachable }) })
     for (const path of PATHS) expectRefusal(await send({ url: service.url, path }), 'registry_unchecked')
     expectRefusal(await send({ url: service.url, path: `${PATHS[1]}?a=1` }), 'invalid_query')
     expect(service.reports.map(([event]) => event)).to.deep.equal(['registry_unread'])
@@ -83,7 +83,7 @@ describe('the registry identity of a service', () => {
     expectRefusal(await send({ url: service.url, path: '/api/v1/company/73848' }), 'payment_required')
   })
 
-  it('asks for five seconds of patience after 60 requests in five', async () => {
+  it('[4.4.8] is 429 with Retry-After 5 after 60 requests in five seconds', async () => {
     const began = Date.now()
     let ahead = 0
     const { url } = await start({ now: () => new Date(began + ahead) })
@@ -97,12 +97,13 @@ describe('the registry identity of a service', () => {
     for (const path of PATHS) expect((await send({ url, path })).status).to.equal(200)
   })
 
-  it('is asked for with nothing but one reviewer’s address, a start and a limit of 1 to 10', async () => {
+  it('[4.4.6, 4.4.7] accepts only client, start and limit', async () => {
     const { url } = await start()
     const ask = (path: string) => send({ url, path })
     for (const path of [`${PATHS[0]}?a=1`, `${PATHS[1]}?a=1`, '/api/v1/reputation', '/api/v1/reputation?client=0x1'])
       expectRefusal(await ask(path), 'invalid_query')
-    const pageOf = async (query: string) => Reputation.parse((await ask(`${PATHS[2]}${query}`)).json)
+    const pageOf = async (query: string) =>
+      REGISTRY_SCHEMAS.ReputationPage.parse((await ask(`${PATHS[2]}${query}`)).json)
     expect(await pageOf('')).to.deep.include({ start: 1, limit: 10, client: REVIEWER })
     for (const [name, least, most] of [
       ['start', 1, 1_000_000],
@@ -117,7 +118,7 @@ describe('the registry identity of a service', () => {
     expect(Object.keys(page).join()).not.to.match(/score|average|summary|verified/)
   })
 
-  it('is not_registered where none is configured', async () => {
+  it('[4.4.6] is not_registered without a configured identity', async () => {
     const service = await startFakedService()
     try {
       const { file, agent, page } = await read(service)
@@ -128,7 +129,7 @@ describe('the registry identity of a service', () => {
     }
   })
 
-  it('is nowhere on mainnet, whatever is asked', async () => {
+  it('[4.4.9, 4.4.10] is 404 on mainnet', async () => {
     const service = await startFakedService({ environment: { ...MAINNET, ERC8004_AGENT_ID: '1' } })
     const { url } = service
     try {

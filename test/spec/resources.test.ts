@@ -1,12 +1,11 @@
-/** Spec 2, field by field, on answers that were bought: each is there, of its type, and null only where it may be. */
+/** The members of every object of contract 2, checked on bought answers. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { askingOf } from '../support/doors.ts'
+import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
-import { aRow, csvOf } from '../support/register.ts'
-import { send, type RawReply } from '../support/raw-http.ts'
+import { registerRow, toCsv } from '../support/register.ts'
 
 type Json = Record<string, unknown>
 type Rule = (value: unknown) => boolean
@@ -42,9 +41,9 @@ const ofEach = (names: string, rule: Rule): Record<string, Rule> =>
 
 interface Resource {
   fields: Record<string, Rule>
-  /** Those that may be null, and are in one of the answers. */
+  /** Members that may be null, and are null in one of the answers. */
   nullable?: readonly string[]
-  /** Those that may be absent, and are in one of the answers. */
+  /** Members that may be absent, and are absent in one of the answers. */
   optional?: readonly string[]
 }
 
@@ -60,7 +59,7 @@ const SEARCH_FIELDS: Record<string, Rule> = {
   candidate_limit_reached: flag,
 }
 
-/** The tables of the contract. */
+/** The objects of contract 2. */
 const RESOURCES: Record<string, Resource> = {
   '2.1 Company': {
     fields: {
@@ -141,34 +140,30 @@ const RESOURCES: Record<string, Resource> = {
 const NUMBERED = 12
 const BARE = { company_num: '1', company_name: 'BARE FIXTURE LIMITED' }
 
-/** A company with everything, one with nothing but number and name, one twice with different rows, and twelve alike. */
+/** A complete company, one with number and name only, a quarantined one, and twelve with similar names. */
 function register(): string {
-  const full = aRow({ company_num: '000073848', company_name: 'PLAIN FIXTURE LIMITED' })
+  const full = registerRow({ company_num: '000073848', company_name: 'PLAIN FIXTURE LIMITED' })
   const nothing = Object.fromEntries(Object.keys(full).map((column) => [column, '']))
-  const twice = ['ONE', 'OTHER'].map((word) => aRow({ company_num: '2001', company_name: `${word} FIXTURE LIMITED` }))
-  const alike = Array.from({ length: NUMBERED }, (_, place) =>
-    aRow({ company_num: String(5000 + place), company_name: 'ALIKE CONTRIVANCE LIMITED' }),
+  const twice = ['ONE', 'OTHER'].map((word) =>
+    registerRow({ company_num: '2001', company_name: `${word} FIXTURE LIMITED` }),
   )
-  return csvOf(full, { ...aRow(), ...nothing, ...BARE }, ...twice, ...alike)
+  const alike = Array.from({ length: NUMBERED }, (_, index) =>
+    registerRow({ company_num: String(5000 + index), company_name: 'ALIKE CONTRIVANCE LIMITED' }),
+  )
+  return toCsv(full, { ...registerRow(), ...nothing, ...BARE }, ...twice, ...alike)
 }
 
-describe('the resources of the contract', () => {
+describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10] the objects of the contract', () => {
   let directory: string
   let service: FakedService
-  /** Every object of each resource that was answered. */
+  /** All received objects by type. */
   const seen = new Map<string, Json[]>(Object.keys(RESOURCES).map((name) => [name, []]))
   const resolutions: Json[] = []
   let searched: Json = {}
 
-  const { search, resolve } = askingOf(() => service)
-  const get = (path: string, payment?: string) =>
-    send({ url: service.url, path, headers: payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment } })
-
-  async function buy(ask: (payment?: string) => Promise<RawReply>): Promise<Json> {
-    const unpaid = await ask()
-    return (await ask(await service.pay(String(unpaid.headers['payment-required'])))).json
-  }
-
+  const { get, lookup, search, resolve, buy } = buyOverTransports(() => service)
+  /** Buys and returns the body. */
+  const bodyOf = async (ask: Ask) => (await buy(ask)).json
   const note = (name: string, value: unknown) => void seen.get(name)?.push(value as Json)
   function noteCompany(value: unknown): void {
     note('2.1 Company', value)
@@ -195,19 +190,18 @@ describe('the resources of the contract', () => {
     service = await startFakedService({ dataset: path, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
 
     for (const number of ['000073848', '1', '00000000']) {
-      const answer = await buy((payment) => get(`/api/v1/company/${number}`, payment))
+      const answer = await bodyOf((payment) => lookup(number, payment))
       note('2.3 CompanyResponse', answer)
       note('2.2 Source', answer['source'])
       noteCompany(answer['company'])
     }
-    for (const number of ['999', '2001'])
-      noteError('2.8 DataError', await buy((payment) => get(`/api/v1/company/${number}`, payment)))
-    noteError('2.8 ErrorResponse', (await get('/api/v1/company/x')).json)
+    for (const number of ['999', '2001']) noteError('2.8 DataError', await bodyOf((payment) => lookup(number, payment)))
+    noteError('2.8 ErrorResponse', (await lookup('x')).json)
     noteError('2.8 ErrorResponse', (await get('/api/v1/search')).json)
 
-    searched = await buy((payment) => search('q=Alike%20Contrivance%20Limited&limit=10', payment))
+    searched = await bodyOf((payment) => search('q=Alike%20Contrivance%20Limited&limit=10', payment))
     for (const query of ['q=Plain%20Fixtur', 'q=Plain%20Fixture%20Ltd&status=normal&eircode=D02X285'])
-      note('2.6 SearchResponse', await buy((payment) => search(query, payment)))
+      note('2.6 SearchResponse', await bodyOf((payment) => search(query, payment)))
     note('2.6 SearchResponse', searched)
     for (const answer of seen.get('2.6 SearchResponse') ?? []) noteCandidates(answer)
     for (const body of [
@@ -217,7 +211,7 @@ describe('the resources of the contract', () => {
       { name: 'Alike Contrivance Limited' },
       { name: 'Qwxzvkj Yqxzwvk' },
     ]) {
-      const answer = await buy((payment) => resolve(body, payment))
+      const answer = await bodyOf((payment) => resolve(body, payment))
       resolutions.push(answer)
       note('2.7 ResolveResponse', answer)
       noteCandidates(answer)
@@ -245,18 +239,18 @@ describe('the resources of the contract', () => {
           else expect([values.length, objects.length > 0]).to.deep.equal([objects.length, true])
           const present = mayBeNull ? values.filter((value) => value !== null) : values
           expect(present.filter((value) => !rule(value))).to.deep.equal([])
-          // `source_updated_at` is known of a portal alone: test/spec/freshness.test.ts.
+          // Only a portal states `source_updated_at`: test/spec/freshness.test.ts.
           if (mayBeNull) expect(present.length).to.be.within(field === 'source_updated_at' ? 0 : 1, values.length - 1)
         })
       }
 
-      it('has no other field', () => {
+      it('has no other member', () => {
         for (const each of seen.get(name) ?? []) expect(fields).to.include.all.keys(Object.keys(each))
       })
     })
   }
 
-  it('keep the leading zeros of a number', () => {
+  it('[4.1.1] keep leading zeros of a number', () => {
     expect(seen.get('2.3 CompanyResponse')?.map(({ company }) => (company as Json)['company_number'])).to.deep.equal([
       '000073848',
       '1',
@@ -264,22 +258,22 @@ describe('the resources of the contract', () => {
     ])
   })
 
-  it('have every kind of match among their candidates', () => {
+  it('contain every match_type', () => {
     const kinds = new Set(seen.get('2.4 Candidate')?.map((candidate) => candidate['match_type']))
     expect([...kinds]).to.have.members(MATCH_TYPES)
   })
 
-  it('say of the made-up data, and of no other, that it is made up', () => {
+  it('mark made-up data, and only that, as synthetic', () => {
     const flags = (seen.get('2.3 CompanyResponse') ?? []).map(({ source }) => (source as Json)['synthetic'])
     expect(flags).to.deep.equal([false, false, true])
   })
 
-  it('have at most ten candidates, of however many there are', () => {
+  it('[2.6] have at most ten candidates', () => {
     expect(searched['candidates']).to.have.lengthOf(10)
     expect(resolutions[3]?.['candidates']).to.have.lengthOf(10)
   })
 
-  it('have a match only where the status is matched, and it is the first candidate', () => {
+  it('[2.7] have a match only when status is matched, and it is the first candidate', () => {
     expect(resolutions.map(({ status }) => status)).to.deep.equal([
       'matched',
       'matched',
@@ -291,7 +285,7 @@ describe('the resources of the contract', () => {
       expect(match).to.deep.equal(status === 'matched' ? (candidates as Json[])[0] : null)
   })
 
-  it('name the paid routes in the metadata', () => {
+  it('[1.1] name the paid routes in the metadata', () => {
     expect(seen.get('2.9 Metadata')?.[0]?.['endpoints']).to.deep.equal([
       'GET /api/v1/company/{company_number}',
       'GET /api/v1/search',

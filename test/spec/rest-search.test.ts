@@ -1,18 +1,16 @@
-/** Spec 4.2 on the wire: what `GET /api/v1/search` takes, refuses, quotes and sells. */
+/** `GET /api/v1/search` over HTTP: accepted and refused input, quotes and sales (contract 4.2). */
 import { expect } from 'chai'
 import { QUERY_CHARACTERS_MAX } from '../../rest-facade/query.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { searchResponseSchema } from '../../agent/operation/result.ts'
-import { detailOf, doorsOf, EIRCODES, HIDDEN, LENGTHS, NOTHING, once, quoteOf, SEARCH } from '../support/doors.ts'
+import { buyOverTransports, detailOf, expectCharges, quoteOf, SEARCH } from '../support/transports.ts'
 import { header } from '../support/payments.ts'
-import { expectNoLeak, expectRefusal, send, type RawRequest } from '../support/raw-http.ts'
+import { expectNoLeak, expectRefusal } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** Stands for what a hostile client sends; no refusal may repeat it. */
+/** Marks input of a hostile client. No refusal may contain it. */
 const MARK = 'h0stile'
 const PRICE = 1000n
-
-const q = (text: string) => `q=${encodeURIComponent(text)}`
 
 const LIMIT_RULE = 'limit must be a whole number from 1 to 10'
 const ENCODING_RULE = 'it must be percent-encoded UTF-8'
@@ -53,7 +51,7 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   [`q=abc&status=${'%F0%90%8D%88'.repeat(80)}`, 'payment_required'],
   [`q=abc&status=${'a'.repeat(81)}`, 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
   ['q=abc&status=Nor%E2%80%AEmal', 'invalid_query', 'status must not contain control or invisible characters'],
-  // Twice
+  // Repeated parameters
   ['q=abc&q=abc', 'duplicate_parameter'],
   [`q=abc&q=${MARK}`, 'duplicate_parameter'],
   ['q=abc&%71=abc', 'duplicate_parameter'],
@@ -61,7 +59,7 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ['q=abc&status=a&status=b', 'duplicate_parameter'],
   ['q=abc&eircode=D02X285&eircode=D02X285', 'duplicate_parameter'],
   [`${MARK}=1&q=abc&${MARK}=1`, 'duplicate_parameter'],
-  // Names that mean nothing here
+  // Unknown parameters
   ...[
     MARK,
     'Q',
@@ -77,17 +75,17 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ].map((name): (typeof REFUSED)[number] => [`q=abc&${name}=abc`, 'invalid_query', 'unknown fields are not accepted']),
   [`q=abc&${MARK}`, 'invalid_query', 'unknown fields are not accepted'],
   ['q=abc;limit=5', 'payment_required'],
-  // No name
+  // Parameters without a name
   ['=abc', 'invalid_query', 'a parameter has no name'],
   ['q=abc&=1', 'invalid_query', 'a parameter has no name'],
   ['q=abc&', 'invalid_query', 'a parameter has no name'],
   ['q=abc&&limit=5', 'invalid_query', 'a parameter has no name'],
-  // Bytes that are no percent-encoded UTF-8
+  // Invalid percent-encoding or UTF-8
   ...['%', '%a', '%zz', '%C3', '%FF', '%C0%AF', '%ED%A0%80', '%F4%90%80%80', `${MARK}#`, `#${MARK}`].map(
     (text): (typeof REFUSED)[number] => [`q=abc${text}`, 'invalid_query', ENCODING_RULE],
   ),
   [`q=abc&${MARK}%zz=1`, 'invalid_query', ENCODING_RULE],
-  // The length of the whole
+  // Length of the query string
   [
     `q=abc${'+'.repeat(QUERY_CHARACTERS_MAX - 4)}`,
     'invalid_query',
@@ -97,18 +95,18 @@ const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
 
 describe('a search over REST', () => {
   let service: TestService
-  /** Sent along with whatever is to be refused, and good to the end: a payment on record would not be. */
-  let payment: string
+  /** A valid payment that is sent with every request that must be refused. The last test buys with it. */
+  let unusedPayment: string
 
   before(async () => {
     service = await startTestService()
-    payment = await payFor(search('q=abc'))
+    unusedPayment = await payFor(search('q=abc'))
   })
   after(() => service.stop())
 
-  const { search, resolve, cost, payFor } = doorsOf(() => service)
+  const { get, search, payFor, buy } = buyOverTransports(() => service)
 
-  /** A table's row: refused, whether paid for or not, or else quoted as it was requested. */
+  /** Sends a query with and without the payment, and expects the refusal, or the quote for the requested URL. */
   async function expectAnswer(query: string, code: RefusalCode, rule?: string): Promise<void> {
     const unpaid = await search(query)
     expectRefusal(unpaid, code)
@@ -116,105 +114,38 @@ describe('a search over REST', () => {
       expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${SEARCH}?${query}`, amount: String(PRICE) })
       return
     }
-    for (const reply of [unpaid, await search(query, payment)]) {
+    for (const reply of [unpaid, await search(query, unusedPayment)]) {
       expectRefusal(reply, code)
       if (rule !== undefined) expect(detailOf(reply)).to.equal(`The query is not valid: ${rule}.`)
       expectNoLeak(reply, MARK)
-      expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
     }
   }
 
-  describe('answers', () => {
+  describe('[4.2.1, 4.2.2, 4.2.3, 8.3, 8.4, 8.9] answers the query', () => {
     for (const [query, code, rule] of REFUSED) {
       it(`${query.length > 60 ? `${query.slice(0, 60)}… (${query.length})` : query}: ${code}`, () =>
         expectAnswer(query, code, rule))
     }
   })
 
-  describe('takes a q of 3 to 160 characters:', () => {
-    for (const [name, text, fits] of LENGTHS) {
-      it(`${name}: ${fits ? 'yes' : 'no'}`, () => expectAnswer(q(text), fits ? 'payment_required' : 'invalid_query'))
-    }
-  })
-
-  describe('refuses a q with', () => {
-    for (const [name, text] of HIDDEN) {
-      it(name, () => expectAnswer(q(text), 'invalid_query', 'q must not contain control or invisible characters'))
-    }
-  })
-
-  describe('takes an Eircode of seven letters or digits:', () => {
-    for (const [text, fits] of EIRCODES) {
-      it(`${JSON.stringify(text)}: ${fits ? 'yes' : 'no'}`, () =>
-        expectAnswer(`q=abc&eircode=${encodeURIComponent(text)}`, fits ? 'payment_required' : 'invalid_query'))
-    }
-  })
-
-  it('without a query string at all is no search', async () => {
+  it('refuses a request without a query string', async () => {
     for (const path of [SEARCH, `${SEARCH}#?q=abc`, `${SEARCH}#q=abc`]) {
-      expectRefusal(await send({ url: service.url, path }), 'invalid_query')
+      expectRefusal(await get(path), 'invalid_query')
     }
   })
 
-  describe('accepts no body:', () => {
-    const cases: [name: string, change: Partial<RawRequest>][] = [
-      ['of known length', { body: MARK }],
-      ['in chunks', { body: MARK, chunked: true }],
-      ['in chunks and empty', { body: '', chunked: true }],
-      ['too large for any route', { body: 'x'.repeat(100_000) }],
-    ]
-    for (const [name, change] of cases) {
-      it(name, async () => {
-        const reply = await search('q=abc', undefined, change)
-        expectRefusal(reply, 'unexpected_input')
-        expectNoLeak(reply, MARK)
-      })
-    }
-
-    it('but a length of 0 is none', async () => {
-      expectRefusal(await search('q=abc', undefined, { headers: { 'Content-Length': '0' } }), 'payment_required')
+  it('[5.5.1] charges and records nothing for refused input: the payment of these requests still buys', async () => {
+    await expectCharges(service, [PRICE], async () => {
+      expect((await search('q=abc', unusedPayment)).status).to.equal(200)
     })
   })
 
-  describe('refuses other methods with 405 and Allow: GET, before anything else:', () => {
-    for (const method of ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']) {
-      it(method, async () => {
-        const reply = await search(`q=%zz&q=${MARK}`, undefined, { method })
-        expect(reply.headers['allow']).to.equal('GET')
-        if (method === 'HEAD') expect(reply).to.deep.include({ status: 405, text: '' })
-        else expectRefusal(reply, 'method_not_allowed')
-      })
-    }
-  })
-
-  it('has no other spelling of its path', async () => {
-    for (const path of ['/api/v1/search/', '/API/v1/search', '/api/v1/Search', '/api/v1/%73earch', '/api/v1//search']) {
-      expectRefusal(await send({ url: service.url, path: `${path}?q=abc` }), 'not_found')
-    }
-  })
-
-  it('is quoted under the base URL, whatever the request calls the host', async () => {
-    const headers = { Host: `${MARK}.example` }
-    const path = `http://${MARK}.example${SEARCH}?q=abc`
-    for (const reply of [await search('q=abc', undefined, { headers }), await send({ url: service.url, path })]) {
-      expect(quoteOf(reply).url).to.equal(`${service.url}${SEARCH}?q=abc`)
-      expectNoLeak(reply, MARK)
-    }
-  })
-
-  it('was refused for all that without a charge or a record: the payment sent along still buys', async () => {
-    const total = await cost(async () => {
-      expect((await search('q=abc', payment)).status).to.equal(200)
-    })
-    expect(total).to.deep.equal(once(PRICE))
-  })
-
-  describe('that is bought', () => {
+  describe('when it is bought', () => {
     const NAME = 'q=PLAIN%20FIXTURE%20LIMITED'
 
-    it('gives ranked candidates with the query, the source and the snapshot, and gives them again', async () => {
+    it('[4.2.4, 2.6] returns ranked candidates with query, source and snapshot, and replays them', async () => {
       const paid = await payFor(search(NAME))
-      const total = await cost(async () => {
+      await expectCharges(service, [PRICE], async () => {
         const bought = await search(NAME, paid)
         expect(bought.status).to.equal(200)
         const { query, filters, candidates, source } = searchResponseSchema.parse(bought.json)
@@ -230,10 +161,9 @@ describe('a search over REST', () => {
         expect(again.text).to.equal(bought.text)
         expect(again.headers['payment-response']).to.equal(bought.headers['payment-response'])
       })
-      expect(total).to.deep.equal(once(PRICE))
     })
 
-    it('is given again for every spelling of the same search', async () => {
+    it('[10.3] is replayed for every spelling of the same search', async () => {
       const spellings = [
         'q=Numbered+Fixture&status=Normal&eircode=d02+x285',
         'eircode=D02X285&status=%20Normal&limit=5&q=Numbered%20%20Fixture',
@@ -241,7 +171,7 @@ describe('a search over REST', () => {
         `q=${encodeURIComponent('Ｎumbered\u00A0Fixture')}&status=Normal&limit=%35&eircode=D02X285`,
       ] as const
       const paid = await payFor(search(spellings[1]))
-      const total = await cost(async () => {
+      await expectCharges(service, [PRICE], async () => {
         const [first, ...more] = await Promise.all(spellings.map((query) => search(query, paid)))
         expect(first?.status, first?.text).to.equal(200)
         expect(searchResponseSchema.parse(first?.json)).to.deep.include({
@@ -250,88 +180,57 @@ describe('a search over REST', () => {
         })
         for (const reply of more) expect(reply.text).to.equal(first?.text)
       })
-      expect(total).to.deep.equal(once(PRICE))
     })
 
-    it('belongs to that search: the payment buys no other, and no other operation', async () => {
-      const paid = await payFor(search(NAME))
-      expect((await search(NAME, paid)).status).to.equal(200)
-      const total = await cost(async () => {
-        const others = [
-          await search(`${NAME}&limit=4`, paid),
-          await search(`${NAME}&status=Normal`, paid),
-          await search(`${NAME}&eircode=D02X285`, paid),
-          await search('q=plain%20fixture%20limited', paid),
-          await resolve({ name: 'PLAIN FIXTURE LIMITED' }, paid),
-          await send({ url: service.url, path: '/api/v1/company/73848', headers: { 'PAYMENT-SIGNATURE': paid } }),
-        ]
-        for (const reply of others) expectRefusal(reply, 'payment_replay_conflict')
-      })
-      expect(total).to.deep.equal(NOTHING)
+    /** Buys a search and returns the numbers of its candidates. */
+    async function numbersFor(query: string): Promise<string[]> {
+      const { json } = await buy((payment) => search(query, payment))
+      return searchResponseSchema.parse(json).candidates.map(({ company }) => company.company_number)
+    }
+
+    it('[4.2.5] filters by status, ignoring case', async () => {
+      const dissolved = `q=${encodeURIComponent("Ó FIXTURE'S & SONS LIMITED")}`
+      expect(await numbersFor(dissolved)).to.include('1003')
+      expect(await numbersFor(`${dissolved}&status=dISSOLVED`)).to.include('1003')
+      expect(await numbersFor(`${dissolved}&status=normal`)).to.not.include('1003')
     })
 
-    it('filters by status, ignoring case', async () => {
-      const numbers = async (query: string) => {
-        const bought = await search(query, await payFor(search(query)))
-        return searchResponseSchema.parse(bought.json).candidates.map(({ company }) => company.company_number)
-      }
-      const dissolved = q("Ó FIXTURE'S & SONS LIMITED")
-      expect(await numbers(dissolved)).to.include('1003')
-      expect(await numbers(`${dissolved}&status=dISSOLVED`)).to.include('1003')
-      expect(await numbers(`${dissolved}&status=normal`)).to.not.include('1003')
+    it('[4.2.4] returns at most `limit` candidates, in the same order', async () => {
+      const twins = 'q=Twin%20Fixture%20Limited'
+      expect((await numbersFor(`${twins}&limit=10`)).slice(0, 2)).to.deep.equal(['1004', '1005'])
+      expect(await numbersFor(`${twins}&limit=2`)).to.deep.equal(['1004', '1005'])
+      expect(await numbersFor(`${twins}&limit=1`)).to.deep.equal(['1004'])
     })
 
-    it('has at most as many candidates as its limit, in the same order', async () => {
-      const numbers = async (limit: number) => {
-        const query = `q=Twin%20Fixture%20Limited&limit=${limit}`
-        const bought = await search(query, await payFor(search(query)))
-        return searchResponseSchema.parse(bought.json).candidates.map(({ company }) => company.company_number)
-      }
-      expect((await numbers(10)).slice(0, 2)).to.deep.equal(['1004', '1005'])
-      expect(await numbers(2)).to.deep.equal(['1004', '1005'])
-      expect(await numbers(1)).to.deep.equal(['1004'])
-    })
-
-    it('is charged when nothing is found', async () => {
+    it('[4.2.4, 5.5.1] is charged when nothing is found', async () => {
       const query = 'q=Qwxzvkj%20Yqxzwvk'
       const paid = await payFor(search(query))
-      const total = await cost(async () => {
+      await expectCharges(service, [PRICE], async () => {
         const bought = await search(query, paid)
         expect(bought.status).to.equal(200)
         expect(searchResponseSchema.parse(bought.json).candidates).to.deep.equal([])
         expect((await search(query, paid)).text).to.equal(bought.text)
       })
-      expect(total).to.deep.equal(once(PRICE))
     })
 
-    it('is quoted in the shortest spelling when its own is very long', async () => {
+    it('[5.1.3] is quoted by its canonical URL when its own URL is very long', async () => {
       const unpaid = await search(`q=abc${'+'.repeat(QUERY_CHARACTERS_MAX - 5)}`)
       expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${SEARCH}?q=abc&limit=5`, amount: String(PRICE) })
     })
 
-    it('can be paid for in the longest spelling', async () => {
+    it('[5.1.3, 8.9] can be bought with the longest query string', async () => {
       const longest = new URLSearchParams({
         q: '\u{10348}'.repeat(160),
         limit: '10',
         status: '\u{10348}'.repeat(80),
         eircode: 'D02 X285',
       }).toString()
-      // As stock clients do, the payment names the resource of its quote.
+      // Stock clients copy the resource of the quote into the payment.
       const unpaid = await search(longest)
       const bare = JSON.parse(Buffer.from(await payFor(search(longest)), 'base64').toString()) as object
       const { resource } = unpaid.json['payment_required'] as { resource: unknown }
       const bought = await search(longest, header({ ...bare, resource }))
       expect(bought.status, bought.text).to.equal(200)
-    })
-
-    it('is still there after a restart', async () => {
-      const paid = await payFor(search(NAME))
-      const bought = await search(NAME, paid)
-      const total = await cost(async () => {
-        await service.restart()
-        expect((await search(NAME, paid)).text).to.equal(bought.text)
-      })
-      expect(total).to.deep.equal(NOTHING)
     })
   })
 })

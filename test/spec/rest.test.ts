@@ -1,84 +1,56 @@
-/** Spec 4.1 on the wire: what the REST routes answer to every odd request, in JSON, with the headers of each refusal. */
+/** The REST routes over raw HTTP: malformed and unusual requests, and the headers of each refusal (contract 4.1, 7). */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { expectNoLeak, expectRefusal, send, type RawReply, type RawRequest } from '../support/raw-http.ts'
+import { header } from '../support/payments.ts'
+import { expectNoLeak, expectRefusal, type RawRequest } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports, COMPANY, quoteOf, RESOLVE, SEARCH } from '../support/transports.ts'
 
-/** Stands for what a hostile client sends; no answer may repeat it. */
+/** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile'
 
-const COMPANY = '/api/v1/company'
 const CORS_EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After'
 
-interface Case {
-  path: string
-  code: RefusalCode
-  name?: string
+/** Request targets by the answer to GET. */
+const TARGETS: Partial<Record<RefusalCode, string[]>> = {
+  payment_required: ['0', '1'.repeat(20), '0'.repeat(20)].map((number) => `${COMPANY}/${number}`),
+  invalid_company_number: [
+    ['1'.repeat(21), '', MARK, '-1', '+1', '1.0', '1e3', '0x1', '%31%32', '1%0a', '1%00', '%EF%BC%91', '1%2F2'],
+    ['..', '%2e%2e', '1;a=b', '1\\2', '%', '%zz', '%E0%A4%A', '%FF'],
+  ]
+    .flat()
+    .map((number) => `${COMPANY}/${number}`),
+  unexpected_input: ['1?', `1?a=${MARK}`, '1?%zz', '1??', '1#', `1#${MARK}`, `${MARK}?a`].map(
+    (number) => `${COMPANY}/${number}`,
+  ),
+  not_found: [
+    // Invalid percent-encoding
+    ['/%', '/%E0%A4%A', '/api/%zz/company/1', '/.well-known/%FF', '/api/v1/%63ompany/1'],
+    // A path that is spelt differently is not the route.
+    ['', '?1', '/1/', '//1', '/./1', '/../company/1', '/1/..', '/1/2', 'x/1'].map((rest) => COMPANY + rest),
+    ['/api/v1//company/1', '//api/v1/company/1', '/API/V1/COMPANY/1', '/api/v1/Company/1', `/x${COMPANY}/1`],
+    ['/search/', '//search', '/Search', '/%73earch'].map((path) => `/api/v1${path}?q=abc`),
+    '/API/v1/search?q=abc',
+    // Unknown paths
+    ['/', `/${MARK}`, '/api/v1', '/api/v1/meta/', '/ATTRIBUTION', '/__proto__', `/${'a'.repeat(8_000)}`],
+  ].flat(),
 }
 
-const PATHS: Case[] = [
-  { path: `${COMPANY}/0`, code: 'payment_required' },
-  { path: `${COMPANY}/${'1'.repeat(20)}`, code: 'payment_required' },
-  { path: `${COMPANY}/${'0'.repeat(20)}`, code: 'payment_required' },
-  { path: `${COMPANY}/${'1'.repeat(21)}`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/${MARK}`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/-1`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/+1`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1.0`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1e3`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/0x1`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%31%32`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1%0a`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1%00`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%EF%BC%91`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1%2F2`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/..`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%2e%2e`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1;a=b`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/1\\2`, code: 'invalid_company_number' },
-  // Percent signs that mean nothing
-  { path: `${COMPANY}/%`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%zz`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%E0%A4%A`, code: 'invalid_company_number' },
-  { path: `${COMPANY}/%FF`, code: 'invalid_company_number' },
-  { path: '/%', code: 'not_found' },
-  { path: '/%E0%A4%A', code: 'not_found' },
-  { path: '/api/%zz/company/1', code: 'not_found' },
-  { path: '/.well-known/%FF', code: 'not_found' },
-  { path: `/api/v1/%63ompany/1`, code: 'not_found' },
-  // Other spellings of the route are other routes.
-  { path: COMPANY, code: 'not_found' },
-  { path: `${COMPANY}?1`, code: 'not_found' },
-  { path: `${COMPANY}/1/`, code: 'not_found' },
-  { path: `${COMPANY}//1`, code: 'not_found' },
-  { path: `/api/v1//company/1`, code: 'not_found' },
-  { path: `//api/v1/company/1`, code: 'not_found' },
-  { path: `${COMPANY}/./1`, code: 'not_found' },
-  { path: `${COMPANY}/../company/1`, code: 'not_found' },
-  { path: `${COMPANY}/1/..`, code: 'not_found' },
-  { path: `${COMPANY}/1/2`, code: 'not_found' },
-  { path: '/API/V1/COMPANY/1', code: 'not_found' },
-  { path: '/api/v1/Company/1', code: 'not_found' },
-  { path: `${COMPANY}x/1`, code: 'not_found' },
-  { path: `/x${COMPANY}/1`, code: 'not_found' },
-  // Nothing at all
-  { path: '/', code: 'not_found' },
-  { path: `/${MARK}`, code: 'not_found' },
-  { path: '/api/v1', code: 'not_found' },
-  { path: '/api/v1/meta/', code: 'not_found' },
-  { path: '/ATTRIBUTION', code: 'not_found' },
-  { path: '/__proto__', code: 'not_found' },
-  { path: `/${'a'.repeat(8_000)}`, code: 'not_found' },
-  // Anything beside the path
-  { path: `${COMPANY}/1?`, code: 'unexpected_input' },
-  { path: `${COMPANY}/1?a=${MARK}`, code: 'unexpected_input' },
-  { path: `${COMPANY}/1?%zz`, code: 'unexpected_input' },
-  { path: `${COMPANY}/1??`, code: 'unexpected_input' },
-  { path: `${COMPANY}/1#`, code: 'unexpected_input' },
-  { path: `${COMPANY}/1#${MARK}`, code: 'unexpected_input' },
-  { path: `${COMPANY}/${MARK}?a`, code: 'unexpected_input' },
+/** Targets that differ from a POST route in their spelling. */
+const MISSPELT_POST_TARGETS = [
+  ['/api/v1/resolve/', '/API/v1/resolve', '/api/v1/%72esolve', '/api/v1//resolve'],
+  ['/a2a/', '/A2A', '/a2a/x', '/a2a%2f', '//a2a', '/%612a'],
+].flat()
+
+const OTHER_METHODS = ['PUT', 'PATCH', 'DELETE', 'TRACE']
+
+/** Targets with the allowed method and some that are not. The input is invalid, because the method is checked first. */
+const METHODS: [target: string, allow: string, methods: string[]][] = [
+  [`${COMPANY}/${MARK}?a`, 'GET', ['HEAD', 'POST', ...OTHER_METHODS]],
+  [`${SEARCH}?q=%zz&q=${MARK}`, 'GET', ['HEAD', 'POST', ...OTHER_METHODS]],
+  [`${RESOLVE}?${MARK}`, 'POST', ['HEAD', 'GET', ...OTHER_METHODS]],
+  ['/a2a', 'POST', ['HEAD', 'GET', ...OTHER_METHODS]],
 ]
 
 describe('the REST routes', () => {
@@ -89,96 +61,96 @@ describe('the REST routes', () => {
   })
   after(() => service.stop())
 
-  const get = (path: string, change: Partial<RawRequest> = {}) => send({ url: service.url, path, ...change })
+  const { get, lookup, payFor } = buyOverTransports(() => service)
 
-  describe('answer a GET of', () => {
-    for (const { path, code } of PATHS) {
-      it(`${path.length > 60 ? `${path.slice(0, 60)}…` : path}: ${code}`, async () => {
-        const reply = await get(path)
-        expectRefusal(reply, code)
-        expectNoLeak(reply, MARK)
-        expect(reply.headers['cache-control']).to.equal('private, no-store')
-        expect(reply.headers['access-control-expose-headers']).to.equal(CORS_EXPOSED)
-        expect(reply.headers['x-content-type-options']).to.equal('nosniff')
-        expect(reply.headers).not.to.have.property('x-powered-by')
+  describe('[4.1.1, 4.1.2, 4.4.10, 7.6, 8.1] answer GET requests', () => {
+    for (const [code, targets] of Object.entries(TARGETS)) {
+      for (const target of targets) {
+        it(`${target.slice(0, 60)}: ${code}`, async () => {
+          const reply = await get(target)
+          expectRefusal(reply, code as RefusalCode)
+          expectNoLeak(reply, MARK)
+          expect(reply.headers['cache-control']).to.equal('private, no-store')
+          expect(reply.headers['access-control-expose-headers']).to.equal(CORS_EXPOSED)
+          expect(reply.headers['x-content-type-options']).to.equal('nosniff')
+          expect(reply.headers).not.to.have.property('x-powered-by')
+        })
+      }
+    }
+  })
+
+  describe('[4.4.10] answer 404 to GET and POST at', () => {
+    for (const target of MISSPELT_POST_TARGETS) {
+      it(target, async () => {
+        for (const method of ['GET', 'POST']) expectRefusal(await get(target, undefined, { method }), 'not_found')
       })
     }
   })
 
-  describe('quote the resource under the base URL, whatever the request calls the host', () => {
-    const cases: [name: string, request: () => RawRequest][] = [
-      ['another Host', () => ({ url: service.url, path: `${COMPANY}/1`, headers: { Host: `${MARK}.example` } })],
-      ['X-Forwarded-Host', () => ({ url: service.url, path: `${COMPANY}/1`, headers: { 'X-Forwarded-Host': MARK } })],
-      ['an absolute target', () => ({ url: service.url, path: `http://${MARK}.example${COMPANY}/1` })],
+  describe('[5.1.2, 10.5] quote the resource under BASE_URL for', () => {
+    const FORGED: [name: string, prefix: string, headers: Record<string, string>][] = [
+      ['another Host', '', { Host: `${MARK}.example` }],
+      ['X-Forwarded-Host', '', { 'X-Forwarded-Host': MARK }],
+      ['an absolute target', `http://${MARK}.example`, {}],
     ]
-    for (const [name, request] of cases) {
+    for (const [name, prefix, headers] of FORGED) {
       it(name, async () => {
-        const reply = await send(request())
-        expectRefusal(reply, 'payment_required')
-        expectNoLeak(reply, MARK)
-        const quote = decodePaymentRequiredHeader(String(reply.headers['payment-required']))
-        expect(quote.resource.url).to.equal(`${service.url}${COMPANY}/1`)
+        for (const target of [`${COMPANY}/1`, `${SEARCH}?q=abc`]) {
+          const reply = await get(prefix + target, undefined, { headers })
+          expectNoLeak(reply, MARK)
+          expect(quoteOf(reply).url).to.equal(service.url + target)
+        }
       })
     }
   })
 
-  describe('accept no body with a lookup:', () => {
-    const cases: [name: string, change: Partial<RawRequest>][] = [
-      ['of known length', { body: MARK }],
-      ['in chunks', { body: MARK, chunked: true }],
-      ['in chunks and empty', { body: '', chunked: true }],
-      ['too large for any route', { body: 'x'.repeat(100_000) }],
-    ]
-    for (const [name, change] of cases) {
-      it(name, async () => {
-        const reply = await get(`${COMPANY}/1`, change)
-        expectRefusal(reply, 'unexpected_input')
-        expectNoLeak(reply, MARK)
+  describe('[4.1.2, 4.2.1] refuse a GET request with a body', () => {
+    const BODIES: Record<string, Partial<RawRequest>> = {
+      'of known length': { body: MARK },
+      'in chunks': { body: MARK, chunked: true },
+      'in chunks and empty': { body: '', chunked: true },
+      'too large for any route': { body: 'x'.repeat(100_000) },
+    }
+    for (const target of [`${COMPANY}/1`, `${SEARCH}?q=abc`]) {
+      for (const [name, change] of Object.entries(BODIES)) {
+        it(`${name} to ${target}`, async () => {
+          const reply = await get(target, undefined, change)
+          expectRefusal(reply, 'unexpected_input')
+          expectNoLeak(reply, MARK)
+        })
+      }
+
+      it(`but accept Content-Length: 0 to ${target}`, async () => {
+        expectRefusal(await get(target, undefined, { headers: { 'Content-Length': '0' } }), 'payment_required')
       })
     }
-
-    it('but a length of 0 is none', async () => {
-      expectRefusal(await get(`${COMPANY}/1`, { headers: { 'Content-Length': '0' } }), 'payment_required')
-    })
   })
 
-  describe('refuse other methods with 405 and what is allowed:', () => {
-    const cases: [path: string, allow: string, methods: string[]][] = [
-      [`${COMPANY}/1`, 'GET', ['HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE']],
-      ['/api/v1/meta', 'GET, HEAD', ['POST', 'PUT', 'DELETE']],
-      ['/attribution', 'GET, HEAD', ['POST', 'PUT', 'DELETE']],
-      ['/.well-known/jwks.json', 'GET, HEAD', ['POST', 'PUT', 'DELETE']],
-      ['/.well-known/agent-card.json', 'GET, HEAD', ['POST', 'PUT', 'DELETE']],
-    ]
-    for (const [path, allow, methods] of cases) {
+  describe('[4.1.5, 4.2.6, 4.3.5] refuse other methods with 405 and Allow, before other checks', () => {
+    for (const [target, allow, methods] of METHODS) {
       for (const method of methods) {
-        it(`${method} ${path}`, async () => {
-          const reply = await get(path, { method })
+        it(`${method} ${target}`, async () => {
+          const reply = await get(target, undefined, { method })
           expect(reply.headers['allow']).to.equal(allow)
           if (method === 'HEAD') expect(reply).to.deep.include({ status: 405, text: '' })
           else expectRefusal(reply, 'method_not_allowed')
         })
       }
     }
-
-    it('before anything else is looked at', async () => {
-      expectRefusal(await get(`${COMPANY}/${MARK}?a`, { method: 'POST', body: MARK }), 'method_not_allowed')
-    })
   })
 
-  describe('refuse a payment header', () => {
-    const cases: [name: string, value: () => string | string[]][] = [
-      ['given twice', () => ['e30=', 'e30=']],
-      ['of 9 KiB', () => Buffer.from(JSON.stringify({ x402Version: 2, a: 'x'.repeat(6_700) })).toString('base64')],
-      ['that is empty', () => ''],
-      ['that is not base64', () => MARK],
-      ['of JSON that is no payment', () => Buffer.from(JSON.stringify({ a: MARK })).toString('base64')],
-      ['of bytes that are no JSON', () => Buffer.from(MARK).toString('base64')],
-    ]
-    for (const [name, value] of cases) {
+  describe('[5.3.1, 7.4] refuse a malformed payment header', () => {
+    const HEADERS: Record<string, string | string[]> = {
+      'given twice': ['e30=', 'e30='],
+      'of 9 KiB': header({ x402Version: 2, a: 'x'.repeat(6_700) }),
+      'that is empty': '',
+      'that is not base64': MARK,
+      'of JSON that is not a payment': header({ a: MARK }),
+      'of bytes that are not JSON': Buffer.from(MARK).toString('base64'),
+    }
+    for (const [name, sent] of Object.entries(HEADERS)) {
       it(`${name}: payment_invalid, with a fresh quote`, async () => {
-        const sent = value()
-        const reply = await get(`${COMPANY}/1`, { headers: { 'PAYMENT-SIGNATURE': sent } })
+        const reply = await lookup('1', undefined, { headers: { 'PAYMENT-SIGNATURE': sent } })
         expectRefusal(reply, 'payment_invalid')
         expectNoLeak(reply, MARK)
         const quote = decodePaymentRequiredHeader(String(reply.headers['payment-required']))
@@ -187,14 +159,13 @@ describe('the REST routes', () => {
       })
     }
 
-    it('given twice, even when both are one good payment', async () => {
-      const quote = await get(`${COMPANY}/1004`)
-      const payment = await service.pay(String(quote.headers['payment-required']))
+    it('refuses two payment headers, even with the same valid payment', async () => {
+      const payment = await payFor(lookup('1004'))
       const before = await service.paid()
-      const twice = await get(`${COMPANY}/1004`, { headers: { 'PAYMENT-SIGNATURE': [payment, payment] } })
-      expectRefusal(twice, 'payment_invalid')
+      const headers = { 'PAYMENT-SIGNATURE': [payment, payment] }
+      expectRefusal(await lookup('1004', undefined, { headers }), 'payment_invalid')
       expect(await service.paid()).to.deep.equal(before)
-      const once = await get(`${COMPANY}/1004`, { headers: { 'PAYMENT-SIGNATURE': payment } })
+      const once = await lookup('1004', payment)
       expect(once.status).to.equal(200)
       expect(once.headers).to.include({
         'cache-control': 'private, no-store',
@@ -205,10 +176,10 @@ describe('the REST routes', () => {
     })
   })
 
-  describe('let a browser pay:', () => {
+  describe('[7.5] answer CORS preflight requests', () => {
     for (const path of [`${COMPANY}/1`, '/a2a', '/api/v1/meta', `/${MARK}`, '/%']) {
       it(`OPTIONS ${path}`, async () => {
-        const reply = await get(path, {
+        const reply = await get(path, undefined, {
           method: 'OPTIONS',
           headers: { Origin: `https://${MARK}.example`, 'Access-Control-Request-Headers': MARK },
         })
@@ -222,24 +193,6 @@ describe('the REST routes', () => {
         expect(reply.headers).not.to.have.property('access-control-allow-credentials')
         expect(JSON.stringify(reply.headers)).not.to.include(MARK)
       })
-    }
-  })
-
-  it('answer a missing and a contradictory company with a DataError that says no name', async () => {
-    const cases: [number: string, status: number, code: string][] = [
-      ['999', 404, 'company_not_found'],
-      ['2001', 409, 'source_data_conflict'],
-    ]
-    for (const [number, status, code] of cases) {
-      const quote = await get(`${COMPANY}/${number}`)
-      const payment = await service.pay(String(quote.headers['payment-required']))
-      const reply: RawReply = await get(`${COMPANY}/${number}`, { headers: { 'PAYMENT-SIGNATURE': payment } })
-      expect(reply.status).to.equal(status)
-      expect(reply.json).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
-      expect(reply.json).to.include({ company: null })
-      expect(reply.json['error']).to.have.all.keys('code', 'message').and.to.include({ code })
-      expect(reply.headers['cache-control']).to.equal('private, no-store')
-      expectNoLeak(reply, 'FIXTURE')
     }
   })
 })

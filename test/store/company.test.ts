@@ -1,8 +1,8 @@
-/** A company record on disk: what is read is what was written, or an error. */
+/** Encoding of a company record: decoding returns the encoded record or throws. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { companySchema, decodeEntry, encodeEntry, type Company } from '../../store/company.ts'
-import { seal } from '../../store/seal.ts'
+import { encodeWithChecksum } from '../../store/checksum.ts'
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
 
 const text = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('quarantined', '__proto__', '[]', '"', '\u2028'))
@@ -14,28 +14,21 @@ const date = fc.option(
   { nil: null },
 )
 
+const fields = <Name extends string>(value: typeof nullableText, ...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, value])) as Record<Name, typeof nullableText>
+
 const anyCompany: fc.Arbitrary<Company> = fc.record({
   company_number: fc.stringMatching(/^[0-9]{1,20}$/),
   legal_name: text.filter((name) => name !== ''),
-  status: nullableText,
-  status_code: nullableText,
-  company_type: nullableText,
-  company_type_code: nullableText,
-  nace_v2_code: nullableText,
-  principal_object_code: nullableText,
-  registered_date: date,
-  dissolved_date: date,
-  last_annual_return_date: date,
-  next_annual_return_date: date,
-  last_accounts_date: date,
-  status_date: date,
-  name_effective_date: date,
-  type_effective_date: date,
+  ...fields(nullableText, 'status', 'status_code', 'company_type', 'company_type_code'),
+  ...fields(nullableText, 'nace_v2_code', 'principal_object_code'),
+  ...fields(date, 'registered_date', 'dissolved_date', 'last_annual_return_date', 'next_annual_return_date'),
+  ...fields(date, 'last_accounts_date', 'status_date', 'name_effective_date', 'type_effective_date'),
   registered_address: fc.record({ lines: fc.array(text, { maxLength: 4 }), eircode: nullableText }),
 })
 
 describe('a company record', () => {
-  it('comes back as it was written, byte for byte the same each time', () => {
+  it('is decoded to the same company, and equal companies have equal bytes', () => {
     fc.assert(
       fc.property(anyCompany, (company) => {
         const bytes = encodeEntry(company)
@@ -45,7 +38,7 @@ describe('a company record', () => {
     )
   })
 
-  it('tells every field apart: another value gives other bytes', () => {
+  it('has other bytes for another value in any field', () => {
     const bytes = encodeEntry(SYNTHETIC_COMPANY)
     for (const field of Object.keys(companySchema.shape)) {
       if (field === 'company_number' || field === 'registered_address') continue
@@ -55,27 +48,29 @@ describe('a company record', () => {
     }
   })
 
-  it('can be the mark of a quarantine', () => {
+  it('can be marked as quarantined', () => {
     expect(decodeEntry('1', encodeEntry('quarantined'))).to.equal('quarantined')
   })
 
-  it('is refused with any bit flipped, or cut short at any place', () => {
+  it('is refused with any byte changed, or cut short at any length', () => {
     const bytes = encodeEntry(SYNTHETIC_COMPANY)
     for (let at = 0; at < bytes.length; at += 1) {
       const flipped = Buffer.from(bytes)
       flipped.writeUInt8(flipped.readUInt8(at) ^ (1 << (at % 8)), at)
-      expect(() => decodeEntry('00000000', flipped), `bit in byte ${at}`).to.throw('does not match its seal')
-      expect(() => decodeEntry('00000000', bytes.subarray(0, at)), `cut at ${at}`).to.throw('does not match its seal')
+      expect(() => decodeEntry('00000000', flipped), `bit in byte ${at}`).to.throw('does not match its checksum')
+      expect(() => decodeEntry('00000000', bytes.subarray(0, at)), `cut at ${at}`).to.throw(
+        'does not match its checksum',
+      )
     }
   })
 
-  it('is refused when what was sealed is no company', () => {
+  it('is refused if the value with a valid checksum is not a company', () => {
     for (const value of ['', '{}', '[]', 'null', '[1]', JSON.stringify(Array.from({ length: 16 }, () => 1))]) {
-      expect(() => decodeEntry('1', seal(value)), value).to.throw()
+      expect(() => decodeEntry('1', encodeWithChecksum(value)), value).to.throw()
     }
   })
 
-  it('is refused under a key that is no company number', () => {
+  it('is refused under a key that is not a company number', () => {
     expect(() => decodeEntry('x', encodeEntry(SYNTHETIC_COMPANY))).to.throw()
   })
 })

@@ -1,40 +1,39 @@
-/** A response log with flipped bits anywhere in its file: what is read is what was written, or an error, or nothing. */
+/** A response log with flipped bits in its file: a read returns what was written, nothing, or an error. */
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { responsesFolder } from '../../store/layout.ts'
 import { openResponseLog } from '../../store/responses.ts'
-import { aRecord } from '../support/records.ts'
+import { makeRecord } from '../support/records.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
-const READER = fileURLToPath(new URL(import.meta.resolve('#root/dist/test/support/store-reader.js')))
+const READER = fileURLToPath(new URL(import.meta.resolve('#root/dist/test/programs/read-responses.js')))
 const RECORDS = 20
 const COPIES = 12
 const FLIPS = [1, 8, 64]
-/** Spreads the flips over the file (the golden ratio), the same in every run. */
+/** Distributes the flipped bits over the file, equally in every run (the golden ratio). */
 const STRIDE = 0.618_033_988_75
 
 describe('a damaged response log', () => {
   let directory: string
   let whole: Buffer
   const records = Array.from({ length: RECORDS }, (_, index) =>
-    aRecord({
+    makeRecord({
       nonce: `0x${String(index).padStart(64, '0')}`,
       body: JSON.stringify({ index, filler: 'x'.repeat(700) }),
     }),
   )
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'damaged-'))
+    directory = await makeTemporaryDirectory()
     const log = openResponseLog(directory)
     for (const record of records) await log.claim(record)
     await log.close()
     whole = await readFile(join(responsesFolder(directory), 'data.mdb'))
   })
-  after(() => rm(directory, { recursive: true }))
 
   async function readDamaged(bytes: Buffer): Promise<string[]> {
     const copy = await mkdtemp(join(directory, 'copy-'))
@@ -47,18 +46,18 @@ describe('a damaged response log', () => {
 
   const digests = records.map(({ body }) => `body ${hash('sha256', body)}`)
 
-  it('is read as it was written while it is whole', async () => {
+  it('returns every record before a bit is flipped', async () => {
     expect(await readDamaged(whole)).to.deep.equal(digests)
   })
 
-  it('never gives another body', async () => {
+  it('never returns another body', async () => {
     let errors = 0
-    let place = 0
+    let position = 0
     for (let copy = 0; copy < COPIES; copy += 1) {
       const bytes = Buffer.from(whole)
       for (let flip = 0; flip < (FLIPS[copy % FLIPS.length] ?? 1); flip += 1) {
-        place = (place + STRIDE) % 1
-        const at = Math.floor(place * bytes.length)
+        position = (position + STRIDE) % 1
+        const at = Math.floor(position * bytes.length)
         bytes.writeUInt8(bytes.readUInt8(at) ^ (1 << (flip % 8)), at)
       }
       for (const [index, line] of (await readDamaged(bytes)).entries()) {

@@ -1,7 +1,6 @@
-/** A full disk: a write fails where it is awaited, what was written before stays, and the process lives. */
+/** A full disk: an awaited write rejects, earlier writes stay, and the process continues. */
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -12,16 +11,18 @@ import { buildingFolder } from '../../store/layout.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
 import { fileLimit } from '../support/child.ts'
-import type { DiskReport } from '../support/fill-disk.ts'
-import { aRecord } from '../support/records.ts'
-import { aRow, csvOf } from '../support/register.ts'
+import { PROCESSES } from '../support/fixtures.ts'
+import type { DiskReport } from '../programs/fill-disk.ts'
+import { makeRecord } from '../support/records.ts'
+import { registerRow, toCsv } from '../support/register.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
-const FILL_DISK = fileURLToPath(import.meta.resolve('../support/fill-disk.js'))
+const FILL_DISK = fileURLToPath(import.meta.resolve('../programs/fill-disk.js'))
 
-/** In blocks of 512 bytes, as POSIX has it: 512 KiB for any one file. */
+/** In blocks of 512 bytes (POSIX): at most 512 KiB per file. */
 const FILE_BLOCKS_MAX = 1_024
 
-/** Runs the process under a limit on file sizes, which stands in for a disk's end: the write fails with EFBIG. */
+/** Simulates a full disk by a limit on file sizes: a write fails with EFBIG. */
 async function fillDisk(...args: string[]): Promise<DiskReport> {
   const command = ['-c', fileLimit(FILE_BLOCKS_MAX), process.execPath, FILL_DISK, ...args]
   const { stdout } = await promisify(execFile)('sh', command)
@@ -35,41 +36,40 @@ describe('a full disk', function () {
     if (process.platform === 'win32') this.skip()
   })
 
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'full-disk-'))
-  })
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
 
-  afterEach(() => rm(directory, { recursive: true }))
-
-  it('fails a claim, keeps the records before it, and rejects nothing else but LMDB’s own batches', async () => {
+  it('rejects a claim and keeps the earlier records', async () => {
     const { failure, written, readable, unhandled } = await fillDisk(directory)
     expect(failure).to.equal('StoreError')
     expect(written).to.be.greaterThan(10)
     expect(readable).to.equal(written)
-    // Two batches fail, and each leaves one promise that nobody can hold: lmdb's write.js, where an event turn's batch ends.
+    // Each of the two failed batches leaves one rejected promise that no code can reach (lmdb, write.js).
     expect(unhandled).to.have.lengthOf.at.most(2)
     for (const each of unhandled) expect(each).to.equal('Error: Commit failed (see commitError for details)')
     const log = openResponseLog(directory)
     expect(await log.unfinished()).to.have.lengthOf(written)
-    const late = aRecord({ identity: 'late' })
+    const late = makeRecord({ identity: 'late' })
     expect(await log.claim(late)).to.deep.equal({ claimed: true, record: late })
     await log.close()
   })
 
-  it('fails an import, which leaves the snapshot before it and no folder', async () => {
+  it('rejects an import, keeps the current snapshot and leaves no folder', async () => {
     const path = join(directory, 'companies.csv')
-    await writeFile(path, csvOf(aRow()))
+    await writeFile(path, toCsv(registerRow()))
     const request = {
       dataDirectory: directory,
       path,
       publication: CRO_COMPANIES,
-      processes: { own: process.pid, token: 'test', isRunning: () => true },
+      processes: PROCESSES,
       now: () => new Date('2026-01-01T00:00:00.000Z'),
     }
     const before = openCatalog(directory)
     await importDataset({ ...request, catalog: before })
     await before.close()
-    await writeFile(path, csvOf(...Array.from({ length: 8_000 }, (_, index) => aRow({ company_num: `${index}` }))))
+    await writeFile(
+      path,
+      toCsv(...Array.from({ length: 8_000 }, (_, index) => registerRow({ company_num: `${index}` }))),
+    )
     expect(await fillDisk(directory, path)).to.deep.equal({
       failure: 'StoreError',
       written: 0,

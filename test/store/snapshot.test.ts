@@ -1,13 +1,11 @@
-/** A snapshot as it is read: by number, in order, and never a record that was changed. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** Reading a snapshot: by number, in order, and with damaged values. */
 import { expect } from 'chai'
-import { encodeEntry, type Entry } from '../../store/company.ts'
+import { encodeEntry, type SnapshotEntry } from '../../store/company.ts'
 import { COMPANIES_DATABASE, companyKey, INFO_KEY } from '../../store/layout.ts'
-import { openEnvironment } from '../../store/open.ts'
+import { openEnvironment } from '../../store/environment.ts'
 import { openSnapshot, type SnapshotInfo } from '../../store/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const info: SnapshotInfo = {
   snapshot_id: `sha256:${'a'.repeat(64)}`,
@@ -23,11 +21,7 @@ const info: SnapshotInfo = {
 describe('a snapshot', () => {
   let folder: string
 
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'snapshot-'))
-  })
-
-  afterEach(() => rm(folder, { recursive: true }))
+  beforeEach(async () => void (folder = await makeTemporaryDirectory()))
 
   async function write(entries: Record<string, Buffer>, stored: unknown = info): Promise<void> {
     const environment = openEnvironment({ folder, kind: 'snapshot' })
@@ -39,7 +33,7 @@ describe('a snapshot', () => {
 
   const company = (company_number: string) => ({ ...SYNTHETIC_COMPANY, company_number })
 
-  it('finds a company under exactly its number', async () => {
+  it('finds a company by its exact number', async () => {
     await write({ '7': encodeEntry(company('7')), '07': encodeEntry('quarantined') })
     const snapshot = openSnapshot(folder)
     expect(snapshot.info).to.deep.equal(info)
@@ -49,34 +43,34 @@ describe('a snapshot', () => {
     await snapshot.close()
   })
 
-  it('lists its entries in the order of their numbers, those with more digits last', async () => {
+  it('lists its entries by length of the number, then byte by byte', async () => {
     const numbers = ['9', '10', '1', '01', '100', '00000000000000000000']
     await write(Object.fromEntries(numbers.map((number) => [number, encodeEntry(company(number))])))
     const snapshot = openSnapshot(folder)
     const listed = [...snapshot.entries()]
     const sorted = ['1', '9', '01', '10', '100', '00000000000000000000']
-    expect(listed).to.deep.equal(sorted.map((number): [string, Entry] => [number, company(number)]))
+    expect(listed).to.deep.equal(sorted.map((number): [string, SnapshotEntry] => [number, company(number)]))
     await snapshot.close()
   })
 
-  it('refuses a company with a flipped bit, and goes on with the others', async () => {
+  it('throws for a company with a flipped bit and still reads the others', async () => {
     const bytes = encodeEntry(company('1'))
     bytes.writeUInt8(bytes.readUInt8(30) ^ 1, 30)
     await write({ '1': bytes, '2': encodeEntry(company('2')) })
     const snapshot = openSnapshot(folder)
-    expect(() => snapshot.find('1')).to.throw('does not match its seal')
-    expect(() => [...snapshot.entries()]).to.throw('does not match its seal')
+    expect(() => snapshot.find('1')).to.throw('does not match its checksum')
+    expect(() => [...snapshot.entries()]).to.throw('does not match its checksum')
     expect(snapshot.find('2')).to.deep.equal(company('2'))
     await snapshot.close()
   })
 
   for (const [what, stored] of [
-    ['no account of its import', null],
-    ['an account of something else', { snapshot_id: 'x' }],
+    ['no info', null],
+    ['another object as info', { snapshot_id: 'x' }],
     ['a negative count', { ...info, row_count: -1 }],
-    ['a word too many', { ...info, extra: 1 }],
+    ['an unknown member', { ...info, extra: 1 }],
   ] as const) {
-    it(`is not complete with ${what}`, async () => {
+    it(`is refused with ${what}`, async () => {
       await write({ '1': encodeEntry(company('1')) }, stored)
       expect(() => openSnapshot(folder))
         .to.throw(`${folder}: is not a complete snapshot`)
@@ -84,7 +78,7 @@ describe('a snapshot', () => {
     })
   }
 
-  it('may be open twice, and closing one leaves the other', async () => {
+  it('can be open twice, and closing one does not close the other', async () => {
     await write({ '1': encodeEntry(company('1')) })
     const [one, other] = [openSnapshot(folder), openSnapshot(folder)]
     await one.close()

@@ -1,4 +1,4 @@
-/** Headless Chromium, driven over its DevTools pipe: a page of some size, what it asked for, what it complained of. */
+/** Headless Chromium over its DevTools pipe. A page has a size, and records its requests and errors. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** Where the browser is; undefined when this machine has none. */
+/** The path of a browser on the PATH, if any. */
 export function findBrowser(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter)
   return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => existsSync(path))
@@ -21,7 +21,7 @@ export interface View {
   scheme: 'light' | 'dark'
 }
 
-interface Message {
+interface DevToolsMessage {
   id?: number
   sessionId?: string
   method?: string
@@ -29,8 +29,6 @@ interface Message {
   result?: Record<string, unknown>
   error?: { message: string }
 }
-
-type Listener = (method: string, params: Record<string, unknown>) => void
 
 export type Browser = Awaited<ReturnType<typeof openBrowser>>
 export type BrowserPage = Awaited<ReturnType<Browser['open']>>
@@ -51,14 +49,14 @@ export async function openBrowser(program: string) {
   ]
   const child = spawn(program, [...flags, 'about:blank'], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>((resolve) => void child.once('exit', () => resolve()))
-  const wire = new Wire(child.stdio[3] as Writable, child.stdio[4] as Readable)
+  const pipe = new DevToolsPipe(child.stdio[3] as Writable, child.stdio[4] as Readable)
 
   return {
-    /** A new page, not yet anywhere. */
+    /** Opens an empty page. */
     async open({ width, height, isMobile, scheme }: View) {
-      const { targetId } = await wire.send('Target.createTarget', { url: 'about:blank' })
-      const { sessionId } = await wire.send('Target.attachToTarget', { targetId, flatten: true })
-      const page = new Page(wire, String(sessionId))
+      const { targetId } = await pipe.send('Target.createTarget', { url: 'about:blank' })
+      const { sessionId } = await pipe.send('Target.attachToTarget', { targetId, flatten: true })
+      const page = new DevToolsPage(pipe, String(sessionId))
       await page.begin()
       await page.send('Emulation.setDeviceMetricsOverride', { width, height, mobile: isMobile, deviceScaleFactor: 1 })
       const features = [{ name: 'prefers-color-scheme', value: scheme }]
@@ -66,7 +64,7 @@ export async function openBrowser(program: string) {
       return page
     },
     async close() {
-      await wire.send('Browser.close').catch(() => undefined)
+      await pipe.send('Browser.close').catch(() => undefined)
       child.kill('SIGKILL')
       await ended
       await rm(profile, { recursive: true, force: true, maxRetries: 5 })
@@ -74,37 +72,37 @@ export async function openBrowser(program: string) {
   }
 }
 
-class Page {
-  /** Every URL that was asked for. */
+class DevToolsPage {
+  /** Every requested URL. */
   readonly requests: string[] = []
-  /** Errors of scripts, of the console, and of what could not be loaded. */
-  readonly complaints: string[] = []
-  readonly #wire: Wire
+  /** Errors of scripts, of the console, and of failed loads. */
+  readonly errors: string[] = []
+  readonly #pipe: DevToolsPipe
   readonly #session: string
   #loaded = () => undefined as void
 
-  constructor(wire: Wire, session: string) {
-    this.#wire = wire
+  constructor(pipe: DevToolsPipe, session: string) {
+    this.#pipe = pipe
     this.#session = session
   }
 
   async begin(): Promise<void> {
-    this.#wire.listen(this.#session, (method, params) => this.#hear(method, params))
+    this.#pipe.listeners.set(this.#session, (method, params) => this.#record(method, params))
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await this.send(`${domain}.enable`)
   }
 
   send(method: string, params: object = {}) {
-    return this.#wire.send(method, params, this.#session)
+    return this.#pipe.send(method, params, this.#session)
   }
 
-  /** Goes there, and waits until everything is loaded. */
+  /** Resolves when everything is loaded. */
   async goTo(url: string): Promise<void> {
     const loaded = new Promise<void>((resolve) => (this.#loaded = resolve))
     await this.send('Page.navigate', { url })
     await loaded
   }
 
-  /** What an expression comes to in the page; promises are waited for. */
+  /** Evaluates an expression in the page and awaits its promise. */
   async run(expression: string): Promise<unknown> {
     const { result, exceptionDetails } = (await this.send('Runtime.evaluate', {
       expression,
@@ -115,31 +113,29 @@ class Page {
     return result.value
   }
 
-  /** The whole page as PNG, however long. */
+  /** The whole page as PNG. */
   async screenshot(): Promise<Buffer> {
     const { data } = await this.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true })
     return Buffer.from(String(data), 'base64')
   }
 
-  #hear(method: string, params: Record<string, unknown>): void {
+  #record(method: string, params: Record<string, unknown>): void {
     if (method === 'Page.loadEventFired') this.#loaded()
     if (method === 'Network.requestWillBeSent') this.requests.push((params['request'] as { url: string }).url)
-    if (method === 'Runtime.exceptionThrown') this.complaints.push(JSON.stringify(params['exceptionDetails']))
+    if (method === 'Runtime.exceptionThrown') this.errors.push(JSON.stringify(params['exceptionDetails']))
     if (method === 'Runtime.consoleAPICalled' && params['type'] === 'error')
-      this.complaints.push(JSON.stringify(params['args']))
-    if (method === 'Log.entryAdded') this.#note(params['entry'] as { level: string; text: string })
-  }
-
-  #note({ level, text }: { level: string; text: string }): void {
-    if (level === 'error') this.complaints.push(text)
+      this.errors.push(JSON.stringify(params['args']))
+    const { level, text } = (params['entry'] ?? {}) as { level?: string; text?: string }
+    if (method === 'Log.entryAdded' && level === 'error') this.errors.push(String(text))
   }
 }
 
-/** DevTools over two pipes: JSON texts, a NUL behind each. */
-class Wire {
+/** The DevTools protocol over two pipes: JSON texts, each followed by NUL. */
+class DevToolsPipe {
   readonly #to: Writable
-  readonly #waiting = new Map<number, (message: Message) => void>()
-  readonly #listeners = new Map<string, Listener>()
+  readonly #waiting = new Map<number, (message: DevToolsMessage) => void>()
+  /** By session. */
+  readonly listeners = new Map<string, (method: string, params: Record<string, unknown>) => void>()
   #sent = 0
   #rest = ''
 
@@ -148,10 +144,6 @@ class Wire {
     to.on('error', () => this.#end())
     from.setEncoding('utf8').on('data', (text: string) => this.#read(text))
     from.on('close', () => this.#end())
-  }
-
-  listen(session: string, listener: Listener): void {
-    this.#listeners.set(session, listener)
   }
 
   send(method: string, params: object = {}, sessionId?: string): Promise<Record<string, unknown>> {
@@ -168,18 +160,18 @@ class Wire {
   #read(text: string): void {
     const messages = (this.#rest + text).split('\0')
     this.#rest = messages.pop() ?? ''
-    for (const message of messages) this.#take(JSON.parse(message) as Message)
+    for (const message of messages) this.#dispatch(JSON.parse(message) as DevToolsMessage)
   }
 
-  #take(message: Message): void {
+  #dispatch(message: DevToolsMessage): void {
     const { id, sessionId = '', method, params = {} } = message
-    if (method !== undefined) return this.#listeners.get(sessionId)?.(method, params)
+    if (method !== undefined) return this.listeners.get(sessionId)?.(method, params)
     this.#waiting.get(id ?? 0)?.(message)
     this.#waiting.delete(id ?? 0)
   }
 
   #end(): void {
-    for (const answer of this.#waiting.values()) answer({ error: { message: 'the browser has ended' } })
+    for (const settle of this.#waiting.values()) settle({ error: { message: 'the browser has exited' } })
     this.#waiting.clear()
   }
 }

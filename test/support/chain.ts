@@ -1,7 +1,8 @@
-/** One embedded chain for a test file, or for all where they share a process: started when first asked for, ended after. */
+/** One embedded chain per test process. It starts on first use and stops after the test file. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { chainRpc } from '../../agent/sandbox/anvil.ts'
 import { startChain, type LocalChain } from '../../agent/sandbox/chain.ts'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 
@@ -19,11 +20,16 @@ async function start() {
   return { chain: await startChain({ directory, chainId }), directory }
 }
 
-/** Called by mocha's root hook (hooks.ts); a later test in the same process then gets a chain of its own. */
+/** Called by the root hook in hooks.ts. A later test file in the same process gets a new chain. */
 export async function stopTestChain(): Promise<void> {
   if (!started) return
   const { chain, directory } = await started
   started = undefined
   await chain.stop()
   await rm(directory, { recursive: true })
+}
+
+/** One JSON-RPC call to a local chain. */
+export function rpc(url: string, method: string, ...params: unknown[]): Promise<unknown> {
+  return chainRpc(url)(method, params)
 }

@@ -1,33 +1,33 @@
-/** A service in a process of its own, for what only a process can show: kills, signals, exit codes, its first lines. */
+/** Starts programs as child processes, for tests of kills, signals, exit codes and output. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-/** Far above any start on a loaded machine; a test that runs into it has failed. */
+/** Far above any start on a loaded machine. */
 const START_MS_MAX = 30_000
 
 export interface Child {
   process: ChildProcess
-  /** The first word of each line on stdout, and the rest of it. */
+  /** The lines of stdout: the rest of a line by its first word. */
   said: Map<string, string>
   stderr: () => string
   /** The exit code, or the signal that ended it. */
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** Starts a compiled file of ours. Nothing of the caller's environment but the PATH is passed on. */
+/** Starts a compiled file of this project. Of the caller's environment, only PATH is passed on. */
 export function startChild(file: string, args: string[], environment: Record<string, string>): Child {
   return start(process.execPath, [compiled(file), ...args], environment)
 }
 
-/** Starts the service where no file may grow beyond a number of blocks. */
+/** Starts the service with a limit on the size of its files. */
 export function startLimited(blocks: number, environment: Record<string, string>): Child {
   return start('sh', ['-c', fileLimit(blocks), process.execPath, compiled('agent/main.js'), 'serve'], environment)
 }
 
 /**
- * A script that runs its arguments with a limit on the size of files, in blocks of 512 bytes: what a full disk looks like
- * to a process, on any machine and without being root. Writes beyond it fail with EFBIG.
+ * A shell script that runs its arguments with a limit on the size of files, in blocks of 512 bytes. It simulates a full
+ * disk without root rights: writes beyond the limit fail with EFBIG.
  */
 export function fileLimit(blocks: number): string {
   return `trap '' XFSZ; ulimit -f ${blocks}; exec "$0" "$@"`
@@ -56,10 +56,12 @@ function start(command: string, args: string[], environment: Record<string, stri
   return { process: child, said, stderr: () => stderr, ended }
 }
 
-/** Waits for the ready line; answers the base URL. */
+/** Waits for the ready line and returns the base URL. */
 export async function ready(child: Child): Promise<string> {
   const signal = AbortSignal.timeout(START_MS_MAX)
-  const early = child.ended.then((code) => Promise.reject(new Error(`it ended with ${code}: ${child.stderr()}`)))
+  const early = child.ended.then((code) =>
+    Promise.reject(new Error(`The process exited with ${code}: ${child.stderr()}`)),
+  )
   if (!child.said.has('ready')) await Promise.race([once(child.process, 'ready', { signal }), early])
   early.catch(() => undefined)
   return child.said.get('ready') ?? ''

@@ -1,4 +1,4 @@
-/** Small registers of made-up companies, imported as any other, with the skills asked directly. */
+/** Small registers for tests: imported like any other, with the skills called directly. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,25 +6,20 @@ import type { Register } from '../../agent/matching/find.ts'
 import { resolveResponseSchema, searchResponseSchema } from '../../agent/operation/result.ts'
 import type { ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
 import { parseOperation, type OperationName } from '../../agent/operation/schema.ts'
-import { namesOf } from '../../agent/skills/names.ts'
-import type { Prepared, Shelf } from '../../agent/skills/skill.ts'
+import { cachedNameIndex } from '../../agent/skills/name-index-cache.ts'
+import type { PreparedAnswer, SkillContext } from '../../agent/skills/skill.ts'
 import { prepareAnswer } from '../../agent/skills/skills.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/layout.ts'
 import { openSnapshot } from '../../store/snapshot.ts'
 import { SYNTHETIC, type Source } from '../../store/source.ts'
 import { PROCESSES } from './fixtures.ts'
-
-const HEADER =
-  'company_num,company_name,company_status_code,company_status,company_type_code,company_type,company_reg_date,' +
-  'last_ar_date,company_address_1,company_address_2,company_address_3,company_address_4,comp_dissolved_date,nard,' +
-  'last_accounts_date,company_status_date,nace_v2_code,eircode,company_name_eff_date,company_type_eff_date,' +
-  'princ_object_code'
+import { HEADER } from './register.ts'
 
 const TIME = '2026-01-02T03:04:05.000Z'
 const SOURCE: Source = { ...SYNTHETIC, retrieved_at: TIME, source_updated_at: null }
 
-/** A row of the register; the same number twice with different rows is a quarantined one. */
+/** Two rows with the same number and other values make a quarantined number. */
 export interface Row {
   number: string
   name: string
@@ -35,19 +30,18 @@ export interface Row {
 }
 
 export interface TestRegister extends Register {
-  shelf: Shelf
-  /** What a skill answers to an input of any shape that its schema takes. */
-  prepare(operation: OperationName, input: unknown, isTimeUp?: () => boolean): Prepared
+  /** Parses the input, which must be valid, and calls the skill. The clock stands still unless one is given. */
+  prepare(operation: OperationName, input: unknown, now?: () => Date): PreparedAnswer
   search(input: unknown): SearchResponse
   resolve(input: unknown): ResolveResponse
   close(): Promise<void>
 }
 
-/** Imports the rows as a CSV file and opens what came of it. */
-export async function registerOf(rows: readonly Row[]): Promise<TestRegister> {
+/** Writes the rows as a CSV file, imports it and opens the snapshot. */
+export async function openTestRegister(rows: readonly Row[]): Promise<TestRegister> {
   const directory = await mkdtemp(join(tmpdir(), 'companies-'))
   const path = join(directory, 'companies.csv')
-  await writeFile(path, [HEADER, ...rows.map(lineOf), ''].join('\n'))
+  await writeFile(path, [HEADER, ...rows.map(toCsvLine), ''].join('\n'))
   const now = () => new Date(TIME)
   const info = await buildFile({
     dataDirectory: directory,
@@ -57,19 +51,18 @@ export async function registerOf(rows: readonly Row[]): Promise<TestRegister> {
     onProgress: () => undefined,
   })
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
-  const shelf: Shelf = { dataset: { snapshot, source: SOURCE }, hasSyntheticCompany: false, isTimeUp: () => false }
-  const prepare: TestRegister['prepare'] = (operation, input, isTimeUp = () => false) => {
+  const context: SkillContext = { dataset: { snapshot, source: SOURCE }, hasSyntheticCompany: false, now }
+  const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
     const parsed = parseOperation(operation, input)
-    if (!parsed.valid) throw new Error(`${operation} does not take this: ${parsed.fault.field} ${parsed.fault.rule}`)
-    return prepareAnswer(parsed.operation, { ...shelf, isTimeUp })
+    if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)
+    return prepareAnswer(parsed.operation, { ...context, now: clock })
   }
   return {
     snapshot,
-    names: namesOf(snapshot),
-    shelf,
+    names: cachedNameIndex(snapshot),
     prepare,
-    search: (input) => searchResponseSchema.parse(JSON.parse(bodyOf(prepare('search', input)))),
-    resolve: (input) => resolveResponseSchema.parse(JSON.parse(bodyOf(prepare('resolve', input)))),
+    search: (input) => searchResponseSchema.parse(JSON.parse(answerBody(prepare('search', input)))),
+    resolve: (input) => resolveResponseSchema.parse(JSON.parse(answerBody(prepare('resolve', input)))),
     async close() {
       await snapshot.close()
       await rm(directory, { recursive: true })
@@ -77,20 +70,26 @@ export async function registerOf(rows: readonly Row[]): Promise<TestRegister> {
   }
 }
 
-/** Rows of nothing but names, numbered from 1. */
-export function rowsOf(names: readonly string[]): Row[] {
-  return names.map((name, place) => ({ number: String(place + 1), name }))
+/** Rows that have only a name, numbered from 1. */
+export function toRows(names: readonly string[]): Row[] {
+  return names.map((name, at) => ({ number: String(at + 1), name }))
 }
 
-export function bodyOf(prepared: Prepared): string {
-  if (prepared.kind === 'refused') throw new Error(`refused: ${prepared.refusal.code}`)
+/** A clock on which one second passes between two readings. */
+export function slowClock(): () => Date {
+  let seconds = 0
+  return () => new Date((seconds += 1) * 1000)
+}
+
+export function answerBody(prepared: PreparedAnswer): string {
+  if (prepared.kind === 'refused') throw new Error(`Refused with ${prepared.refusal.code}`)
   return prepared.body
 }
 
-export const numbersOf = ({ candidates }: { candidates: SearchResponse['candidates'] }): string[] =>
+export const companyNumbers = ({ candidates }: Pick<SearchResponse, 'candidates'>): string[] =>
   candidates.map(({ company }) => company.company_number)
 
-function lineOf({ number, name, status = 'Normal ', dissolved = '', eircode = '', address = '' }: Row): string {
+function toCsvLine({ number, name, status = 'Normal ', dissolved = '', eircode = '', address = '' }: Row): string {
   const before = [number, name, '1151', status, '1153', 'LTD - Private Company Limited by Shares', '2021-01-19', '']
   const fields = [...before, address, '', '', '', dissolved, '', '', '', '', eircode, '', '', '']
   return fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(',')

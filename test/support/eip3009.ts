@@ -1,8 +1,8 @@
-/** EIP-3009 messages signed for the test token: the tests' own copy of the typed data, apart from the code under test. */
+/** Signs EIP-3009 messages for the test token, with typed data independent of the code under test. */
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-export interface Authorization {
+export interface AuthorizationMessage {
   from: Address
   to: Address
   value: bigint
@@ -11,7 +11,7 @@ export interface Authorization {
   nonce: Hex
 }
 
-/** Written out, so that a wrong constant of ours is not its own proof. */
+/** Written out so that a wrong constant of the service fails the tests. */
 export const DOMAIN = {
   name: 'USDC',
   version: '2',
@@ -19,10 +19,10 @@ export const DOMAIN = {
   verifyingContract: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
 } as const
 
-/** What a test may get wrong. */
+/** A domain that a test can change. */
 export type Domain = { name: string; version: string; chainId: number; verifyingContract: Address }
 
-/** Of the transfer and of the receipt alike (EIP-3009). */
+/** The members of TransferWithAuthorization and ReceiveWithAuthorization. */
 export const MEMBERS = [
   { name: 'from', type: 'address' },
   { name: 'to', type: 'address' },
@@ -32,10 +32,10 @@ export const MEMBERS = [
   { name: 'nonce', type: 'bytes32' },
 ] as const
 
-/** Signed by the key, whoever `from` is. */
+/** Signs with the key, which need not belong to `from`. */
 export async function signAuthorization(
   key: Hex,
-  authorization: Authorization,
+  authorization: AuthorizationMessage,
   primaryType: 'TransferWithAuthorization' | 'ReceiveWithAuthorization' = 'TransferWithAuthorization',
   domain: Domain = DOMAIN,
 ): Promise<Hex> {

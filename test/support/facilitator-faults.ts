@@ -1,28 +1,28 @@
-/** A facilitator over HTTP that misbehaves in every known way, the chain that is the truth about it, and what must follow. */
+/** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json as readBody } from 'node:stream/consumers'
-import type { Chain, Evidence } from '../../agent/payments/chain.ts'
+import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
 
 const TRANSACTION = `0x${'cd'.repeat(32)}`
-const STRANGER = '0x00000000000000000000000000000000000000d3'
+const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
 
-interface Settling {
+interface FacilitatorCall {
   payer: string
   response: ServerResponse
   request: IncomingMessage
 }
 
-interface Fault {
+interface FacilitatorFault {
   name: string
-  /** What becomes of the authorization when the facilitator is asked to settle. */
+  /** What happens to the authorization on chain when the facilitator is called. */
   chain: 'untouched' | 'paid' | 'burned' | 'cancelled'
-  settle: (settling: Settling) => void
-  verify?: (settling: Settling) => void
-  /** Status and code of the first try, of a retry from the same process, and of one after a restart that finds a sound facilitator. */
+  settle: (call: FacilitatorCall) => void
+  verify?: (call: FacilitatorCall) => void
+  /** Status and code of the first request, of a retry, and of a retry after a restart with a correct facilitator. */
   expected: readonly [first: string, retry: string, restarted: string]
-  /** What was moved to the receiver in the end, by however many tries. */
+  /** Transfers to the receiver in the end. */
   transfers: 0 | 1
 }
 
@@ -38,7 +38,7 @@ function send(response: ServerResponse, status: number, body: unknown, type = 'a
   response.writeHead(status, { 'Content-Type': type }).end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-type Answer = (settling: Settling) => void
+type Answer = (call: FacilitatorCall) => void
 const reply =
   (body: (payer: string) => unknown, status = 200, type?: string): Answer =>
   ({ payer, response }) =>
@@ -49,7 +49,7 @@ const redirect =
   ({ response, request }) =>
     response.writeHead(status, { Location: `http://${request.headers.host}/elsewhere` }).end()
 const reset: Answer = ({ request }) => void request.socket.resetAndDestroy()
-const begin = ({ response }: Settling, length: number) =>
+const begin = ({ response }: FacilitatorCall, length: number) =>
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': length })
 
 const UNKNOWN = '503 payment_outcome_unknown'
@@ -57,50 +57,50 @@ const FAILED = '402 payment_failed'
 const AWAY = '503 payment_verification_unavailable'
 const DONE = '200'
 
-/** Paid although nobody said so: the chain tells the retry. */
+/** Paid without a valid answer. The retry reads the payment from the chain. */
 const PAID = { chain: 'paid', expected: [UNKNOWN, DONE, DONE], transfers: 1 } as const
-/** Nothing was sent: settled again, which helps once the facilitator is sound. */
+/** Nothing was sent. The retry settles again, which succeeds with a correct facilitator. */
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
 /** Refused before broadcast. */
 const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
 const SPENT = { expected: [UNKNOWN, FAILED, FAILED], transfers: 0 } as const
 
-export const FAULTS: Fault[] = [
-  { name: 'none', chain: 'paid', settle: wrong({}), expected: [DONE, DONE, DONE], transfers: 1 },
-  { name: 'a success that never happened', ...LOST, settle: wrong({}), expected: [DONE, DONE, DONE] },
+export const FAULTS: FacilitatorFault[] = [
+  { name: 'no fault', chain: 'paid', settle: wrong({}), expected: [DONE, DONE, DONE], transfers: 1 },
+  { name: 'success without a transfer', ...LOST, settle: wrong({}), expected: [DONE, DONE, DONE] },
   {
-    name: 'a success of another transaction',
+    name: 'success with another transaction',
     ...PAID,
     settle: wrong({ transaction: `0x${'99'.repeat(32)}` }),
     expected: [DONE, DONE, DONE],
   },
   { name: 'success on another network', ...PAID, settle: wrong({ network: 'eip155:8453' }) },
-  { name: 'success of another payer', ...LOST, settle: wrong({ payer: STRANGER }) },
-  { name: 'success of no payer', ...LOST, settle: wrong({ payer: undefined }) },
-  { name: 'success of another amount', ...LOST, settle: wrong({ amount: '1' }) },
+  { name: 'success for another payer', ...LOST, settle: wrong({ payer: OTHER_PAYER }) },
+  { name: 'success without a payer', ...LOST, settle: wrong({ payer: undefined }) },
+  { name: 'success for another amount', ...LOST, settle: wrong({ amount: '1' }) },
   { name: 'success without a transaction', ...PAID, settle: wrong({ transaction: '' }) },
-  { name: 'success with a word for a transaction', ...LOST, settle: wrong({ transaction: 'hello' }) },
+  { name: 'success with an invalid transaction hash', ...LOST, settle: wrong({ transaction: 'hello' }) },
   {
-    name: 'success said twice',
+    name: 'success with a duplicate name',
     ...LOST,
     settle: ({ payer, response }) =>
       send(response, 200, JSON.stringify(success(payer)).replace('{', '{"success":true,')),
   },
   { name: 'insufficient funds', ...REFUSED, settle: reply(() => failure('insufficient_funds')) },
   { name: 'insufficient funds as 400', ...REFUSED, settle: reply(() => failure('insufficient_funds'), 400) },
-  { name: 'insufficient funds, and sent all the same', ...PAID, settle: reply(() => failure('insufficient_funds')) },
-  { name: 'a reason nobody knows as 400', ...LOST, settle: reply(() => failure('something_new'), 400) },
+  { name: 'insufficient funds, but sent', ...PAID, settle: reply(() => failure('insufficient_funds')) },
+  { name: 'an unknown reason as 400', ...LOST, settle: reply(() => failure('something_new'), 400) },
   { name: 'success as 400', ...PAID, settle: reply(success, 400) },
   { name: 'pending, and mined later', ...PAID, settle: reply(() => failure('settlement_pending', TRANSACTION)) },
   { name: 'pending, and dropped', ...LOST, settle: reply(() => failure('settlement_pending', TRANSACTION)) },
   { name: 'pending as 500', ...PAID, settle: reply(() => failure('settlement_pending', TRANSACTION), 500) },
   {
-    name: 'nonce used, by a third party that paid us',
+    name: 'nonce used by a third party for the payment',
     ...PAID,
     settle: reply(() => failure('invalid_exact_evm_nonce_already_used')),
   },
   {
-    name: 'nonce used, by the payer for himself',
+    name: 'nonce used by the payer for another receiver',
     ...SPENT,
     chain: 'burned',
     settle: reply(() => failure('invalid_exact_evm_nonce_already_used')),
@@ -119,21 +119,21 @@ export const FAULTS: Fault[] = [
   { name: 'malformed JSON', ...PAID, settle: reply(() => '{"success":tru') },
   { name: 'an empty body', ...LOST, settle: reply(() => '') },
   { name: 'null', ...PAID, settle: reply(() => 'null') },
-  { name: 'success that calls itself HTML', ...PAID, settle: reply(success, 200, 'text/html') },
+  { name: 'success with content type HTML', ...PAID, settle: reply(success, 200, 'text/html') },
   {
-    name: 'success in 64 KiB and more',
+    name: 'success larger than 64 KiB',
     ...PAID,
     settle: reply((payer) => ({ ...success(payer), extra: 'x'.repeat(65_536) })),
   },
   {
-    name: 'a body cut short',
+    name: 'a truncated body',
     ...PAID,
-    settle: (settling) => void begin(settling, 500).write('{', () => settling.request.socket.destroy()),
+    settle: (call) => void begin(call, 500).write('{', () => call.request.socket.destroy()),
   },
-  { name: 'silence', ...LOST, settle: () => undefined },
-  { name: 'a body that never ends', ...PAID, settle: (settling) => drip(settling) },
-  { name: 'a reset, after it was sent', ...PAID, settle: reset },
-  { name: 'a reset, before it was sent', ...LOST, settle: reset },
+  { name: 'no reply', ...LOST, settle: () => undefined },
+  { name: 'a body that never ends', ...PAID, settle: (call) => drip(call) },
+  { name: 'a reset after broadcast', ...PAID, settle: reset },
+  { name: 'a reset before broadcast', ...LOST, settle: reset },
   { name: 'a redirect (302)', ...LOST, settle: redirect(302) },
   { name: 'a redirect (307)', ...LOST, settle: redirect(307) },
   { name: 'a redirect (308)', ...LOST, settle: redirect(308) },
@@ -154,30 +154,34 @@ export const FAULTS: Fault[] = [
   },
 ]
 
-function drip(settling: Settling): void {
-  begin(settling, 1_000_000)
-  const timer = setInterval(() => settling.response.write(' '), 50)
-  settling.response.on('close', () => clearInterval(timer))
+function drip(call: FacilitatorCall): void {
+  begin(call, 1_000_000)
+  const timer = setInterval(() => call.response.write(' '), 50)
+  call.response.on('close', () => clearInterval(timer))
 }
 
-interface Paid {
+interface TrackedPayment {
   payTo: string
-  fault: Fault
-  /** What the chain has of it. */
-  evidence: Evidence
+  fault: FacilitatorFault
+  /** The evidence on chain. */
+  evidence: AuthorizationEvidence
   transfers: number
 }
 
-/** One facilitator and one chain for many payments, each with its own fault, known by the payment's nonce. */
+/** One facilitator and one chain for many payments. The nonce of a payment selects its fault. */
 export async function startFaultyFacilitator() {
-  const payments = new Map<string, Paid>()
-  const foreign: string[] = []
-  let isSound = false
+  const payments = new Map<string, TrackedPayment>()
+  const unexpectedRequests: string[] = []
+  let isCorrect = false
 
-  const free = (): Evidence => ({ nonce: 'free', time: BigInt(Math.floor(Date.now() / 1000) + 2), finalTime: 0n })
+  const free = (): AuthorizationEvidence => ({
+    nonce: 'free',
+    time: BigInt(Math.floor(Date.now() / 1000) + 2),
+    finalTime: 0n,
+  })
 
-  function settle(paid: Paid, { from, value }: AuthorizationFields): void {
-    const kind = isSound ? 'paid' : paid.fault.chain
+  function settle(paid: TrackedPayment, { from, value }: AuthorizationFields): void {
+    const kind = isCorrect ? 'paid' : paid.fault.chain
     if (paid.evidence.nonce !== 'free' || kind === 'untouched') return
     if (kind === 'paid') paid.transfers += 1
     const to = kind === 'paid' ? paid.payTo : from
@@ -188,21 +192,21 @@ export async function startFaultyFacilitator() {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const verb = request.url
     if (verb !== '/verify' && verb !== '/settle') {
-      foreign.push(`${request.method} ${verb}`)
-      return send(response, 200, success(STRANGER))
+      unexpectedRequests.push(`${request.method} ${verb}`)
+      return send(response, 200, success(OTHER_PAYER))
     }
     const body = (await readBody(request)) as { paymentPayload: { payload: { authorization: AuthorizationFields } } }
     const { authorization } = body.paymentPayload.payload
     const paid = payments.get(authorization.nonce)
     if (!paid) return send(response, 404, {})
-    const settling = { payer: authorization.from, response, request }
+    const call = { payer: authorization.from, response, request }
     if (verb === '/verify') {
-      const verify = isSound ? undefined : paid.fault.verify
-      return verify ? verify(settling) : send(response, 200, { isValid: true, payer: settling.payer })
+      const verify = isCorrect ? undefined : paid.fault.verify
+      return verify ? verify(call) : send(response, 200, { isValid: true, payer: call.payer })
     }
     settle(paid, authorization)
-    if (!isSound) return paid.fault.settle(settling)
-    return send(response, 200, paid.transfers === 1 ? success(settling.payer) : failure('invalid_transaction_state'))
+    if (!isCorrect) return paid.fault.settle(call)
+    return send(response, 200, paid.transfers === 1 ? success(call.payer) : failure('invalid_transaction_state'))
   }
 
   const server = createServer((request, response) => {
@@ -210,7 +214,7 @@ export async function startFaultyFacilitator() {
   })
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
 
-  const evidenceOf = (nonce: string): Evidence => payments.get(nonce)?.evidence ?? free()
+  const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? free()
   const chain: Chain = {
     head: async () => 100n,
     isNonceFree: async ({ authorization }) => evidenceOf(authorization.nonce).nonce === 'free',
@@ -223,13 +227,13 @@ export async function startFaultyFacilitator() {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     chain,
-    /** What was asked of it that it should not have been: where a redirect led. */
-    foreign,
-    add: (nonce: string, fault: Fault, payTo: string) =>
+    /** Requests for other paths, which only a followed redirect sends. */
+    unexpectedRequests,
+    add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
       void payments.set(nonce, { fault, payTo, evidence: free(), transfers: 0 }),
     transfers: (nonce: string) => payments.get(nonce)?.transfers,
-    /** From now on it does what it should. */
-    mend: () => void (isSound = true),
+    /** Makes the facilitator correct from now on. */
+    repair: () => void (isCorrect = true),
     stop() {
       server.close()
       server.closeAllConnections()

@@ -1,21 +1,21 @@
-/** The whole service on a free port, whose facilitator and chain are faked and agree to everything, and count. */
+/** The whole service on a free port, with a fake facilitator and a fake chain that accept every payment and count. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { readConfig } from '../../agent/config.ts'
 import { describeCause } from '../../agent/log.ts'
-import type { ServerLimits } from '../../agent/entrance.ts'
+import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { startService } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
-import { describeService } from './described.ts'
+import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, signedPayment, testTerms, type PaymentOptions } from './payments.ts'
-import { settledReply } from './seller.ts'
+import { settledReply } from './sale-harness.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
-/** What a mainnet deployment is configured with. */
+/** The configuration of a mainnet deployment. */
 export const MAINNET = {
   MODE: 'mainnet',
   FACILITATOR: 'https://facilitator.example',
@@ -24,11 +24,11 @@ export const MAINNET = {
 }
 
 interface FakedOptions {
-  /** Beside what a faked service sets; undefined takes a variable away. */
+  /** Added to the default environment. Undefined removes a variable. */
   environment?: Record<string, string | undefined>
   now?: () => Date
   dataset?: string
-  limits?: Partial<ServerLimits>
+  limits?: Partial<HttpServerLimits>
 }
 
 export async function startFakedService({
@@ -40,7 +40,7 @@ export async function startFakedService({
   const directory = await mkdtemp(join(tmpdir(), 'faked-'))
   let settled = 0
   let recorded = 0
-  /** What the log would show. */
+  /** The log lines. */
   const lines: string[] = []
   const service = await startService({
     config: readConfig({
@@ -51,7 +51,7 @@ export async function startFakedService({
       ...environment,
     }),
     version: '0.1.0',
-    doors: {
+    externals: {
       facilitator: {
         verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
         settle: async (payload) => {
@@ -84,7 +84,7 @@ export async function startFakedService({
     timer: () => () => undefined,
     report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
   })
-  await describeService(service.baseUrl)
+  await loadDescription(service.baseUrl)
   return {
     directory,
     url: service.baseUrl,

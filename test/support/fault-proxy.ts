@@ -1,4 +1,4 @@
-/** A JSON-RPC server between us and a real chain that passes everything on, until a test has it fail. */
+/** A JSON-RPC proxy in front of a real chain. It forwards every batch until a test sets a fault. */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -17,12 +17,12 @@ export interface RpcAnswer {
 
 export interface Exchange {
   calls: RpcCall[]
-  /** What the chain says. */
+  /** Forwards the batch and returns the chain's responses. */
   answer: () => Promise<RpcAnswer[]>
   response: ServerResponse
 }
 
-/** Answers in the proxy's place. */
+/** Responds instead of the proxy. */
 export type Fault = (exchange: Exchange) => Promise<void> | void
 
 export type FaultProxy = Awaited<ReturnType<typeof startFaultProxy>>
@@ -44,7 +44,7 @@ export async function startFaultProxy(chainUrl: string) {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    /** The methods of every batch that came. */
+    /** The methods of every received batch. */
     batches,
     fail(next: Fault | undefined) {
       fault = next

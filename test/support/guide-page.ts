@@ -1,21 +1,21 @@
-/** What is done with the HTML guide in a browser: the sizes it is seen in, asking for a quote, finding faint text. */
+/** Browser actions on the HTML guide: its views, requesting a quote, finding text with low contrast. */
 import type { BrowserPage, View } from './browser.ts'
 
 export const VIEWS: Record<string, View> = {
-  'a phone by day': { width: 390, height: 844, isMobile: true, scheme: 'light' },
-  'a phone by night': { width: 390, height: 844, isMobile: true, scheme: 'dark' },
+  'a light phone': { width: 390, height: 844, isMobile: true, scheme: 'light' },
+  'a dark phone': { width: 390, height: 844, isMobile: true, scheme: 'dark' },
   'a small phone': { width: 320, height: 568, isMobile: true, scheme: 'light' },
-  'a desktop by day': { width: 1280, height: 900, isMobile: false, scheme: 'light' },
-  'a desktop by night': { width: 1280, height: 900, isMobile: false, scheme: 'dark' },
+  'a light desktop': { width: 1280, height: 900, isMobile: false, scheme: 'light' },
+  'a dark desktop': { width: 1280, height: 900, isMobile: false, scheme: 'dark' },
 }
 
-interface Shown {
+interface ShownAnswer {
   status: string
   rows: Record<string, string>
   raw: unknown
 }
 
-/** Fills the form as a person does, sends it, and reads what is shown. */
+/** Fills in the form, submits it, and reads the shown answer. */
 export async function askForQuote(page: BrowserPage, operation: string, fields: Record<string, string> = {}) {
   return (await page.run(`(async () => {
     const form = document.querySelector('form')
@@ -34,19 +34,19 @@ export async function askForQuote(page: BrowserPage, operation: string, fields: 
       rows: Object.fromEntries(rows),
       raw: JSON.parse(document.querySelector('#answer-raw').textContent),
     }
-  })()`)) as Shown
+  })()`)) as ShownAnswer
 }
 
-/** Visible texts whose contrast is below WCAG 2.2 AA (1.4.3): 4.5, or 3 for large ones; and how many were looked at. */
-export async function faintTexts(page: BrowserPage) {
+/** Visible texts with a contrast below WCAG 2.2 AA (1.4.3): 4.5, or 3 for large text. `checked` counts all texts. */
+export async function findLowContrastTexts(page: BrowserPage) {
   return (await page.run(`(() => {
     const parse = (color) => (color.match(/[\\d.]+/g) ?? []).map(Number)
-    const light = ([r, g, b]) => {
+    const luminance = ([r, g, b]) => {
       const [x, y, z] = [r, g, b].map((value) => value / 255).map((value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
       return 0.2126 * x + 0.7152 * y + 0.0722 * z
     }
     const isClear = ([, , , alpha = 1]) => alpha === 0
-    const paper = (element) => {
+    const background = (element) => {
       for (let each = element; each; each = each.parentElement) {
         const color = parse(getComputedStyle(each).backgroundColor)
         if (!isClear(color)) return color
@@ -59,14 +59,14 @@ export async function faintTexts(page: BrowserPage) {
     const elements = new Set(controls)
     while (walker.nextNode()) if (walker.currentNode.data.trim() !== '') elements.add(walker.currentNode.parentElement)
     const visible = [...elements].filter((element) => element.checkVisibility() && element.getClientRects().length > 0)
-    const faint = visible.flatMap((element) => {
+    const lowContrast = visible.flatMap((element) => {
       const style = getComputedStyle(element)
-      const [one, other] = [light(parse(style.color)), light(paper(element))].toSorted((a, b) => b - a)
+      const [one, other] = [luminance(parse(style.color)), luminance(background(element))].toSorted((a, b) => b - a)
       const ratio = (one + 0.05) / (other + 0.05)
       const size = parseFloat(style.fontSize)
       const isLarge = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700)
       return ratio < (isLarge ? 3 : 4.5) ? [element.tagName + ' ' + ratio.toFixed(2) + ' ' + element.textContent.slice(0, 40)] : []
     })
-    return { looked: visible.length, faint }
-  })()`)) as { looked: number; faint: string[] }
+    return { checked: visible.length, lowContrast }
+  })()`)) as { checked: number; lowContrast: string[] }
 }

@@ -1,29 +1,30 @@
 /**
- * What mocha does around the tests: holds answers against the description, ends the chain that a file's tests asked for, and after
- * a run of all tests asks whether each documented error was produced by one of them.
+ * Mocha root hooks: check every answer against the OpenAPI description, stop the chain and remove the directories of a test
+ * file, and after a full run check that some test received each documented error.
  */
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { stopTestChain } from './chain.ts'
-import { checkedFetch, forgetServices } from './described.ts'
-import { forgetCodes, seenCodes } from './seen-codes.ts'
+import { checkedFetch, clearDescriptions } from './openapi-check.ts'
+import { clearSeenCodes, readSeenCodes } from './seen-codes.ts'
+import { removeTemporaryDirectories } from './temporary-directory.ts'
 
 globalThis.fetch = checkedFetch
 
 const ALL_TESTS = 'dist/test/**/*.test.js'
 
-export const mochaHooks = { afterAll: [stopTestChain, forgetServices] }
+export const mochaHooks = { afterAll: [stopTestChain, clearDescriptions, removeTemporaryDirectories] }
 
-/** Where mocha is told of all tests, and not of some of them. */
+/** True when mocha runs all tests, without a filter. */
 const isWholeRun =
   process.argv.includes(ALL_TESTS) && !process.argv.some((each) => /^(-g|-f|--grep|--fgrep)/.test(each))
 
 export function mochaGlobalSetup(): void {
-  forgetCodes()
+  clearSeenCodes()
 }
 
 export function mochaGlobalTeardown(): void {
   if (!isWholeRun) return
-  const seen = seenCodes()
+  const seen = readSeenCodes()
   const missing = Object.keys(REFUSALS).filter((code) => !seen.has(code))
-  if (missing.length > 0) throw new Error(`No test got these documented errors over HTTP: ${missing.join(', ')}`)
+  if (missing.length > 0) throw new Error(`No test received these documented errors over HTTP: ${missing.join(', ')}`)
 }

@@ -1,29 +1,29 @@
-/** Which sales the kill programme makes, through which door, and where each is killed: drawn from one integer. */
+/** The sales of the kill programme: transports and kill points, drawn from one seed. */
 import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
-import { KILL_DOORS, type KillDoor } from './kill-doors.ts'
+import { KILL_TRANSPORTS, type KillTransport } from './kill-requests.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 
-/** In each round, beside at least one kill at each point: 31 in all. */
+/** Random kills in each round, besides at least one kill at each point. A round has 31 kills. */
 const RANDOM_PER_ROUND = 7
-/** Over the time that a write or a verification takes. */
+/** Longer than a write or a verification takes. */
 const DELAY_MS_MAX = 3
 
 export interface Scenario {
   index: number
-  door: KillDoor
-  /** The first in the life that the request comes to, the others in the lives after it. */
+  transport: KillTransport
+  /** The first is in the process that gets the request, each other one in the process after the restart. */
   points: readonly KillPoint[]
-  /** From a step's beginning to the kill, where the step is killed before its end. */
+  /** From the start of a step to the kill, for points within a step. */
   delayMs: number
-  /** At which share of a sale's usual length it is killed, where that is random. */
+  /** The time of a random kill as a share of a sale's usual duration. */
   share: number
-  /** Whether a transaction that was held is mined only when the service is up again. */
+  /** Whether a paused transaction is mined only after the restart. */
   isMinedLate: boolean
-  /** Where settling again is killed. */
+  /** The kill point of a repeated settlement. */
   again: 'signed' | 'mined'
 }
 
-/** Sales with at least so many kills in all. A round has every point; none is cut short. */
+/** Sales with at least this many kills in total. A round has every point. */
 export function planKills({ seed, kills }: { seed: number; kills: number }): Scenario[] {
   const scenarios: Scenario[] = []
   let planned = 0
@@ -34,7 +34,7 @@ export function planKills({ seed, kills }: { seed: number; kills: number }): Sce
       planned += points.length
       scenarios.push({
         index: scenarios.length,
-        door: pick(random, KILL_DOORS),
+        transport: pick(random, KILL_TRANSPORTS),
         points,
         delayMs: random() * DELAY_MS_MAX,
         share: random(),

@@ -1,18 +1,18 @@
 /** The points of a sale at which the kill programme kills the service, in order, and what must be true at each. */
-import type { State } from '../../store/record.ts'
+import type { RecordState } from '../../store/record.ts'
 
 interface Point<Name extends string = string> {
-  /** In words, for the table of results. */
+  /** For the table of results. */
   at: string
-  /** What the response log may hold of the payment when the process is dead. */
-  onDisk: readonly (State | 'nothing')[]
-  /** How many transfers the chain may have made for it. */
+  /** States that the record may have after the kill. */
+  onDisk: readonly (RecordState | 'nothing')[]
+  /** How many transfers the chain may have. */
   transfers: readonly number[]
-  /** For the points of a later life: where those before it have ended, in one of these ways. */
+  /** For points after a restart: one of these sequences of kill points comes first. */
   after?: readonly (readonly Name[])[]
 }
 
-/** A settlement was begun, and its buyer has no answer. */
+/** The settlement has begun and the buyer has no response. */
 const BEGUN = [['signed'], ['broadcast'], ['mined'], ['answered']] as const
 
 const POINTS = {
@@ -20,25 +20,25 @@ const POINTS = {
   verifying: { at: 'the facilitator verifies', onDisk: ['nothing'], transfers: [0] },
   verified: { at: 'the payment is verified', onDisk: ['nothing'], transfers: [0] },
   claiming: {
-    at: "the record's write is issued, not acknowledged",
+    at: 'the write of `prepared` is issued, not acknowledged',
     onDisk: ['nothing', 'prepared'],
     transfers: [0],
   },
-  claimed: { at: 'the record is on disk, nothing was sent', onDisk: ['prepared'], transfers: [0] },
+  claimed: { at: '`prepared` is on disk, nothing was sent', onDisk: ['prepared'], transfers: [0] },
   signed: { at: 'the transaction is signed, not broadcast', onDisk: ['prepared'], transfers: [0] },
-  broadcast: { at: 'it is broadcast, not mined', onDisk: ['prepared'], transfers: [0] },
-  mined: { at: 'it is mined, the facilitator has not answered', onDisk: ['prepared'], transfers: [1] },
-  answered: { at: 'the facilitator has answered', onDisk: ['prepared'], transfers: [1] },
+  broadcast: { at: 'the transaction is broadcast, not mined', onDisk: ['prepared'], transfers: [0] },
+  mined: { at: 'the transaction is mined, the facilitator has not responded', onDisk: ['prepared'], transfers: [1] },
+  answered: { at: 'the facilitator has responded', onDisk: ['prepared'], transfers: [1] },
   settling: {
     at: 'the write of `settled` is issued, not acknowledged',
     onDisk: ['prepared', 'settled'],
     transfers: [1],
   },
-  settled: { at: '`settled` is on disk, no answer was sent', onDisk: ['settled'], transfers: [1] },
-  half: { at: 'half of the answer is sent', onDisk: ['settled'], transfers: [1] },
-  whole: { at: 'the whole answer is sent', onDisk: ['settled'], transfers: [1] },
+  settled: { at: '`settled` is on disk, no response was sent', onDisk: ['settled'], transfers: [1] },
+  half: { at: 'half of the response is sent', onDisk: ['settled'], transfers: [1] },
+  whole: { at: 'the whole response is sent', onDisk: ['settled'], transfers: [1] },
   reconciling: {
-    at: 'the reconciler has evidence, and has not written it down',
+    at: 'the reconciler has evidence, not yet written',
     onDisk: ['prepared'],
     transfers: [0, 1],
     after: BEGUN,
@@ -53,7 +53,7 @@ const POINTS = {
     ],
   },
   retry: {
-    at: 'a retry has evidence, and has not written it down',
+    at: 'a retry has evidence, not yet written',
     onDisk: ['unknown'],
     transfers: [0, 1],
     after: BEGUN,

@@ -1,6 +1,6 @@
 /**
- * The kill programme: the service is killed in the middle of a sale, started again on the same data, and asked the same
- * with the same payment, as docs/payments.md tells a buyer to. The chain, which lives on, is the judge.
+ * Kills the service during a sale, restarts it on the same data, and repeats the request with the same payment, as
+ * docs/payments.md tells buyers to. The results are compared with the chain, which keeps running.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../agent/payments/binding.ts'
-import { DEPLOYMENTS, termsOf, type Terms } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS, buildTerms, type Terms } from '../../agent/payments/terms.ts'
 import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
-import { prepareChain } from '../../agent/sandbox/deploy.ts'
-import { rpc } from '../../agent/sandbox/rpc.ts'
+import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
+import { rpc } from './chain.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
@@ -21,64 +21,64 @@ import { openResponseLog } from '../../store/responses.ts'
 import { SYNTHETIC } from '../../store/source.ts'
 import { ready, startChild, type Child } from './child.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
-import { ask, dataIn, operationAt, type Got, type KillDoor } from './kill-doors.ts'
-import { openKillGate, type KillGate, type Trap } from './kill-gate.ts'
+import { ask, readRecord, operationOf, type KillResponse, type KillTransport } from './kill-requests.ts'
+import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
 import type { Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, type WirePayment } from './payments.ts'
 import { tokenOn } from './token.ts'
 
-/** Far above what any step of a sale takes on a loaded machine; a point that isn't reached by then never is. */
+/** Far above the duration of any step on a loaded machine. Later, the point counts as not reached. */
 const REACHED_MS_MAX = 20_000
-/** How often, and how long, a buyer repeats after 429, 502 and 503. The service asks for more patience than that. */
+/** A buyer repeats after 429, 502 and 503. `Retry-After` would be longer. */
 const REPEAT_EVERY_MS = 50
 const REPEATS_MAX = 400
-/** With the rules of the sandbox's chain the block of a transfer is final after two more. */
+/** On the sandbox's chain a block is final after two more. */
 const BLOCKS_UNTIL_FINAL = '0x3'
-/** After the service is up again. */
+/** The delay of late mining after the restart. */
 const MINED_LATE_MS = 100
 const SALES_MEASURED = 3
 
 export interface Kill {
   scenario: Scenario
   point: KillPoint
-  /** Whether the process was killed at the point, by SIGKILL. */
+  /** Whether SIGKILL ended the process at the point. */
   isReached: boolean
-  /** What the response log held then; undefined for nothing. */
+  /** The state of the record then; undefined without a record. */
   onDisk: ResponseRecord['state'] | undefined
-  /** What was not as it must be: then, and after the restart. */
+  /** Violations at the kill and after the restart. */
   faults: string[]
 }
 
 export interface KillRun {
   kills: Kill[]
   sales: number
-  /** Transfers from buyer to receiver, of all sales. */
+  /** Transfers from buyer to receiver in all sales. */
   transfers: number
 }
 
 interface Sale {
   scenario: Scenario
-  door: KillDoor
+  transport: KillTransport
   payment: WirePayment
   fromBlock: bigint
   kills: Kill[]
-  /** What the buyer got of an answer before the kill. */
-  got: Got | undefined
+  /** The part of a response that arrived before the kill. */
+  got: KillResponse | undefined
 }
 
-/** Each process is the restart after the kill before it. The chain is the run's own, so that whatever happens there is too. */
+/** Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its own. */
 export async function runKills(plan: readonly Scenario[]): Promise<KillRun> {
   const directory = await mkdtemp(join(tmpdir(), 'kill-'))
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const rpcUrl = chain.url
-  const gate = await openKillGate(rpcUrl)
-  const run = new Run({ directory, rpcUrl, gate, accounts: await prepare(directory, rpcUrl) })
+  const proxy = await openKillProxy(rpcUrl)
+  const run = new Run({ directory, rpcUrl, proxy, accounts: await prepare(directory, rpcUrl) })
   try {
     return await run.all(plan)
   } finally {
     await run.close()
-    await gate.close()
+    await proxy.close()
     await chain.stop()
     await rm(directory, { recursive: true })
   }
@@ -94,24 +94,24 @@ async function prepare(directory: string, rpcUrl: string): Promise<Accounts> {
   return accounts
 }
 
-interface Place {
+interface RunOptions {
   directory: string
   rpcUrl: string
-  gate: KillGate
+  proxy: KillProxy
   accounts: Accounts
 }
 
 class Run {
-  readonly #place: Place
+  readonly #options: RunOptions
   readonly #terms: Terms
   readonly #token: ReturnType<typeof tokenOn>
   #sales = 0
   #child: Child | undefined
 
-  constructor(place: Place) {
-    this.#place = place
-    this.#terms = termsOf('testnet', place.accounts.receiver)
-    this.#token = tokenOn(place.rpcUrl)
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.#terms = buildTerms('testnet', options.accounts.receiver)
+    this.#token = tokenOn(options.rpcUrl)
   }
 
   async all(plan: readonly Scenario[]): Promise<KillRun> {
@@ -122,19 +122,19 @@ class Run {
       const sale = await this.#open(scenario)
       for (const [life, point] of scenario.points.entries()) {
         const kill =
-          life === 0 ? await this.#firstLife(sale, { point, last, usualMs }) : await this.#laterLife(sale, point)
+          life === 0 ? await this.#killSale(sale, { point, last, usualMs }) : await this.#killRecovery(sale, point)
         kills.push(kill)
         sale.kills.push(kill)
       }
       last = sale
     }
     const child = this.#start(['never'])
-    if (last) await this.#judge(await ready(child), last)
+    if (last) await this.#checkRecovery(await ready(child), last)
     await end(child)
     return { kills, sales: this.#sales, transfers: (await this.#transfers(0n)).length }
   }
 
-  /** How long a sale takes in a process that has just started; the median. */
+  /** The median duration of a sale in a process that has just started. */
   async #measure(): Promise<number> {
     const lengths: number[] = []
     for (let sale = 0; sale < SALES_MEASURED; sale += 1) {
@@ -150,27 +150,27 @@ class Run {
   }
 
   async #open(scenario: Scenario): Promise<Sale> {
-    const { door } = scenario
-    return { scenario, door, payment: await this.#sign(door), fromBlock: 0n, kills: [], got: undefined }
+    const { transport } = scenario
+    return { scenario, transport, payment: await this.#sign(transport), fromBlock: 0n, kills: [], got: undefined }
   }
 
-  async #sign(door: KillDoor): Promise<WirePayment> {
+  async #sign(transport: KillTransport): Promise<WirePayment> {
     this.#sales += 1
-    const { buyer } = this.#place.accounts
-    return signedPayment({ key: buyer.privateKey, terms: this.#terms, operation: operationAt(door) })
+    const { buyer } = this.#options.accounts
+    return signedPayment({ key: buyer.privateKey, terms: this.#terms, operation: operationOf(transport) })
   }
 
-  /** Restarts after the kill before, judges that one, and kills in the middle of this sale. */
-  async #firstLife(
+  /** Restarts, checks the sale before, and kills the service during this sale. */
+  async #killSale(
     sale: Sale,
     { point, last, usualMs }: { point: KillPoint; last: Sale | undefined; usualMs: number },
   ): Promise<Kill> {
     const child = this.#start(killedAt(sale, point))
     const url = await ready(child)
-    if (last) await this.#judge(url, last)
+    if (last) await this.#checkRecovery(url, last)
     sale.fromBlock = await this.#newBlock()
-    this.#trap(sale, point, child)
-    const asking = ask(url, sale.door, header(sale.payment))
+    this.#trigger(sale, point, child)
+    const asking = ask(url, sale.transport, header(sale.payment))
     if (point === 'random') {
       await sleep(sale.scenario.share * usualMs)
       child.process.kill('SIGKILL')
@@ -179,30 +179,30 @@ class Run {
     sale.got = got
     const isReached = point === 'random' || got.isWhole === (point === 'whole')
     if (got.isWhole) child.process.kill('SIGKILL')
-    await isDead(child)
-    return this.#dead(sale, point, isReached)
+    await wasKilled(child)
+    return this.#inspectKill(sale, point, isReached)
   }
 
-  /** Restarts after a kill of the same sale, and kills in the middle of what makes up for it. */
-  async #laterLife(sale: Sale, point: KillPoint): Promise<Kill> {
-    const { gate, rpcUrl } = this.#place
-    await gate.release()
+  /** Restarts after a kill of the same sale, and kills the service during the recovery. */
+  async #killRecovery(sale: Sale, point: KillPoint): Promise<Kill> {
+    const { proxy, rpcUrl } = this.#options
+    await proxy.resumeMining()
     if (point === 'confirming') await rpc(rpcUrl, 'anvil_mine', BLOCKS_UNTIL_FINAL)
     const child = this.#start(killedAt(sale, point))
-    this.#trap(sale, point, child)
+    this.#trigger(sale, point, child)
     if (point === 'retry' || point === 'retry settling') await this.#repeat(await ready(child), sale)
-    const isReached = await isDead(child)
-    return this.#dead(sale, point, isReached)
+    const isReached = await wasKilled(child)
+    return this.#inspectKill(sale, point, isReached)
   }
 
-  #trap({ scenario, payment }: Sale, point: KillPoint, child: Child): void {
+  #trigger({ scenario, payment }: Sale, point: KillPoint, child: Child): void {
     const at = point === 'settling again' || point === 'retry settling' ? scenario.again : point
-    this.#place.gate.set(
-      isTrap(at) ? { at, nonce: payment.payload.authorization.nonce, kill: () => end(child) } : undefined,
+    this.#options.proxy.set(
+      isTriggerPoint(at) ? { at, nonce: payment.payload.authorization.nonce, kill: () => end(child) } : undefined,
     )
   }
 
-  async #dead(sale: Sale, point: KillPoint, isReached: boolean): Promise<Kill> {
+  async #inspectKill(sale: Sale, point: KillPoint, isReached: boolean): Promise<Kill> {
     const { scenario } = sale
     const onDisk = (await this.#stored(sale))?.state
     const transfers = (await this.#transfers(sale.fromBlock)).length
@@ -211,45 +211,45 @@ class Run {
       ...(isReached ? [] : ['never reached']),
       ...(wanted.onDisk.includes(onDisk ?? 'nothing') ? [] : [`${onDisk ?? 'nothing'} on disk at the kill`]),
       ...(wanted.transfers.includes(transfers) ? [] : [`${transfers} transfers at the kill`]),
-      ...(sale.got?.status && transfers !== 1 ? ['an answer that was not paid for'] : []),
+      ...(sale.got?.status && transfers !== 1 ? ['a response without a transfer'] : []),
     ]
     return { scenario, point, isReached, onDisk, faults }
   }
 
-  /** What every kill of the sale has to end in. */
-  async #judge(url: string, sale: Sale): Promise<void> {
-    const { gate } = this.#place
-    const isLate = sale.scenario.isMinedLate && gate.isHeld()
-    const mining = isLate ? sleep(MINED_LATE_MS).then(() => gate.release()) : gate.release()
+  /** Checks what every kill of the sale must end in. */
+  async #checkRecovery(url: string, sale: Sale): Promise<void> {
+    const { proxy } = this.#options
+    const isLate = sale.scenario.isMinedLate && proxy.isMiningPaused()
+    const mining = isLate ? sleep(MINED_LATE_MS).then(() => proxy.resumeMining()) : proxy.resumeMining()
     if (!isLate) await mining
     const first = await this.#repeat(url, sale)
     await mining
     const stored = await this.#stored(sale)
-    const second = await ask(url, sale.door, header(sale.payment))
+    const second = await ask(url, sale.transport, header(sale.payment))
     const transfers = await this.#transfers(sale.fromBlock)
     const faults = [
       ...(first.status === 200 ? [] : [`${first.status} for the retry`]),
       ...(transfers.length === 1 ? [] : [`${transfers.length} transfers`]),
-      ...(isStored(sale.door, first, stored) ? [] : ['the answer is not the stored one']),
+      ...(isStored(sale.transport, first, stored) ? [] : ['the response is not the stored one']),
       ...(isDeepStrictEqual(first, second) ? [] : ['the second retry differs from the first']),
-      ...(first.body.startsWith(sale.got?.body ?? '') ? [] : ['another answer than before the kill']),
+      ...(first.body.startsWith(sale.got?.body ?? '') ? [] : ['another response than before the kill']),
       ...(transactionIn(first) === transfers[0] ? [] : ['the receipt names another transaction']),
     ]
     for (const kill of sale.kills) kill.faults.push(...faults)
   }
 
-  /** Until it is an answer, or one that ends the matter; the same payment each time. */
-  async #repeat(url: string, { door, payment }: Sale): Promise<Got> {
-    let got = await ask(url, door, header(payment))
+  /** Repeats the request with the same payment until the response is final. */
+  async #repeat(url: string, { transport, payment }: Sale): Promise<KillResponse> {
+    let got = await ask(url, transport, header(payment))
     for (let repeats = 0; [429, 502, 503].includes(got.status) && repeats < REPEATS_MAX; repeats += 1) {
       await sleep(REPEAT_EVERY_MS)
-      got = await ask(url, door, header(payment))
+      got = await ask(url, transport, header(payment))
     }
     return got
   }
 
   async #stored({ payment }: Sale): Promise<ResponseRecord | undefined> {
-    const log = openResponseLog(this.#place.directory, { readOnly: true })
+    const log = openResponseLog(this.#options.directory, { readOnly: true })
     try {
       return await log.read(paymentIdentity(payment as never))
     } finally {
@@ -257,34 +257,34 @@ class Run {
     }
   }
 
-  /** Their transactions. */
+  /** The transactions of the transfers from buyer to receiver. */
   #transfers(fromBlock: bigint): Promise<string[]> {
-    const { buyer, receiver } = this.#place.accounts
+    const { buyer, receiver } = this.#options.accounts
     return this.#token.transactions(buyer.address, receiver, fromBlock)
   }
 
-  /** An empty one: what the sale before has moved is in an older one. */
+  /** Mines an empty block, so that the transfers of earlier sales are in older blocks. */
   async #newBlock(): Promise<bigint> {
-    const { rpcUrl } = this.#place
+    const { rpcUrl } = this.#options
     await rpc(rpcUrl, 'anvil_mine', '0x1')
     return BigInt((await rpc(rpcUrl, 'eth_blockNumber')) as string)
   }
 
   #start(args: string[]): Child {
-    const { directory, gate } = this.#place
+    const { directory, proxy } = this.#options
     const environment = {
       DATA_DIR: directory,
-      RPC_URL: gate.url,
+      RPC_URL: proxy.url,
       DATASET: REGISTER,
       PORT: '0',
       LOG_LEVEL: 'silent',
       RATE_LIMIT_PER_MINUTE: '10000',
     }
-    this.#child = startChild('test/support/killable.js', args, environment)
+    this.#child = startChild('test/programs/killable-service.js', args, environment)
     return this.#child
   }
 
-  /** Leaves no process behind, whatever has failed. */
+  /** Ends the service, also after a failure. */
   async close(): Promise<void> {
     if (this.#child) await end(this.#child)
   }
@@ -294,12 +294,12 @@ function killedAt({ payment, scenario }: Sale, point: KillPoint): string[] {
   return [point, payment.payload.authorization.nonce, String(scenario.delayMs)]
 }
 
-function isTrap(point: string): point is Trap['at'] {
+function isTriggerPoint(point: string): point is KillTrigger['at'] {
   return point === 'signed' || point === 'broadcast' || point === 'mined'
 }
 
-/** Whether it was killed in time; else it is now. */
-async function isDead(child: Child): Promise<boolean> {
+/** Whether the process was killed in time. Kills it otherwise. */
+async function wasKilled(child: Child): Promise<boolean> {
   const late = new AbortController()
   const signal = await Promise.race([child.ended, sleep(REACHED_MS_MAX, 'late', { signal: late.signal })])
   late.abort()
@@ -312,12 +312,18 @@ async function end(child: Child): Promise<void> {
   await child.ended
 }
 
-/** To the byte where the door sends the bytes themselves; A2A wraps them in a message. */
-function isStored(door: KillDoor, { status, body, receipt }: Got, stored: ResponseRecord | undefined): boolean {
+/** REST must send the stored bytes; A2A wraps the record in a message. */
+function isStored(
+  transport: KillTransport,
+  { status, body, receipt }: KillResponse,
+  stored: ResponseRecord | undefined,
+): boolean {
   if (status !== 200 || !stored || receipt !== stored.payment_response) return false
-  return door.startsWith('REST') ? body === stored.body : isDeepStrictEqual(dataIn(door, body), JSON.parse(stored.body))
+  return transport.startsWith('REST')
+    ? body === stored.body
+    : isDeepStrictEqual(readRecord(transport, body), JSON.parse(stored.body))
 }
 
-function transactionIn({ receipt }: Got): string | undefined {
+function transactionIn({ receipt }: KillResponse): string | undefined {
   return receipt === undefined ? undefined : decodePaymentResponseHeader(receipt).transaction
 }

@@ -1,13 +1,13 @@
-/** Made-up names in which everything that matching knows of happens often, and indexes of them without a disk. */
+/** Generators of names that trigger every matching rule often, and name indexes built in memory. */
 import fc from 'fast-check'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex } from '../../store/index/name-index.ts'
 
-/** The statuses are optional, by place. Companies are numbered from 1. */
-export function indexOf(names: readonly string[]): NameIndex {
+/** Companies are numbered from 1. */
+export function buildIndex(names: readonly string[]): NameIndex {
   const builder = new NameIndexBuilder()
-  for (const [place, legal_name] of names.entries())
-    builder.add({ company_number: String(place + 1), legal_name, status: 'Normal' })
+  for (const [at, legal_name] of names.entries())
+    builder.add({ company_number: String(at + 1), legal_name, status: 'Normal' })
   return new NameIndex(builder.parts())
 }
 
@@ -15,7 +15,7 @@ export function wordsOf(index: NameIndex, name: number): string[] {
   return Array.from(index.words(name), (word) => index.dictionary.text(word))
 }
 
-/** Neighbours by spelling, words written together and apart, abbreviations, numbers, initials, another alphabet. */
+/** Spelling variants, words written together and apart, abbreviations, numbers, initials, another alphabet. */
 const WORDS =
   'KERRY KERRI CORK CORKE CORKERY FOODS FOOD FARMS HOLDINGS HOLDING GROUP CLEAR POINT CLEARPOINT CLEARPONT INTERNATIONAL ' +
   'INTL SAINT ST STREET NO 1 2 57 58 II III TWO AND & THE A B AB O BRIEN OBRIEN MÓR MOR ОБЩЕСТВО BRIDGE BRIGDE'

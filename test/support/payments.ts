@@ -1,13 +1,13 @@
-/** Signed payments for tests, right by default and wrong wherever a test wants them to be. */
+/** Signed payments for tests. Valid by default; options make each part invalid. */
 import type { PaymentRequirements } from '@x402/core/types'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
-import { requirementsOf, termsOf, type Terms } from '../../agent/payments/terms.ts'
+import { buildRequirements, buildTerms, type Terms } from '../../agent/payments/terms.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { DOMAIN, signAuthorization, type Domain } from './eip3009.ts'
 
 const buyerKey = generatePrivateKey()
-export const testTerms: Terms = termsOf('testnet', '0x00000000000000000000000000000000000000c2')
+export const testTerms: Terms = buildTerms('testnet', '0x00000000000000000000000000000000000000c2')
 
 export interface AuthorizationFields {
   from: string
@@ -18,7 +18,7 @@ export interface AuthorizationFields {
   nonce: string
 }
 
-/** A payload as it goes over the wire; open, because tests break it. */
+/** A payment payload as sent. Loosely typed, because tests make it invalid. */
 export interface WirePayment {
   x402Version: unknown
   accepted: unknown
@@ -32,14 +32,14 @@ export interface PaymentOptions {
   operation?: OperationName
   requirements?: PaymentRequirements
   authorization?: Partial<AuthorizationFields>
-  /** What is signed instead of the authorization that is sent. */
+  /** Members that are signed with other values than those sent. */
   signed?: Partial<AuthorizationFields>
   domain?: Partial<Domain>
 }
 
 export async function signedPayment(options: PaymentOptions = {}): Promise<WirePayment> {
   const { terms = testTerms, operation = 'lookup', key = buyerKey } = options
-  const requirements = options.requirements ?? requirementsOf(terms, operation)
+  const requirements = options.requirements ?? buildRequirements(terms, operation)
   const authorization: AuthorizationFields = {
     from: privateKeyToAddress(key),
     to: requirements.payTo,
@@ -63,7 +63,7 @@ export async function signedPayment(options: PaymentOptions = {}): Promise<WireP
   return { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
 }
 
-/** The header of a payload: standard base64 of its JSON. */
+/** The `PAYMENT-SIGNATURE` header of a payload. */
 export function header(payload: unknown): string {
   return Buffer.from(JSON.stringify(payload)).toString('base64')
 }

@@ -1,19 +1,19 @@
-/** Plays the register's portal on a loopback address: each path answers as a test says, and what was asked is kept. */
+/** A fake of the register's portal on a loopback address. A test sets the answer of each path; requests are recorded. */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Portal {
+export interface TestPortal {
   url: string
-  /** The requests so far, as method and path, with their headers. */
-  asked: { path: string; headers: IncomingMessage['headers'] }[]
-  /** What the path answers from now on. */
+  /** The requests so far. */
+  requests: { path: string; headers: IncomingMessage['headers'] }[]
+  /** Sets the answer of a path. */
   on(path: string, answer: RequestListener): void
   close(): Promise<void>
 }
 
-export async function startPortal(host = '127.0.0.1'): Promise<Portal> {
+export async function startPortal(host = '127.0.0.1'): Promise<TestPortal> {
   const routes = new Map<string, RequestListener>()
-  const asked: Portal['asked'] = []
+  const asked: TestPortal['requests'] = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
     asked.push({ path, headers: request.headers })
@@ -24,7 +24,7 @@ export async function startPortal(host = '127.0.0.1'): Promise<Portal> {
   await new Promise<void>((resolve) => void server.listen(0, host, resolve))
   return {
     url: `http://${host}:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests: asked,
     on: (path, answer) => void routes.set(path, answer),
     close: () =>
       new Promise((resolve) => {
@@ -34,26 +34,27 @@ export async function startPortal(host = '127.0.0.1'): Promise<Portal> {
   }
 }
 
-/** The whole body at once. */
-export function sends(body: Buffer | string, headers: Record<string, string> = {}): RequestListener {
+/** Answers 200 with the body. */
+export function sendBody(body: Buffer | string, headers: Record<string, string> = {}): RequestListener {
   return (_request, response) => void response.writeHead(200, headers).end(body)
 }
 
-/** An archive whose server knows whether it has changed. */
-export function sendsUnlessKnown(body: Buffer | string, headers: { etag?: string; 'last-modified'?: string }) {
+/** Answers 304 to a conditional request with the current validators, otherwise 200 with the body. */
+export function sendIfChanged(body: Buffer | string, headers: { etag?: string; 'last-modified'?: string }) {
   return ((request, response) => {
     const { 'if-none-match': etag, 'if-modified-since': since } = request.headers
-    const isKnown =
+    const isUnchanged =
       etag === undefined ? since !== undefined && since === headers['last-modified'] : etag === headers.etag
-    if (isKnown) response.writeHead(304, headers).end()
+    if (isUnchanged) response.writeHead(304, headers).end()
     else response.writeHead(200, headers).end(body)
   }) satisfies RequestListener
 }
 
-export function redirects(to: string, status = 302): RequestListener {
+export function redirectTo(to: string, status = 302): RequestListener {
   return (_request, response) => void response.writeHead(status, { location: to }).end()
 }
 
-export function answers(result: object): RequestListener {
-  return sends(JSON.stringify({ success: true, result }), { 'content-type': 'application/json' })
+/** Answers as the CKAN API does. */
+export function sendCkanResult(result: object): RequestListener {
+  return sendBody(JSON.stringify({ success: true, result }), { 'content-type': 'application/json' })
 }

@@ -1,19 +1,19 @@
-/** HTTP as it is on the wire: `fetch` tidies paths, drops a bare `?` and joins headers, and a test must not. */
+/** HTTP requests without the changes that `fetch` makes: it normalises paths, drops a bare `?` and joins headers. */
 import { request, type IncomingHttpHeaders } from 'node:http'
 import { expect } from 'chai'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
-import { checkAnswer } from './described.ts'
+import { checkAnswer } from './openapi-check.ts'
 
 export interface RawRequest {
-  /** The service's base URL; only its host and port are used. */
+  /** The base URL of the service. Only its host and port are used. */
   url: string
   method?: string
   /** The request target, byte for byte. */
   path: string
-  /** An array sends the header several times. */
+  /** An array sends the header once per value. */
   headers?: Record<string, string | string[]>
   body?: string | Uint8Array
-  /** Sends the body in chunks, so without `Content-Length`. */
+  /** Sends the body with chunked transfer encoding, without `Content-Length`. */
   chunked?: boolean
 }
 
@@ -21,7 +21,7 @@ export interface RawReply {
   status: number
   headers: IncomingHttpHeaders
   text: string
-  /** The parsed body; without any member when it is not a JSON object. */
+  /** The parsed body. Empty when the body is not a JSON object. */
   json: Record<string, unknown>
 }
 
@@ -49,8 +49,8 @@ export function send({ url, method = 'GET', path, headers = {}, body, chunked }:
               ...reply,
             })
             resolve(reply)
-          } catch (fault) {
-            reject(fault)
+          } catch (cause) {
+            reject(cause)
           }
         })
       },
@@ -67,7 +67,7 @@ function headerOf(headers: IncomingHttpHeaders) {
   }
 }
 
-/** POSTs what is given and no more, does not end the request, and waits for the status all the same. */
+/** Sends an incomplete POST request and resolves with the status of the answer. */
 export function begin(url: string, path: string, headers: Record<string, string>, text = ''): Promise<number> {
   const { hostname, port } = new URL(url)
   return new Promise((resolve, reject) => {
@@ -92,30 +92,26 @@ function parsed(text: string): RawReply['json'] {
   }
 }
 
-/** What makes an answer look like it was written by a library or shows our insides. */
-const INSIDES = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
+/** HTML, stack traces and paths: text of a library or of the implementation. */
+const INTERNAL_TEXT = /<[a-z!/]|node_modules|\bat .*:[0-9]+|Error:|dist\//i
 
-/** A refusal of the service: status and code fit, the body is `{error: {code, message}}` in our words, as JSON. */
+/** Checks status, headers and body of an error response (contract 7.1). */
 export function expectRefusal(reply: RawReply, code: keyof typeof REFUSALS): void {
-  expect({
-    status: reply.status,
-    error: (reply.json['error'] as { code?: unknown } | undefined)?.code,
-  }).to.deep.equal({
-    status: REFUSALS[code].status,
-    error: code,
-  })
+  const { code: received } = (reply.json['error'] ?? {}) as { code?: unknown }
+  expect({ status: reply.status, code: received }).to.deep.equal({ status: REFUSALS[code].status, code })
   expect(reply.headers['content-type']).to.equal('application/json; charset=utf-8')
   const { error, payment_required, ...rest } = reply.json
   expect(rest).to.deep.equal({})
   expect(payment_required !== undefined).to.equal(reply.status === 402)
+  if (reply.status !== 402) expect(reply.headers).not.to.have.any.keys('payment-required', 'payment-response')
   expect(error).to.have.all.keys('code', 'message')
   const { message } = error as { message: string }
   expect(message.startsWith(REFUSALS[code].message.slice(0, -1))).to.equal(true)
-  expect(message).not.to.match(INSIDES)
+  expect(message).not.to.match(INTERNAL_TEXT)
 }
 
-/** Nothing of ours that belongs inside, and nothing of theirs that they marked. */
-export function expectNoLeak(reply: RawReply, mark?: string): void {
-  expect(reply.text).not.to.match(INSIDES)
-  if (mark !== undefined) expect(reply.text).not.to.include(mark)
+/** Checks that the body has no internal text and does not repeat `secret`. */
+export function expectNoLeak(reply: RawReply, secret?: string): void {
+  expect(reply.text).not.to.match(INTERNAL_TEXT)
+  if (secret !== undefined) expect(reply.text).not.to.include(secret)
 }

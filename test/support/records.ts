@@ -1,16 +1,16 @@
-/** Records of the response log, as complete as a sale's, for tests that need one in a certain state. */
-import { DEPLOYMENTS, requirementsOf, termsOf } from '../../agent/payments/terms.ts'
+/** Complete records of the response log, for tests that need one in a certain state. */
+import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payments/terms.ts'
 import { isFinal, type ResponseRecord } from '../../store/record.ts'
 import type { ResponseLog } from '../../store/responses.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
 export const RECEIVER = '0x00000000000000000000000000000000000000c2'
 
-const terms = termsOf('testnet', RECEIVER)
+const terms = buildTerms('testnet', RECEIVER)
 
-export function aRecord(change: Partial<ResponseRecord> & { nonce?: string; validBefore?: string }): ResponseRecord {
+export function makeRecord(change: Partial<ResponseRecord> & { nonce?: string; validBefore?: string }): ResponseRecord {
   const { nonce = `0x${'11'.repeat(32)}`, validBefore = '2000000000', ...rest } = change
-  const requirements = requirementsOf(terms, 'lookup')
+  const requirements = buildRequirements(terms, 'lookup')
   const authorization = { from: BUYER, to: RECEIVER, value: requirements.amount, validAfter: '0', validBefore, nonce }
   return {
     identity: `${terms.network}/${DEPLOYMENTS.testnet.asset}/${BUYER}/${nonce}`.toLowerCase(),
@@ -30,11 +30,11 @@ export function aRecord(change: Partial<ResponseRecord> & { nonce?: string; vali
   }
 }
 
-/** Puts a record of any state into a log, by way of the state before its last where that one is final. */
-export async function hold(log: ResponseLog, record: ResponseRecord): Promise<void> {
+/** Stores a record of any state. A record cannot be claimed in a final state, so it is claimed before and advanced. */
+export async function storeRecord(log: ResponseLog, record: ResponseRecord): Promise<void> {
   const { state, updated_at } = record
   if (!isFinal(state)) return void (await log.claim(record))
-  const begun = { ...record, state: state === 'confirmed' ? 'settled' : 'prepared' } as const
-  await log.claim(begun)
-  await log.advance(begun, { state, updated_at })
+  const claimed = { ...record, state: state === 'confirmed' ? 'settled' : 'prepared' } as const
+  await log.claim(claimed)
+  await log.advance(claimed, { state, updated_at })
 }

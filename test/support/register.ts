@@ -1,10 +1,11 @@
-/** Rows and files in the register's form, and what went wrong with an import, for the tests of the import. */
-import { COLUMNS, type Row } from '../../store/import/rows.ts'
+/** Rows and CSV files in the register's format, and the outcome of an import, for tests. */
+import { ImportError } from '../../store/import/errors.ts'
+import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
 
 export const HEADER = COLUMNS.join(',')
 
-/** A row with nothing to clean and nothing missing. */
-export function aRow(change: Partial<Row> = {}): Row {
+/** A complete row that needs no cleaning. */
+export function registerRow(change: Partial<RegisterRow> = {}): RegisterRow {
   return {
     company_num: '73848',
     company_name: 'PLAIN FIXTURE LIMITED',
@@ -31,25 +32,32 @@ export function aRow(change: Partial<Row> = {}): Row {
   }
 }
 
-export function csvLine(row: Row): string {
+/** Rows with the numbers from `from` on, each with a name of its own. */
+export function numberedRows(count: number, from = 1): RegisterRow[] {
+  return Array.from({ length: count }, (_, index) =>
+    registerRow({ company_num: String(from + index), company_name: `NUMBER ${from + index}` }),
+  )
+}
+
+export function toCsvLine(row: RegisterRow): string {
   return COLUMNS.map((column) => quoted(row[column])).join(',')
 }
 
-export function csvOf(...rows: Row[]): string {
-  return [HEADER, ...rows.map(csvLine)].map((line) => `${line}\n`).join('')
+export function toCsv(...rows: RegisterRow[]): string {
+  return [HEADER, ...rows.map(toCsvLine)].map((line) => `${line}\n`).join('')
 }
 
 function quoted(value: string): string {
   return /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value
 }
 
-/** What a promise came to: `done`, or the fault or else the name of its error. */
+/** Returns `done` if the promise is fulfilled; otherwise the code of its ImportError or the name of its error. */
 export function outcomeOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => 'done',
     (error: unknown) => {
-      if (!(error instanceof Error)) return 'no error'
-      return 'fault' in error ? String(error.fault) : error.name
+      if (error instanceof ImportError) return error.code
+      return error instanceof Error ? error.name : 'no error'
     },
   )
 }

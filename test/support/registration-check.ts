@@ -1,7 +1,7 @@
-/** What the text of ERC-8004 demands of a registration file, as faults found; none for a good one. */
+/** Checks a registration file against the text of ERC-8004. */
 import { z } from 'zod'
 
-/** Written from "MUST have the following structure", with the trust models and the endpoint's names left open as there. */
+/** From "MUST have the following structure". Service names are open there. */
 const Service = z.looseObject({
   name: z.string().min(1),
   endpoint: z.string().min(1),
@@ -30,8 +30,8 @@ interface OnChain {
   agentRegistry: string
 }
 
-/** The domain's file names the agent on the chain; when that is not given, only the form is judged. */
-export function faultsOf(file: unknown, agent?: OnChain): string[] {
+/** Returns the faults of a file: its form and, if an agent is given, its entry for that agent. */
+export function findRegistrationFaults(file: unknown, agent?: OnChain): string[] {
   const parsed = File.safeParse(file)
   if (!parsed.success) return parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`)
   if (!agent) return []
@@ -39,5 +39,5 @@ export function faultsOf(file: unknown, agent?: OnChain): string[] {
     ({ agentId, agentRegistry }) =>
       agentId === agent.agentId && agentRegistry.toLowerCase() === agent.agentRegistry.toLowerCase(),
   )
-  return isNamed ? [] : ['registrations: the agent on the chain is not among them']
+  return isNamed ? [] : ['registrations: the agent on chain is missing']
 }

@@ -1,4 +1,4 @@
-/** A real chain in a directory of its own for a test, with the test token, and what it takes to pay and to look. */
+/** A real chain for one test, in its own directory, with the test token and funded accounts. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,8 +16,8 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
-import { prepareChain } from '../../agent/sandbox/deploy.ts'
-import { rootFile } from './compile-contracts.ts'
+import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
+import { rootFile } from '../programs/compile-contracts.ts'
 
 export const TOKEN = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
 export const CHAIN_ID = 84_532
@@ -42,14 +42,13 @@ export function clientOf(url: string, relayerKey: Hex) {
 
 export async function openTestChain(directory?: string) {
   const folder = directory ?? (await newDirectory())
-  const lines: string[] = []
   const accounts = await openAccounts({ directory: folder })
-  const chain = await startChain({ directory: folder, chainId: CHAIN_ID, log: (line) => lines.push(line) })
+  const chain = await startChain({ directory: folder, chainId: CHAIN_ID })
   await prepareChain({ url: chain.url, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
-  return { directory: folder, chain, lines, accounts, client: clientOf(chain.url, accounts.relayer.privateKey) }
+  return { directory: folder, chain, accounts, client: clientOf(chain.url, accounts.relayer.privateKey) }
 }
 
-/** Ends the chain and leaves nothing behind. */
+/** Stops the chain and deletes its directory. */
 export async function discard({ chain, directory }: { chain: { stop(): Promise<void> }; directory: string }) {
   await chain.stop()
   await rm(directory, { recursive: true, force: true })
@@ -59,7 +58,7 @@ export async function compiled(path: string): Promise<{ abi: Abi; runtime: Hex }
   return JSON.parse(await readFile(rootFile(path), 'utf8')) as { abi: Abi; runtime: Hex }
 }
 
-/** The text with which a contract refused, or "no refusal". */
+/** The revert reason of a call, or "no refusal". */
 export async function refusalOf(attempt: Promise<unknown>): Promise<string> {
   try {
     await attempt

@@ -1,4 +1,4 @@
-/** The whole service on a free port: real store, real chain, real facilitator, a data directory of its own. */
+/** The whole service on a free port, with real store, chain and facilitator, and its own data directory. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,19 +6,19 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
-import { startService, type Doors } from '../../agent/service.ts'
-import type { Timer } from '../../store/import/schedule.ts'
+import { startService, type Externals } from '../../agent/service.ts'
+import type { Timer } from '../../store/runtime.ts'
 import { testChainUrl } from './chain.ts'
-import { describeService } from './described.ts'
+import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { tokenOn } from './token.ts'
 import { header, signedPayment, type PaymentOptions } from './payments.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
-  doors?: (doors: Doors) => Doors
+  replaceExternals?: (externals: Externals) => Externals
   now?: () => Date
-  /** When the dataset is retrieved again; never, unless a test says so. */
+  /** Timer of the service. By default timers never fire. */
   timer?: Timer
 }
 
@@ -26,7 +26,7 @@ export type TestService = Awaited<ReturnType<typeof startTestService>>
 
 export async function startTestService({
   environment = {},
-  doors = (own) => own,
+  replaceExternals = (externals) => externals,
   now = () => new Date(),
   timer = () => () => undefined,
 }: TestServiceOptions = {}) {
@@ -47,15 +47,15 @@ export async function startTestService({
     const service = await startService({
       config,
       version: '0.1.0',
-      doors: doors(sandbox.doors),
+      externals: replaceExternals(sandbox.externals),
       processes: PROCESSES,
       now,
       random: () => 0.5,
       timer,
       report: (event, cause) => void reports.push([event, cause]),
     })
-    // Behind a base URL of a test's own stands something of the test's own, which may forge answers.
-    if (environment['BASE_URL'] === undefined) await describeService(service.baseUrl)
+    // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
+    if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)
     return { sandbox, service }
   }
 
@@ -68,23 +68,23 @@ export async function startTestService({
     rpcUrl,
     buyer,
     buyerKey: running.sandbox.buyerKey,
-    payTo: running.sandbox.doors.payTo,
+    payTo: running.sandbox.externals.payTo,
     token,
     get url() {
       return running.service.baseUrl
     },
-    /** Signs a payment for what a quote asks. */
+    /** Signs a payment for a quote. */
     async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
       const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
       if (!requirements) throw new Error('The quote accepts no payment')
       return header(await signedPayment({ key: running.sandbox.buyerKey, requirements, ...options }))
     },
-    /** What has been paid so far, in micro-USDC and in transfers. */
+    /** Balances in micro-USDC and the number of transfers so far. */
     async paid() {
       return {
-        received: await token.balanceOf(running.sandbox.doors.payTo),
+        received: await token.balanceOf(running.sandbox.externals.payTo),
         left: await token.balanceOf(buyer.address),
-        transfers: await token.transfers(buyer.address, running.sandbox.doors.payTo),
+        transfers: await token.transfers(buyer.address, running.sandbox.externals.payTo),
       }
     },
     async restart() {

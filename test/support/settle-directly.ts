@@ -1,7 +1,7 @@
-/** Sends a signed authorization to the token past every facilitator, as anyone who has seen it may (EIP-3009). */
+/** Sends a signed authorization to the token without a facilitator, as EIP-3009 allows anyone to do. */
 import { createWalletClient, encodeFunctionData, http, parseAbi, publicActions, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
-import { rpc } from '../../agent/sandbox/rpc.ts'
+import { rpc } from './chain.ts'
 import type { AuthorizationFields } from './payments.ts'
 
 const TOKEN = parseAbi([
@@ -13,16 +13,16 @@ const AGGREGATE = parseAbi([
 ])
 const MULTICALL = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Nobody's account, which the test chain lets us use. */
-const STRANGER = '0x000000000000000000000000000000000000dEaD'
+/** An account that the test chain impersonates. */
+const THIRD_PARTY = '0x000000000000000000000000000000000000dEaD'
 
-interface Settlement {
+interface DirectSettlement {
   rpcUrl: string
   payload: Record<string, unknown>
 }
 
-export function settleDirectly({ rpcUrl, payload }: Settlement): Promise<Hex> {
-  return sendAsStranger(rpcUrl, DEPLOYMENTS.testnet.asset, transferData(payload))
+export function settleDirectly({ rpcUrl, payload }: DirectSettlement): Promise<Hex> {
+  return sendAsThirdParty(rpcUrl, DEPLOYMENTS.testnet.asset, transferData(payload))
 }
 
 /** Several authorizations in one transaction, in this order. */
@@ -32,7 +32,7 @@ export function settleTogether(rpcUrl: string, payloads: Record<string, unknown>
     allowFailure: false,
     callData: transferData(payload),
   }))
-  return sendAsStranger(rpcUrl, MULTICALL, encodeFunctionData({ abi: AGGREGATE, args: [calls] }))
+  return sendAsThirdParty(rpcUrl, MULTICALL, encodeFunctionData({ abi: AGGREGATE, args: [calls] }))
 }
 
 function transferData(payload: Record<string, unknown>): Hex {
@@ -42,12 +42,12 @@ function transferData(payload: Record<string, unknown>): Hex {
   return encodeFunctionData({ abi: TOKEN, args: [...args, signature] })
 }
 
-async function sendAsStranger(rpcUrl: string, to: Hex, data: Hex): Promise<Hex> {
-  await rpc(rpcUrl, 'anvil_setBalance', STRANGER, '0x56bc75e2d63100000')
-  await rpc(rpcUrl, 'anvil_impersonateAccount', STRANGER)
+async function sendAsThirdParty(rpcUrl: string, to: Hex, data: Hex): Promise<Hex> {
+  await rpc(rpcUrl, 'anvil_setBalance', THIRD_PARTY, '0x56bc75e2d63100000')
+  await rpc(rpcUrl, 'anvil_impersonateAccount', THIRD_PARTY)
   const wallet = createWalletClient({ transport: http(rpcUrl) }).extend(publicActions)
-  const hash = await wallet.sendTransaction({ chain: null, account: STRANGER, to, data })
+  const hash = await wallet.sendTransaction({ chain: null, account: THIRD_PARTY, to, data })
   const { status } = await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 })
-  if (status !== 'success') throw new Error('The token refused the transfer')
+  if (status !== 'success') throw new Error('The token reverted the transfer')
   return hash
 }

@@ -1,4 +1,4 @@
-"""Imports the test client named in the first argument and answers a JSON list of calls of its functions."""
+"""Imports the test client at the path in the first argument and runs the calls in a JSON list on stdin."""
 
 import contextlib
 import importlib.util
@@ -16,7 +16,7 @@ def first_nonces(key, digest, order, count):
     return [format(next(candidates), "064x") for _ in range(count)]
 
 
-def sent(url, seconds):
+def send(url, seconds):
     client.TIMEOUT_SECONDS = seconds
     try:
         return client.send(url).body
@@ -24,7 +24,7 @@ def sent(url, seconds):
         return f"no answer: {cause}"
 
 
-def stopped(function, *arguments):
+def stop_code(function, *arguments):
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             function(*arguments)
@@ -45,10 +45,10 @@ CALLS = {
     "address": lambda key: client.address_of(int(key, 16)),
     "nonces": first_nonces,
     "signature": lambda key, message: client.sign(int(key, 16), client.authorization_digest(message)).hex(),
-    "send": sent,
+    "send": send,
     "origin": origin,
-    "quote": lambda answer: stopped(client.read_quote, client.Answer(*answer)),
-    "access": lambda answer: stopped(client.read_access, client.Answer(*answer)),
+    "quote": lambda answer: stop_code(client.read_quote, client.Answer(*answer)),
+    "access": lambda answer: stop_code(client.read_access, client.Answer(*answer)),
     "transaction": lambda answer, payer: client.transaction_of(client.Answer(*answer), payer),
 }
 

@@ -1,4 +1,4 @@
-/** Reads the test token on a chain: balances and transfers, the judges of what was charged. */
+/** Reads balances and transfers of the test token. */
 import { createPublicClient, http, parseAbi, type Hex } from 'viem'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 
@@ -12,7 +12,7 @@ const TOKEN = parseAbi([
 export function tokenOn(url: string) {
   const client = createPublicClient({ transport: http(url), cacheTime: 0 })
 
-  /** The transaction of each transfer from one address to another, from a block on. */
+  /** The transactions of all transfers between two addresses since a block. */
   async function transactions(from: string, to: string, fromBlock = 0n): Promise<Hex[]> {
     const args = { from: from as Hex, to: to as Hex }
     const event = { address: asset, abi: TOKEN, eventName: 'Transfer', args } as const
@@ -21,11 +21,11 @@ export function tokenOn(url: string) {
   }
 
   return {
-    /** Micro-USDC. */
+    /** Balance in micro-USDC. */
     balanceOf: (owner: string) =>
       client.readContract({ address: asset, abi: TOKEN, functionName: 'balanceOf', args: [owner as Hex] }),
     transactions,
-    /** How many transfers have gone from one address to another. */
+    /** The number of transfers between two addresses. */
     transfers: async (from: string, to: string) => (await transactions(from, to)).length,
   }
 }

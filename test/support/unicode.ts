@@ -1,8 +1,8 @@
-/** All of Unicode, and which of it nobody sees: a second statement, in ranges of Unicode 17, to judge `store/hidden.ts` by. */
+/** Invisible characters of Unicode 17 as ranges: an independent reference for `store/hidden.ts`. */
 
 const CODE_POINTS = 0x110000
 
-/** From where, to where. A Node with a newer Unicode that fails here gives other snapshots of the same archive too. */
+/** A Node release with a newer Unicode version that fails these tests also changes snapshot ids. */
 const HIDDEN: readonly (readonly [first: number, last: number])[] = [
   // Controls.
   [0x0000, 0x001f],
@@ -25,7 +25,7 @@ const HIDDEN: readonly (readonly [first: number, last: number])[] = [
   [0x1bca0, 0x1bca3],
   [0x1d173, 0x1d17a],
   [0xe0000, 0xe0fff],
-  // Other format characters: signs that enclose Arabic, Syriac and Kaithi digits, annotations, hieroglyphs' joiners.
+  // Other format characters: Arabic, Syriac and Kaithi number signs, annotations, hieroglyph joiners.
   [0x0600, 0x0605],
   [0x06dd, 0x06dd],
   [0x070f, 0x070f],
@@ -35,7 +35,7 @@ const HIDDEN: readonly (readonly [first: number, last: number])[] = [
   [0x110bd, 0x110bd],
   [0x110cd, 0x110cd],
   [0x13430, 0x1343f],
-  // Surrogates, and noncharacters with the last two of every plane.
+  // Surrogates and noncharacters, among them the last two code points of every plane.
   [0xd800, 0xdfff],
   [0xfdd0, 0xfdef],
   ...Array.from({ length: 17 }, (_, plane) => [plane * 0x10000 + 0xfffe, plane * 0x10000 + 0xffff] as const),
@@ -44,12 +44,12 @@ const HIDDEN: readonly (readonly [first: number, last: number])[] = [
 const hidden = new Uint8Array(CODE_POINTS)
 for (const [first, last] of HIDDEN) hidden.fill(1, first, last + 1)
 
-/** The characters of a text that nobody sees. */
+/** The invisible characters of a text. */
 export function hiddenIn(text: string): string[] {
   return Array.from(text).filter((character) => hidden[character.codePointAt(0) ?? 0] === 1)
 }
 
-/** Every code point once, so many to a text, and apart, so that no two halves of a pair make another. */
+/** Texts with every code point once, separated by a letter, so that no two surrogates form a pair. */
 export function* allOfUnicode(perText: number): Generator<string> {
   for (let first = 0; first < CODE_POINTS; first += perText) {
     const points = Array.from({ length: Math.min(perText, CODE_POINTS - first) }, (_, at) => first + at)

@@ -1,11 +1,11 @@
-/** Writes ZIP archives, also ones that lie, for tests of what reads them (PKWARE's APPNOTE.TXT, sections 4.3.7 to 4.3.16). */
+/** Builds ZIP archives, also with wrong headers, for tests (PKWARE APPNOTE.TXT, sections 4.3.7 to 4.3.16). */
 import { crc32, deflateRawSync } from 'node:zlib'
 
-export interface Member {
+export interface ZipMember {
   name: string
   content: Buffer | string
-  /** What the archive says instead of the truth. */
-  claims?: { size?: number; crc?: number; encrypted?: boolean }
+  /** Values that the headers state instead of the real ones. */
+  stated?: { size?: number; crc?: number; encrypted?: boolean }
 }
 
 const LOCAL_HEADER = 0x04034b50
@@ -15,27 +15,27 @@ const VERSION = 20
 const DEFLATED = 8
 const ENCRYPTED_FLAG = 1
 
-export function zipOf(...members: Member[]): Buffer {
+export function buildZip(...members: ZipMember[]): Buffer {
   const locals: Buffer[] = []
   const directory: Buffer[] = []
   let offset = 0
-  for (const { name, content, claims = {} } of members) {
+  for (const { name, content, stated = {} } of members) {
     const raw = Buffer.from(content)
     const packed = deflateRawSync(raw)
     const fileName = Buffer.from(name)
     const fields = Buffer.alloc(26)
     fields.writeUInt16LE(VERSION, 0)
-    fields.writeUInt16LE(claims.encrypted ? ENCRYPTED_FLAG : 0, 2)
+    fields.writeUInt16LE(stated.encrypted ? ENCRYPTED_FLAG : 0, 2)
     fields.writeUInt16LE(DEFLATED, 4)
-    fields.writeUInt32LE(claims.crc ?? crc32(raw), 10)
+    fields.writeUInt32LE(stated.crc ?? crc32(raw), 10)
     fields.writeUInt32LE(packed.length, 14)
-    fields.writeUInt32LE(claims.size ?? raw.length, 18)
+    fields.writeUInt32LE(stated.size ?? raw.length, 18)
     fields.writeUInt16LE(fileName.length, 22)
     const local = Buffer.concat([signature(LOCAL_HEADER), fields, fileName, packed])
-    const place = Buffer.alloc(14)
-    place.writeUInt32LE(offset, 10)
+    const position = Buffer.alloc(14)
+    position.writeUInt32LE(offset, 10)
     const madeBy = Buffer.from([VERSION, 0])
-    directory.push(Buffer.concat([signature(CENTRAL_HEADER), madeBy, fields, place, fileName]))
+    directory.push(Buffer.concat([signature(CENTRAL_HEADER), madeBy, fields, position, fileName]))
     locals.push(local)
     offset += local.length
   }

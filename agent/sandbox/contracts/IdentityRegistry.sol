@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// The sandbox's own identity registry, written from the text of ERC-8004: agents are the tokens of an ERC-721, the first
-/// one is number 0. It has no constructor, so its runtime code may be put at the address that the true one has.
+/// The identity registry of the sandbox, after ERC-8004. Agents are ERC-721 tokens with ids from 0. The contract has no
+/// constructor, so its runtime code can be installed at the address of the public registry.
 ///
-/// Left out, because nothing here asks for it: setAgentWallet with its signature, and the receiver's hook of safe
-/// transfers.
+/// setAgentWallet and the receiver hook of safe transfers are not implemented, because the service does not need them.
 contract IdentityRegistry {
     struct MetadataEntry {
         string metadataKey;
@@ -15,7 +14,7 @@ contract IdentityRegistry {
     string public constant name = "AgentIdentity";
     string public constant symbol = "AGENT";
 
-    /// A name of metadata that only the registry itself may set.
+    /// A metadata key that only the registry itself sets.
     string private constant WALLET_KEY = "agentWallet";
 
     uint256 private _count;
@@ -71,7 +70,7 @@ contract IdentityRegistry {
         _setMetadata(agentId, metadataKey, metadataValue);
     }
 
-    /// Zero for no wallet, and for no agent too.
+    /// Returns zero if no wallet is set or the agent does not exist.
     function getAgentWallet(uint256 agentId) external view returns (address) {
         return address(bytes20(_metadata[agentId][WALLET_KEY]));
     }
@@ -124,7 +123,7 @@ contract IdentityRegistry {
         emit ApprovalForAll(msg.sender, operator, approved);
     }
 
-    /// The wallet was proved by the old owner, so the new one starts without.
+    /// Removes the wallet, because only the previous owner has verified it.
     function transferFrom(address from, address to, uint256 agentId) external {
         require(isAuthorizedOrOwner(msg.sender, agentId), "Not authorized");
         require(from == ownerOf(agentId) && to != address(0), "wrong owner or receiver");
@@ -136,7 +135,7 @@ contract IdentityRegistry {
         emit Transfer(from, to, agentId);
     }
 
-    // ---- the same, once
+    // ---- shared internal functions
 
     function _register(string memory agentURI) private returns (uint256 agentId) {
         agentId = _count++;

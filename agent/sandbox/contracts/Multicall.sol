@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// Many calls in one, as far as the sandbox's callers use the contract that most chains have at
-/// 0xcA11bde05977b3631167028862bE2a173976CA11: x402's facilitator calls tryAggregate, viem aggregate3. The order and the
-/// types of parameters and results are that contract's.
+/// The functions of Multicall3 that the sandbox needs: the x402 facilitator calls tryAggregate, viem calls aggregate3.
+/// Signatures and results are those of the contract at 0xcA11bde05977b3631167028862bE2a173976CA11 on most chains.
 contract Multicall {
     struct Call {
         address target;

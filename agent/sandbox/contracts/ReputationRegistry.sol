@@ -5,11 +5,11 @@ interface Agents {
     function isAuthorizedOrOwner(address spender, uint256 agentId) external view returns (bool);
 }
 
-/// The sandbox's own reputation registry, written from the text of ERC-8004: anyone but an agent's owner and operators
-/// may leave feedback; what one client has left on one agent is numbered from 1 and stays there when it is revoked. It
-/// has no constructor: where the identity registry is must be written to slot 0 of its storage.
+/// The reputation registry of the sandbox, after ERC-8004. Any account except the owner and the operators of an agent may
+/// give feedback. The feedback of one client for one agent has indexes from 1, and remains when it is revoked. The
+/// contract has no constructor: write the address of the identity registry to storage slot 0.
 ///
-/// Left out, because nothing here asks for it: the reads that go over all clients of an agent.
+/// Functions that read all clients of an agent are not implemented, because the service does not call them.
 contract ReputationRegistry {
     struct Feedback {
         int128 value;
@@ -19,7 +19,7 @@ contract ReputationRegistry {
         string tag2;
     }
 
-    /// Only in the event, never in the state.
+    /// Emitted in the event and not stored.
     struct Unstored {
         string endpoint;
         string feedbackURI;
@@ -97,7 +97,7 @@ contract ReputationRegistry {
         emit ResponseAppended(agentId, clientAddress, feedbackIndex, msg.sender, responseURI, responseHash);
     }
 
-    /// 0 for clients that have left nothing, and for agents that are not there.
+    /// Returns 0 for a client without feedback and for an agent that does not exist.
     function getLastIndex(uint256 agentId, address clientAddress) external view returns (uint64) {
         return _last[agentId][clientAddress];
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// The sandbox's stand-in for USDC: an ERC-20 of six decimals with EIP-3009 transfers by signature, and a faucet anyone
-/// may use. It has no constructor and no immutable state, so its runtime code may be put at USDC's own address; the
-/// EIP-712 domain, which is made of that address and the chain's id, is then the real one's.
+/// A test token that replaces USDC in the sandbox: an ERC-20 with six decimals, EIP-3009 transfers, and a public mint
+/// function. It has no constructor and no immutable state, so its runtime code can be installed at the address of USDC.
+/// The EIP-712 domain, which consists of that address and the chain id, is then the same as that of USDC.
 ///
-/// Revert texts are USDC's, letter for letter where they are known: x402 facilitators tell "used" from "expired" from
-/// "not yet valid" by matching these sentences.
+/// Revert messages are those of USDC where they are known, because x402 facilitators match them to distinguish used,
+/// expired and not yet valid authorizations.
 contract TestUSDC {
     string public constant name = "USDC";
     string public constant symbol = "USDC";
@@ -26,14 +26,14 @@ contract TestUSDC {
     bytes32 private constant DOMAIN_TYPEHASH =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
 
-    /// Half the order of secp256k1; of the two s that sign the same, only the lower is taken (EIP-2).
+    /// Half the order of secp256k1. Signatures with a larger s are rejected (EIP-2).
     uint256 private constant S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0;
 
     uint256 public totalSupply;
     mapping(address => uint256) public balanceOf;
     mapping(address => mapping(address => uint256)) public allowance;
 
-    /// True once the payer's nonce was used or cancelled (EIP-3009 does not tell the two apart).
+    /// True once the nonce of the payer is used or cancelled. EIP-3009 does not distinguish the two.
     mapping(address => mapping(bytes32 => bool)) public authorizationState;
 
     event Transfer(address indexed from, address indexed to, uint256 value);
@@ -63,7 +63,7 @@ contract TestUSDC {
         return true;
     }
 
-    /// The faucet. This token is worth nothing.
+    /// Any account may mint, because the token has no value.
     function mint(address to, uint256 value) external {
         require(to != address(0), "FiatToken: mint to the zero address");
         totalSupply += value;
@@ -141,7 +141,7 @@ contract TestUSDC {
         );
     }
 
-    // ---- the same, once
+    // ---- shared internal functions
 
     function _transfer(address from, address to, uint256 value) private {
         require(from != address(0), "ERC20: transfer from the zero address");
@@ -207,7 +207,7 @@ contract TestUSDC {
         require(!authorizationState[authorizer][nonce], "FiatTokenV2: authorization is used or canceled");
     }
 
-    /// The transfer's own log follows at the next index: those who audit a payment rely on that order.
+    /// The Transfer event must follow at the next log index, because the service checks this order (payments/chain.ts).
     function _use(address authorizer, bytes32 nonce) private {
         authorizationState[authorizer][nonce] = true;
         emit AuthorizationUsed(authorizer, nonce);
@@ -221,7 +221,7 @@ contract TestUSDC {
         require(valid, "FiatTokenV2: invalid signature");
     }
 
-    /// ERC-1271: the wallet answers with the selector of the question. A revert or anything else is a no.
+    /// ERC-1271: the wallet returns the selector of the function if the signature is valid. Anything else is a refusal.
     function _walletAccepts(address wallet, bytes32 digest, bytes memory signature) private view returns (bool) {
         bytes4 selector = bytes4(keccak256("isValidSignature(bytes32,bytes)"));
         (bool answered, bytes memory answer) = wallet.staticcall(abi.encodeWithSelector(selector, digest, signature));

@@ -1,4 +1,4 @@
-/** The buyer's library as its document shows it, against the real service: one payment, whatever gets lost on the way. */
+/** The function `buyOnce` and its documented example, with the real service: one payment, whatever answers are lost. */
 import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 const ROOT = new URL('.', import.meta.resolve('#root/package.json'))
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
 
-describe('the buyer’s library', () => {
+describe('buyOnce', () => {
   let service: TestService
   let folder: string
 
@@ -31,12 +31,12 @@ describe('the buyer’s library', () => {
     expect((await service.paid()).transfers - before).to.equal(1)
   }
 
-  it('is documented by an example that is compiled and run here', () => {
+  it('is documented by an example that this file compiles and runs', () => {
     const example = read('test/examples/buy-company.ts').split('\n').slice(1).join('\n')
     expect(read('docs/payments.md')).to.contain(`\`\`\`ts\n${example.replace('../../agent', './agent')}\`\`\``)
   })
 
-  it('buys once, however often it is called', () =>
+  it('buys once in repeated calls', () =>
     paidOnce(async () => {
       const first = await buyCompany(shop(), '73848', service.buyerKey, folder)
       expect(JSON.parse(first)).to.have.nested.property('company.company_number', '73848')
@@ -44,15 +44,15 @@ describe('the buyer’s library', () => {
       expect(await readdir(folder)).to.deep.equal(['company-73848.json'])
     }))
 
-  it('buys once when it is called twenty times at the same moment', () =>
+  it('buys once in twenty concurrent calls', () =>
     paidOnce(async () => {
       const calls = Array.from({ length: 20 }, () => buyCompany(shop(), '73848', service.buyerKey, folder))
       expect(new Set(await Promise.all(calls)).size).to.equal(1)
       expect(await readdir(folder)).to.deep.equal(['company-73848.json'])
     }))
 
-  /** The order of the example, over a wire that a test may cut. */
-  const order = (change: { payTo?: string; fetch?: typeof fetch; url?: string } = {}) => ({
+  /** The options of the example, with a replaceable network. */
+  const options = (change: { payTo?: string; fetch?: typeof fetch; url?: string } = {}) => ({
     request: { url: change.url ?? `${service.url}/api/v1/company/73848` },
     expected: {
       network: 'eip155:84532',
@@ -62,25 +62,25 @@ describe('the buyer’s library', () => {
     },
     file: join(folder, 'purchase.json'),
     privateKey: service.buyerKey,
-    wire: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
+    runtime: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
   })
 
   const isPaying = (init?: RequestInit) => new Headers(init?.headers).has('PAYMENT-SIGNATURE')
 
-  it('has the payment on disk before it is sent, and readable by its owner only', async () => {
+  it('saves the payment, readable by the owner only, before sending it', async () => {
     let kept: string | undefined
     const watching: typeof fetch = async (url, init) => {
-      if (isPaying(init)) kept ??= await readFile(order().file, 'utf8')
+      if (isPaying(init)) kept ??= await readFile(options().file, 'utf8')
       return fetch(url, init)
     }
-    expect((await buyOnce(order({ fetch: watching }))).status).to.equal(200)
+    expect((await buyOnce(options({ fetch: watching }))).status).to.equal(200)
     expect(JSON.parse(kept ?? '{}'))
       .to.include({ answer: null })
       .and.to.have.property('payment')
-    expect((await stat(order().file)).mode & 0o777).to.equal(0o600)
+    expect((await stat(options().file)).mode & 0o777).to.equal(0o600)
   })
 
-  it('pays once when every first answer is lost after it was earned, and the process with it', () =>
+  it('pays once if all answers of the first call are lost after the settlement', () =>
     paidOnce(async () => {
       const payments = new Set<string | null>()
       const losing: typeof fetch = async (url, init) => {
@@ -90,29 +90,29 @@ describe('the buyer’s library', () => {
         payments.add(new Headers(init?.headers).get('PAYMENT-SIGNATURE'))
         throw new TypeError('fetch failed')
       }
-      const lost = await buyOnce(order({ fetch: losing })).catch((cause: unknown) => cause)
+      const lost = await buyOnce(options({ fetch: losing })).catch((cause: unknown) => cause)
       expect(lost).to.be.instanceOf(TypeError)
       expect(payments.size).to.equal(1)
-      expect((await buyOnce(order())).status).to.equal(200)
+      expect((await buyOnce(options())).status).to.equal(200)
     }))
 
-  it('signs nothing for terms that are not the expected ones', async () => {
-    const other = order({ payTo: `0x${'d3'.repeat(20)}` })
+  it('signs nothing if the terms differ from the expected ones', async () => {
+    const other = options({ payTo: `0x${'d3'.repeat(20)}` })
     const refusal = await buyOnce(other).catch((cause: unknown) => cause)
-    expect(refusal).to.be.instanceOf(Error).with.property('message', 'The quote has another receiver')
+    expect(refusal).to.be.instanceOf(Error).with.property('message', 'The quote has an unexpected receiver')
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('does not use a purchase for another request', async () => {
-    await buyOnce(order())
-    const refusal = await buyOnce(order({ url: `${service.url}/api/v1/company/00000000` })).catch(
+  it('refuses the purchase file of another request', async () => {
+    await buyOnce(options())
+    const refusal = await buyOnce(options({ url: `${service.url}/api/v1/company/00000000` })).catch(
       (cause: unknown) => cause,
     )
     expect(refusal).to.be.instanceOf(Error).with.property('message').that.contains('another request')
   })
 
-  it('answers a refusal that comes before any quote, and signs nothing', async () => {
-    expect((await buyOnce(order({ url: `${service.url}/api/v1/company/abc` }))).status).to.equal(400)
+  it('returns a refusal without a quote and signs nothing', async () => {
+    expect((await buyOnce(options({ url: `${service.url}/api/v1/company/abc` }))).status).to.equal(400)
     expect(await readdir(folder)).to.deep.equal([])
   })
 })

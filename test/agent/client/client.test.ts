@@ -1,18 +1,15 @@
 /** The buyer's side: what it refuses to sign, what it writes before it sends, and how it repeats without signing again. */
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { signQuote } from '../../../agent/client/buy.ts'
-import { clientCommand } from '../../../agent/client/command.ts'
+import { signPurchase } from '../../../agent/client/buy.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
-import { checkQuote, readQuote, type Access } from '../../../agent/client/quote.ts'
+import { compareQuote, decodeQuote, publishedTerms, type Access } from '../../../agent/client/quote.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
-import { requirementsOf } from '../../../agent/payments/terms.ts'
+import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { runCommand } from '../../support/cli.ts'
 import { testTerms } from '../../support/payments.ts'
 
 const BASE = 'http://127.0.0.1:4021'
@@ -36,16 +33,16 @@ type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
 const quote = (change: object = {}, resource = RESOURCE): Quote => ({
   x402Version: 2,
   resource,
-  accepts: [{ ...requirementsOf(testTerms, 'lookup'), ...change }],
+  accepts: [{ ...buildRequirements(testTerms, 'lookup'), ...change }],
 })
 
-describe('the check of a quote', () => {
+describe('a quote check', () => {
   const failing = (made: Quote, operation: Operation = LOOKUP) =>
-    checkQuote(readQuote(encodePaymentRequiredHeader(made)), { baseUrl: BASE, operation, access })
-      .filter(({ holds }) => !holds)
+    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), publishedTerms(BASE, operation, access))
+      .filter(({ passed }) => !passed)
       .map(({ name }) => name)
 
-  it('holds for what the service publishes, in any spelling of its addresses', () => {
+  it('passes for the published terms, in any letter case of the addresses', () => {
     expect(failing(quote())).to.deep.equal([])
     expect(failing(quote({ asset: testTerms.asset.toLowerCase() }))).to.deep.equal([])
   })
@@ -59,9 +56,9 @@ describe('the check of a quote', () => {
     ['amount', quote({ amount: '1001' })],
     ['expiry', quote({ maxTimeoutSeconds: 601 })],
   ]
-  for (const [name, made] of WRONG) it(`names a wrong ${name}`, () => expect(failing(made)).to.deep.equal([name]))
+  for (const [name, made] of WRONG) it(`reports a wrong ${name}`, () => expect(failing(made)).to.deep.equal([name]))
 
-  it('is for the operation that was asked for, at its own price', () => {
+  it('compares the resource and the price of the requested operation', () => {
     const search = { url: `${BASE}/api/v1/search?q=foo%20%26%20bar&limit=5` }
     const resolve = { url: `${BASE}/api/v1/resolve` }
     expect(failing(quote({}, search), SEARCH)).to.deep.equal([])
@@ -73,129 +70,109 @@ describe('the check of a quote', () => {
     expect(failing(quote({}, { url: 'nonsense' }))).to.deep.equal(['host', 'resource'])
   })
 
-  it('reads nothing but an x402 v2 quote', () => {
+  it('rejects a header that is not an x402 v2 quote', () => {
     for (const header of ['', 'e30=', '%%%', Buffer.from('{"x402Version":1}').toString('base64')]) {
-      expect(() => readQuote(header)).to.throw()
+      expect(() => decodeQuote(header)).to.throw()
     }
   })
 })
 
-describe('the signature of a quote', () => {
-  it('is for the way to pay that was checked, and for none of the others', async () => {
+describe('a signed quote', () => {
+  it('uses only the payment requirements that were checked', async () => {
     const [checked] = quote().accepts
     const [other] = quote({ payTo: OTHER, amount: '999999' }).accepts
     const several = { ...quote(), accepts: [{ ...checked, scheme: 'upto' }, other] } as Quote
-    const signed = await signQuote(readQuote(encodePaymentRequiredHeader(several)), KEY).catch(() => undefined)
+    const request = { ...RESOURCE, method: 'GET', headers: {}, body: null } as const
+    const decoded = decodeQuote(encodePaymentRequiredHeader(several))
+    const signing = { privateKey: KEY, now: new Date() }
+    const signed = await signPurchase(request, decoded, signing).catch(() => undefined)
     expect(signed).to.equal(undefined)
   })
 })
 
+type Answer = { status: number; headers?: Record<string, string>; body?: unknown } | 'no answer'
+
 describe('the client', () => {
   let directory: string
-  let server: Server
-  let url: string
-  let requests: { payment: string | undefined; method: string | undefined; url: string | undefined; body: string }[]
-  let answers: ((url: string) => { status: number; headers?: Record<string, string>; body?: unknown } | 'cut')[]
+  let requests: { payment: string | null; method: string; url: string; body: string }[]
+  /** The answers to the next paid requests; then `paid`. */
+  let answers: Answer[]
   let printed: string[]
   let slept: number[]
-  /** What the quotes ask that a lookup's does not. */
+  /** Changes to the terms of a lookup quote. */
   let terms: object
-  /** What was on disk when the first paid request arrived. */
+  /** The purchase file when the first paid request arrived. */
   let keptBefore: string | undefined
 
-  const receipt = encodePaymentResponseHeader({
-    success: true,
-    transaction: `0x${'ab'.repeat(32)}`,
-    network: 'eip155:84532',
-  })
-  const paid = () => ({ status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB\uFE0F' } })
-  const unknown = () => ({ status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } })
+  const transaction = `0x${'ab'.repeat(32)}`
+  const receipt = encodePaymentResponseHeader({ success: true, transaction, network: 'eip155:84532' })
+  const paid = { status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB\uFE0F' } }
+  const other = { ...paid, body: { company: 'other' } }
+  const unknown = { status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } }
 
-  const listener: RequestListener = (request, response) => {
-    if (request.url === '/api/v1/meta') return void response.end(JSON.stringify({ access }))
-    const payment = request.headers['payment-signature'] as string | undefined
-    void (async () => {
-      const { method } = request
-      requests.push({ payment, method, url: request.url, body: await text(request) })
-      if (payment !== undefined && keptBefore === undefined) keptBefore = await newestPurchase()
-      const answer = payment === undefined ? 'quote' : (answers.shift() ?? paid)(url)
-      if (answer === 'cut') return void request.socket.destroy()
-      const {
-        status,
-        headers = {},
-        body = {},
-      } = answer === 'quote'
-        ? {
-            status: 402,
-            headers: { 'PAYMENT-REQUIRED': encodePaymentRequiredHeader(quote(terms, { url: `${url}${request.url}` })) },
-          }
-        : answer
-      response.writeHead(status, headers).end(JSON.stringify(body))
-    })()
-  }
-
-  async function newestPurchase(): Promise<string> {
-    const [, path = ''] = /payment kept in (\S+)/.exec(printed.join('\n')) ?? []
-    return readFile(path, 'utf8')
+  const service: typeof fetch = async (input, init) => {
+    const { url } = new Request(input)
+    if (url === `${BASE}/api/v1/meta`) return Response.json({ access })
+    const { payment, ...request } = {
+      payment: new Headers(init?.headers).get('PAYMENT-SIGNATURE'),
+      method: init?.method ?? '',
+      url: url.slice(BASE.length),
+      body: typeof init?.body === 'string' ? init.body : '',
+    }
+    requests.push({ payment, ...request })
+    if (payment === null) {
+      const header = encodePaymentRequiredHeader(quote(terms, { url }))
+      return Response.json({}, { status: 402, headers: { 'PAYMENT-REQUIRED': header } })
+    }
+    keptBefore ??= await readFile(purchasePath(), 'utf8')
+    const answer = answers.shift() ?? paid
+    if (answer === 'no answer') throw new TypeError('fetch failed')
+    const { status, headers = {}, body = {} } = answer
+    return Response.json(body, { status, headers })
   }
 
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'client-'))
-    requests = []
-    answers = []
+    await mkdir(join(directory, 'sandbox'))
+    await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`)
+    ;[requests, answers, printed, slept] = [[], [], [], []]
     terms = {}
-    printed = []
-    slept = []
     keptBefore = undefined
-    server = createServer(listener)
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
-  afterEach(async () => {
-    server.closeAllConnections()
-    server.close()
-    await rm(directory, { recursive: true })
-  })
+  afterEach(() => rm(directory, { recursive: true }))
 
   async function client(...args: string[]): Promise<number> {
-    const keyFile = join(directory, 'key')
-    const { writeFile } = await import('node:fs/promises')
-    await writeFile(keyFile, `${KEY}\n`)
-    return clientCommand({
-      args,
+    const { code } = await runCommand(['client', ...args], {
+      environment: { DATA_DIR: directory, BASE_URL: BASE },
       print: (line) => void printed.push(line),
-      now: () => new Date(),
-      fetch,
       sleep: async (milliseconds) => void slept.push(milliseconds),
-      defaultUrl: url,
-      defaultKeyFile: keyFile,
-      purchasesDirectory: join(directory, 'purchases'),
+      fetch: service,
     })
+    return code
   }
 
   const paymentsSent = () => requests.flatMap(({ payment }) => payment ?? [])
-  const purchasePath = () => /payment kept in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
+  const purchasePath = () => /payment saved in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
 
-  it('has the payment on disk, for its owner only, before it is sent', async () => {
+  it('saves the payment, readable by the owner only, before sending it, and prints the answer escaped', async () => {
     expect(await client('lookup', '1')).to.equal(0)
-    const kept = JSON.parse(keptBefore ?? '{}') as { payment: string; answer: unknown }
-    expect(kept).to.deep.include({ payment: paymentsSent()[0], answer: null })
+    expect(JSON.parse(keptBefore ?? '{}')).to.deep.include({ payment: paymentsSent()[0], answer: null })
     expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
-    expect(await readPurchase(purchasePath())).to.deep.include({
-      answer: { status: 200, body: '{"company":"A\u202EB\uFE0F"}', payment_response: receipt },
-    })
+    const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: receipt }
+    expect(await readPurchase(purchasePath())).to.deep.include({ answer })
+    expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
   })
 
-  it('repeats the same payment after 429, 500, 502, 503 and a cut connection, and waits as it is told', async () => {
-    answers = [() => ({ status: 429, headers: { 'Retry-After': '3' } }), () => ({ status: 502 }), unknown, () => 'cut']
-    answers.push(() => ({ status: 500 }))
+  it('repeats the same payment after 429, 500, 502, 503 and a lost connection, after Retry-After', async () => {
+    const limited = { status: 429, headers: { 'Retry-After': '3' } }
+    answers = [limited, { status: 502 }, unknown, 'no answer', { status: 500 }]
     expect(await client('lookup', '1')).to.equal(0)
     expect(paymentsSent()).to.have.lengthOf(6)
     expect(new Set(paymentsSent()).size).to.equal(1)
     expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
   })
 
-  it('gives up after a while with the payment kept, and takes it up again on demand', async () => {
+  it('stops after seven attempts, and repeats the saved payment with --retry', async () => {
     answers = Array.from({ length: 7 }, () => unknown)
     expect(await client('lookup', '1')).to.equal(1)
     expect(paymentsSent()).to.have.lengthOf(7)
@@ -205,58 +182,38 @@ describe('the client', () => {
     expect(printed.at(-1)).to.contain('nothing was charged again')
   })
 
-  it('says so when a repeated purchase gets another answer', async () => {
-    await client('lookup', '1')
-    answers = [() => ({ ...paid(), body: { company: 'other' } })]
-    expect(await client('--retry', purchasePath())).to.equal(1)
-    expect(printed.at(-1)).to.contain('DIFFERS')
-  })
-
-  it('keeps what was bought when a later repetition is refused or answered otherwise', async () => {
+  it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
     await client('lookup', '1')
     const bought = await readPurchase(purchasePath())
-    answers = [() => ({ status: 402, body: {} }), () => ({ ...paid(), body: { company: 'other' } })]
+    answers = [{ status: 402 }, other]
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(printed.at(-1)).to.contain('DIFFERS')
     expect(await readPurchase(purchasePath())).to.deep.equal(bought)
   })
 
-  it('does not repeat, and does not sign again, after a refusal', async () => {
-    for (const status of [400, 402, 404, 409]) {
-      requests = []
-      answers = [() => ({ status, body: { error: { code: 'x', message: 'y' } } })]
+  for (const [status, code, line] of [
+    [400, 'x', /^The service refused the request. Change it before you try again.$/],
+    [402, 'payment_failed', /^charged: no\. /],
+    [404, 'company_not_found', /^charged: no\. /],
+    [409, 'constructor', /^The service refused the request. Change it before you try again.$/],
+  ] as const) {
+    it(`does not repeat and does not sign again after ${status} ${code}, and prints what to do next`, async () => {
+      answers = [{ status, body: { error: { code, message: 'y' } } }]
       expect(await client('lookup', '1')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
-    }
-  })
+      expect(printed.at(-1)).to.match(line)
+    })
+  }
 
-  it('signs nothing when the quote differs from what is published', async () => {
-    const published = access.pay_to
-    access.pay_to = OTHER
-    try {
-      expect(await client('lookup', '1')).to.equal(1)
-      expect(printed.join('\n')).to.match(/receiver .* DIFFERS/)
-      expect(paymentsSent()).to.deep.equal([])
-    } finally {
-      access.pay_to = published
-    }
-  })
-
-  it('writes out what is not visible in an answer', async () => {
-    await client('lookup', '1')
-    expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
-  })
-
-  it('says whether a refusal has cost anything, and what to do', async () => {
-    answers = [() => ({ status: 404, body: { error: { code: 'company_not_found', message: 'x' } } })]
+  it('signs nothing if the quote differs from the published terms', async () => {
+    terms = { payTo: OTHER }
     expect(await client('lookup', '1')).to.equal(1)
-    expect(printed.at(-1)).to.match(/^charged: no\. /)
-    answers = [() => ({ status: 404, body: { error: { code: 'constructor', message: 'x' } } })]
-    expect(await client('lookup', '1')).to.equal(1)
-    expect(printed.at(-1)).to.not.match(/charged/)
+    expect(printed.join('\n')).to.match(/receiver .* DIFFERS/)
+    expect(paymentsSent()).to.deep.equal([])
   })
 
-  it('searches with what it is told, in the URL', async () => {
+  it('sends the options of a search in the URL', async () => {
     const args = ['--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285']
     expect(await client('search', ' Foo & Bar', ...args)).to.equal(0)
     const path = '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285'
@@ -268,7 +225,7 @@ describe('the client', () => {
     expect(requests[2]).to.deep.equal(requests[1])
   })
 
-  it('resolves with what it is told, in a body of the same bytes each time', async () => {
+  it('sends the options of a resolve in a body, with the same bytes each time', async () => {
     terms = { amount: '2000' }
     const args = ['--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street']
     expect(await client('resolve', 'Foo', ...args)).to.equal(0)
@@ -282,7 +239,7 @@ describe('the client', () => {
     expect(requests[0]).to.include({ body: '{"company_number":"7"}' })
   })
 
-  it('says which field is wrong, and asks nobody', async () => {
+  it('reports a wrong value without sending a request', async () => {
     const wrong: [args: string[], line: string][] = [
       [['search', 'ab'], 'q must have 3 to 160 characters after normalisation'],
       [['search', 'foo', '--limit', '0'], 'limit must be a whole number from 1 to 10'],
@@ -300,38 +257,14 @@ describe('the client', () => {
     expect(requests).to.deep.equal([])
   })
 
-  it('says where nobody answers', async () => {
-    await new Promise<void>((resolve) => void server.close(() => resolve()))
+  it('names the service that cannot be reached', async () => {
+    const url = 'http://127.0.0.1:1'
     for (const args of [['lookup', '1'], ['verify-card']]) {
-      const said = await client(...args).catch((cause: unknown) => (cause instanceof Error ? cause.message : ''))
-      expect(said).to.equal(`${url} can't be reached: is the service running there?`)
+      const { code, stderr } = await runCommand(['client', ...args, '--url', url], {
+        environment: { DATA_DIR: directory },
+      })
+      expect(code).to.equal(1)
+      expect(stderr).to.equal(`Cannot reach ${url}. Is the service running there?\n`)
     }
-  })
-
-  it('explains itself', async () => {
-    for (const args of [
-      [],
-      ['lookup'],
-      ['lookup', '1', '2'],
-      ['--nonsense'],
-      ['search'],
-      ['search', 'foo', 'bar'],
-      ['search', 'foo', '--number', '1'],
-      ['resolve', 'foo', 'bar'],
-      ['resolve', 'foo', '--limit', '1'],
-      ['lookup', '1', '--eircode', 'D02X285'],
-      ['lookup', '1', '--retry'],
-      ['lookup', '1', '--retry', 'FILE'],
-      ['--retry', 'FILE', '--limit', '1'],
-      ['--retry', 'FILE', '--a2a'],
-      ['--retry', 'FILE', '--key-file', 'KEY'],
-      ['--retry', 'FILE', '--url', BASE],
-      ['verify-card', 'foo'],
-    ]) {
-      printed = []
-      expect(await client(...args), args.join(' ')).to.equal(2)
-      expect(printed.join('\n')).to.match(/^usage:/)
-    }
-    expect(requests).to.deep.equal([])
   })
 })

@@ -1,50 +1,56 @@
-/** The stop: what has begun ends and is recorded, what waits in line is not begun. */
+/** Draining the executor: running sales finish and are recorded, waiting ones are not started. */
 import { expect } from 'chai'
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { header, signedPayment } from '../../support/payments.ts'
-import { settledReply, TestSeller } from '../../support/seller.ts'
+import { SaleHarness, settledReply } from '../../support/sale-harness.ts'
 
-const ORDER = {
-  operation: { operation: 'lookup', input: { company_number: '00000000' } },
-  resourceUrl: 'http://127.0.0.1:4021/api/v1/company/00000000',
-} as const
+const BASE_URL = 'http://127.0.0.1:4021'
 
-describe('a stop', () => {
-  let shop: TestSeller
+describe('draining the executor', () => {
+  let sale: SaleHarness
+  let executor: CompanyAgentExecutor
+  /** Answers the pending settlements. */
+  let settlements: (() => void)[]
 
   beforeEach(async () => {
-    shop = await TestSeller.open()
+    sale = await SaleHarness.open()
+    executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: '' })
+    settlements = []
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
-  it('waits for the settlement under way and begins none of those in line', async () => {
-    const settles: (() => void)[] = []
-    shop.script.settle = (payload) => new Promise((resolve) => void settles.push(() => resolve(settledReply(payload))))
-    const executor = new CompanyAgentExecutor({ seller: shop.seller, baseUrl: 'http://127.0.0.1:4021', help: '' })
-    const order = { ...ORDER, paymentHeaders: [header(await signedPayment())] }
-    const sales = [executor.perform(order), executor.perform(order), executor.perform(order)]
-    while (settles.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
-    shop.calls.length = 0
+  /** Starts three requests with the same payment and waits for the settlement of the first. */
+  async function startThree(reply: (payload: Parameters<typeof settledReply>[0]) => unknown) {
+    sale.script.settle = (payload) => new Promise((resolve) => void settlements.push(() => resolve(reply(payload))))
+    const request = {
+      operation: { operation: 'lookup', input: { company_number: '00000000' } },
+      resourceUrl: `${BASE_URL}/api/v1/company/00000000`,
+      paymentHeaders: [header(await signedPayment())],
+    } as const
+    const outcomes = [executor.perform(request), executor.perform(request), executor.perform(request)]
+    while (settlements.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
+    return outcomes
+  }
+
+  it('waits for the running settlement and starts no waiting request', async () => {
+    const outcomes = await startThree(settledReply)
+    sale.calls.length = 0
     const drained = executor.drain()
-    settles[0]?.()
+    settlements[0]?.()
     await drained
-    const outcomes = await Promise.all(sales)
-    expect(outcomes.map(({ kind }) => kind)).to.deep.equal(['answer', 'refused', 'refused'])
-    expect(shop.calls).to.deep.equal([])
-    expect(await shop.records()).to.deep.equal([])
+    const kinds = (await Promise.all(outcomes)).map(({ kind }) => kind)
+    expect(kinds).to.deep.equal(['answer', 'refused', 'refused'])
+    expect(sale.calls).to.deep.equal([])
+    expect(await sale.unsettledRecords()).to.deep.equal([])
   })
 
-  it('is not held up by payments in line whose outcome is unknown', async () => {
-    const settles: (() => void)[] = []
-    shop.script.settle = () => new Promise((resolve) => void settles.push(() => resolve(undefined)))
-    const executor = new CompanyAgentExecutor({ seller: shop.seller, baseUrl: 'http://127.0.0.1:4021', help: '' })
-    const order = { ...ORDER, paymentHeaders: [header(await signedPayment())] }
-    for (let sale = 0; sale < 3; sale += 1) void executor.perform(order)
-    while (settles.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
+  it('does not wait for requests behind a payment with an unknown outcome', async () => {
+    const outcomes = await startThree(() => undefined)
     const drained = executor.drain().then(() => 'drained')
-    settles[0]?.()
+    settlements[0]?.()
     const late = new Promise((resolve) => void setTimeout(() => resolve('late'), 1000))
     expect(await Promise.race([drained, late])).to.equal('drained')
-    expect(settles).to.have.lengthOf(1)
+    expect(settlements).to.have.lengthOf(1)
+    expect((await Promise.all(outcomes)).map(({ kind }) => kind)).to.deep.equal(['refused', 'refused', 'refused'])
   })
 })

@@ -1,126 +1,114 @@
-/** The extension payment-identifier: a buyer's own id for a payment, which stands for that payment and for no other. */
+/** The x402 extension `payment-identifier`: an id of the payer that stands for one payment (contract 5.4.4). */
 import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/extensions/payment-identifier'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { importDataset } from '../../../store/import/run.ts'
-import { SYNTHETIC } from '../../../store/source.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
 import { signedPayment, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
-import { TestSeller } from '../../support/seller.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
 
 const codeOf = (outcome: Outcome) => (outcome.kind === 'answer' ? 'answer' : outcome.refusal.code)
 
-describe('a payment with an id', () => {
-  let shop: TestSeller
+describe('a payment with a payment id', () => {
+  let sale: SaleHarness
   let id: string
 
   beforeEach(async () => {
-    shop = await TestSeller.open()
+    sale = await SaleHarness.open()
     id = generatePaymentId()
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
-  /** As the public package adds it to what a quote declares. */
-  async function named(paymentId = id, options: PaymentOptions = {}): Promise<WirePayment> {
-    const unpaid = await shop.lookup()
+  /** Adds the id with the public package, to the extensions that the quote declares. */
+  async function paymentWithId(paymentId = id, options: PaymentOptions = {}): Promise<WirePayment> {
+    const unpaid = await sale.lookup()
     const quote = unpaid.kind === 'refused' ? unpaid.quote?.header : undefined
     const extensions = decodePaymentRequiredHeader(quote ?? '').extensions ?? {}
     appendPaymentIdentifierToExtensions(extensions, paymentId)
     return { ...(await signedPayment(options)), extensions }
   }
 
-  const settlements = () => shop.calls.filter((call) => call === 'settle').length
-
-  it('buys, and buys the same again for nothing, also after a restart', async () => {
-    const payment = await named()
-    const bought = await shop.lookup(payment)
+  it('is replayed after a restart', async () => {
+    const payment = await paymentWithId()
+    const bought = await sale.lookup(payment)
     expect(codeOf(bought)).to.equal('answer')
-    await shop.restart()
-    expect(await shop.lookup(payment)).to.deep.equal(bought)
-    expect(settlements()).to.equal(1)
+    await sale.restart()
+    expect(await sale.lookup(payment)).to.deep.equal(bought)
+    expect(sale.count('settle')).to.equal(1)
   })
 
-  it('is a conflict for another payment of the same payer, before anybody is asked, also after a restart', async () => {
-    await shop.lookup(await named())
-    await shop.restart()
-    const before = [...shop.calls]
-    const again = await named()
-    expect(codeOf(await shop.lookup(again))).to.equal('payment_replay_conflict')
-    expect(shop.calls).to.deep.equal(before)
+  it('[5.4.4] conflicts with another payment of the payer that has the same id, also after a restart', async () => {
+    await sale.lookup(await paymentWithId())
+    await sale.restart()
+    const before = [...sale.calls]
+    const again = await paymentWithId()
+    expect(codeOf(await sale.lookup(again))).to.equal('payment_replay_conflict')
+    expect(sale.calls).to.deep.equal(before)
   })
 
-  it('is a conflict for another operation with the same payment', async () => {
-    await importDataset({
-      dataDirectory: shop.directory,
-      catalog: shop.seller.catalog,
-      path: REGISTER,
-      publication: SYNTHETIC,
-      processes: PROCESSES,
-      now: () => new Date(),
-    })
-    const payment = await named()
-    expect(codeOf(await shop.lookup(payment, '73848'))).to.equal('answer')
-    expect(codeOf(await shop.lookup(payment))).to.equal('payment_replay_conflict')
+  it('[5.4.2] conflicts with another operation', async () => {
+    await sale.import()
+    const payment = await paymentWithId()
+    expect(codeOf(await sale.lookup(payment, '73848'))).to.equal('answer')
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_replay_conflict')
   })
 
-  it('is held by one of two payments at the same moment, and only that one is settled', async () => {
-    const [one, other] = [await named(), await named()]
-    const codes = (await Promise.all([shop.lookup(one), shop.lookup(other)])).map(codeOf)
+  it('is sold once when two payments have the same id at the same time', async () => {
+    const [one, other] = [await paymentWithId(), await paymentWithId()]
+    const codes = (await Promise.all([sale.lookup(one), sale.lookup(other)])).map(codeOf)
     expect(codes.toSorted()).to.deep.equal(['answer', 'payment_replay_conflict'])
-    expect(settlements()).to.equal(1)
+    expect(sale.count('settle')).to.equal(1)
   })
 
-  it('is also another payer’s to use: nobody can take it from him', async () => {
-    await shop.lookup(await named())
-    expect(codeOf(await shop.lookup(await named(id, { key: generatePrivateKey() })))).to.equal('answer')
+  it('does not conflict with the same id of another payer', async () => {
+    await sale.lookup(await paymentWithId())
+    expect(codeOf(await sale.lookup(await paymentWithId(id, { key: generatePrivateKey() })))).to.equal('answer')
   })
 
-  it('is not taken by a payment that was never signed', async () => {
-    const forged = await named(id, { signed: { value: '1' } })
-    expect(codeOf(await shop.lookup(forged))).to.equal('payment_rejected')
-    expect(codeOf(await shop.lookup(await named()))).to.equal('answer')
+  it('does not conflict with a payment whose signature is invalid', async () => {
+    const forged = await paymentWithId(id, { signed: { value: '1' } })
+    expect(codeOf(await sale.lookup(forged))).to.equal('payment_rejected')
+    expect(codeOf(await sale.lookup(await paymentWithId()))).to.equal('answer')
   })
 
-  it('is held while the outcome is unknown, and free again once the payment has come to nothing', async () => {
-    const works = shop.script.settle
-    shop.script.settle = () => Promise.reject(new Error('reset'))
-    shop.script.evidence = async () => ({ nonce: 'unclear' })
-    const lost = await named()
-    expect(codeOf(await shop.lookup(lost))).to.equal('payment_outcome_unknown')
-    expect(codeOf(await shop.lookup(await named()))).to.equal('payment_replay_conflict')
-    shop.script.evidence = async () => ({ nonce: 'cancelled', isFinal: true })
-    expect(codeOf(await shop.lookup(lost))).to.equal('payment_failed')
-    shop.script.settle = works
-    const next = await named()
-    expect(codeOf(await shop.lookup(next))).to.equal('answer')
-    expect(codeOf(await shop.lookup(await named()))).to.equal('payment_replay_conflict')
-    expect(codeOf(await shop.lookup(next))).to.equal('answer')
+  it('[5.4.4] conflicts while its outcome is unknown, and no longer once it is void', async () => {
+    const works = sale.script.settle
+    sale.script.settle = () => Promise.reject(new Error('reset'))
+    sale.script.evidence = async () => ({ nonce: 'unclear' })
+    const lost = await paymentWithId()
+    expect(codeOf(await sale.lookup(lost))).to.equal('payment_outcome_unknown')
+    expect(codeOf(await sale.lookup(await paymentWithId()))).to.equal('payment_replay_conflict')
+    sale.script.evidence = async () => ({ nonce: 'cancelled', isFinal: true })
+    expect(codeOf(await sale.lookup(lost))).to.equal('payment_failed')
+    sale.script.settle = works
+    const next = await paymentWithId()
+    expect(codeOf(await sale.lookup(next))).to.equal('answer')
+    expect(codeOf(await sale.lookup(await paymentWithId()))).to.equal('payment_replay_conflict')
+    expect(codeOf(await sale.lookup(next))).to.equal('answer')
   })
 
   for (const [what, wrong] of Object.entries({
     'is too short': 'x'.repeat(15),
     'is too long': 'x'.repeat(129),
-    'has other characters': 'payment/id with spaces',
-    'is no text': 1e16,
+    'has invalid characters': 'payment/id with spaces',
+    'is not text': 1e16,
   })) {
-    it(`is refused where the id ${what}`, async () => {
-      const payment = await named()
+    it(`is refused when the id ${what}`, async () => {
+      const payment = await paymentWithId()
       const block = payment['extensions'] as Record<string, { info: Record<string, unknown> }>
       Object.assign(block['payment-identifier']?.info ?? {}, { id: wrong })
-      expect(codeOf(await shop.lookup(payment))).to.equal('payment_invalid')
-      expect(shop.calls).to.deep.equal([])
+      expect(codeOf(await sale.lookup(payment))).to.equal('payment_invalid')
+      expect(sale.calls).to.deep.equal([])
     })
   }
 
-  it('may go without: the block as the quote declared it names nothing', async () => {
-    const payments = [await named(), await named()]
+  it('is optional: the extension as declared by the quote has no id', async () => {
+    const payments = [await paymentWithId(), await paymentWithId()]
     for (const payment of payments) {
       const block = payment['extensions'] as Record<string, { info: Record<string, unknown> }>
       delete block['payment-identifier']?.info['id']
-      expect(codeOf(await shop.lookup(payment))).to.equal('answer')
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
     }
-    expect(settlements()).to.equal(2)
+    expect(sale.count('settle')).to.equal(2)
   })
 })

@@ -1,28 +1,31 @@
-/** The sale under faults: what facilitators and chains can answer, where the process can die, and what a retry then gets. */
+/** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
-import { Offers } from '../../../agent/executor/offers.ts'
+import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
-import { Turns } from '../../../agent/executor/turns.ts'
+import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { Evidence } from '../../../agent/payments/chain.ts'
+import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
-import { readPayment } from '../../../agent/payments/headers.ts'
+import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
-import { aRecord } from '../../support/records.ts'
-import { settledReply, TestSeller, TRANSACTION } from '../../support/seller.ts'
+import { makeRecord } from '../../support/records.ts'
+import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+
+type Settle = SaleHarness['script']['settle']
+type ResponseLog = SaleHarness['context']['payments']['log']
 
 const HOUR_MS = 60 * 60 * 1000
 
-/** An outcome in a word or two, as the tables below have it. */
-function wordOf(outcome: Outcome): string {
+/** An outcome as `answer` or as the code, with the reason of the quote. */
+function summarize(outcome: Outcome): string {
   if (outcome.kind === 'answer') return 'answer'
   const { code } = outcome.refusal
   return outcome.quote ? `${code} ${decodePaymentRequiredHeader(outcome.quote.header).error}` : code
 }
 
 const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => {
-  return (payment: WirePayment): Evidence => ({
+  return (payment: WirePayment): AuthorizationEvidence => ({
     nonce: 'used',
     transfer: {
       from: payment.payload.authorization.from,
@@ -34,496 +37,469 @@ const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => 
     isFinal: true,
   })
 }
-const evidence = (value: Evidence) => () => value
+const evidence = (value: AuthorizationEvidence) => () => value
 const free = evidence({ nonce: 'free', time: 0n, finalTime: 0n })
 
+const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
+
+const timeOut = () => Promise.reject(new Error('time-out'))
+const broken = () => Promise.reject(new Error('disk full'))
+const succeed: Settle = async (payload) => settledReply(payload)
+/** A settlement that is refused for this reason. */
+const failed = (errorReason?: string) => async () => ({
+  success: false,
+  transaction: '',
+  network: testTerms.network,
+  ...(errorReason !== undefined && { errorReason }),
+})
+
 describe('a sale', () => {
-  let shop: TestSeller
+  let sale: SaleHarness
   let payment: WirePayment
 
   beforeEach(async () => {
-    shop = await TestSeller.open()
+    sale = await SaleHarness.open()
     payment = await signedPayment()
   })
-  afterEach(() => shop.close())
+  afterEach(() => sale.close())
 
-  const stateOf = async () => (await shop.seller.desk.log.read(identityOf(payment)))?.state
-  const calls = (name: string) => shop.calls.filter((each) => each === name).length
+  const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
+  /** Replaces methods of the response log. Returns a function that restores them. */
+  function breakLog(methods: Partial<ResponseLog>): () => void {
+    const { log } = sale.context.payments
+    sale.context.payments = { ...sale.context.payments, log: { ...log, ...methods } }
+    return () => (sale.context.payments = { ...sale.context.payments, log })
+  }
 
-  it('asks in this order: the head of the chain, the nonce, verification, settlement', async () => {
-    expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-    expect(shop.calls).to.deep.equal(['head', 'isNonceFree', 'verify', 'settle'])
+  /** Looks up the company in another process on the same store. */
+  const lookupElsewhere = () =>
+    perform(
+      { ...sale.context, paymentMutex: new KeyedMutex(), paymentDecoder: new PaymentDecoder() },
+      { operation: LOOKUP, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' },
+    )
+
+  /** Makes the writes of this state fail. Returns a function that ends the failure. */
+  function failWrites(state: string): () => void {
+    const { log } = sale.context.payments
+    return breakLog({ advance: (from, change) => (change.state === state ? broken() : log.advance(from, change)) })
+  }
+
+  it('reads the head and the nonce, then verifies, then settles', async () => {
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    expect(sale.calls).to.deep.equal(['head', 'isNonceFree', 'verify', 'settle'])
     expect(await stateOf()).to.equal('settled')
   })
 
-  it('has the answer on disk, as prepared, before the facilitator is asked to settle', async () => {
+  it('[5.6.1] stores the answer as prepared before it settles', async () => {
     let seen: string | undefined
-    shop.script.settle = async (payload) => {
+    sale.script.settle = async (payload) => {
       seen = await stateOf()
       return settledReply(payload)
     }
-    await shop.lookup(payment)
+    await sale.lookup(payment)
     expect(seen).to.equal('prepared')
   })
 
-  it('remembers an offer once it has bought an answer, and not while its outcome is open', async () => {
-    const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
+  it('caches the decoded payment after an answer, and not while the outcome is unknown', async () => {
     const isRemembered = () => {
-      const [one, other] = [1, 2].map(() => shop.seller.offers.read([header(payment)], operation))
+      const [one, other] = [1, 2].map(() => sale.context.paymentDecoder.decode([header(payment)], LOOKUP))
       return one === other
     }
-    shop.script.settle = async () => {
-      throw new Error('no answer')
-    }
-    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    sale.script.settle = timeOut
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(isRemembered()).to.equal(false)
-    shop.script.evidence = async () => used()(payment)
-    expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+    sale.script.evidence = async () => used()(payment)
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
     expect(isRemembered()).to.equal(true)
   })
 
-  it('is not made twice: the retry is answered from the log and asks nobody', async () => {
-    const bought = await shop.lookup(payment)
-    shop.calls.length = 0
-    await shop.restart()
-    expect(await shop.lookup(payment)).to.deep.equal(bought)
-    expect(shop.calls).to.deep.equal([])
+  it('[5.6.2] answers a retry from the log after a restart, without a remote call', async () => {
+    const bought = await sale.lookup(payment)
+    sale.calls.length = 0
+    await sale.restart()
+    expect(await sale.lookup(payment)).to.deep.equal(bought)
+    expect(sale.calls).to.deep.equal([])
   })
 
-  it('takes the same payload in another spelling of its JSON as the same payment', async () => {
-    const bought = await shop.lookup(payment)
+  it('[5.4.1] treats the same payload with reordered members as the same payment', async () => {
+    const bought = await sale.lookup(payment)
     const { x402Version, ...rest } = payment
-    expect(await shop.lookup({ ...rest, x402Version })).to.deep.equal(bought)
+    expect(await sale.lookup({ ...rest, x402Version })).to.deep.equal(bought)
   })
 
-  it('takes a nonce in another payload as somebody else’s', async () => {
-    await shop.lookup(payment)
+  it('[5.4.2] refuses another payload with the same nonce', async () => {
+    await sale.lookup(payment)
     const { nonce, validBefore } = payment.payload.authorization
     const others = [
       await signedPayment({ authorization: { nonce, validBefore: String(Number(validBefore) - 1) } }),
       await signedPayment({ authorization: { nonce: nonce.toUpperCase().replace('0X', '0x'), validBefore } }),
       { ...payment, extensions: {} },
     ]
-    for (const other of others) expect(wordOf(await shop.lookup(other))).to.equal('payment_replay_conflict')
-    expect(calls('settle')).to.equal(1)
+    for (const other of others) expect(summarize(await sale.lookup(other))).to.equal('payment_replay_conflict')
+    expect(sale.count('settle')).to.equal(1)
   })
 
-  describe('whose settlement is not clearly a success', () => {
+  describe('without an explicit success of the settlement', () => {
     const wrong = (change: object) => async (payload: Parameters<typeof settledReply>[0]) => ({
       ...settledReply(payload),
       ...change,
     })
-    const failed = (errorReason?: string) => async () => ({
-      success: false,
-      transaction: '',
-      network: testTerms.network,
-      ...(errorReason !== undefined && { errorReason }),
-    })
-    const REPLIES: [name: string, settle: TestSeller['script']['settle']][] = [
+    const REPLIES: [name: string, settle: Settle][] = [
       ['throws', () => Promise.reject(new Error('ECONNRESET 0xsecret'))],
-      ['says nothing', async () => undefined],
-      ['says null', async () => null],
-      ['says success as text', wrong({ success: 'true' })],
+      ['returns undefined', async () => undefined],
+      ['returns null', async () => null],
+      ['gives success as text', wrong({ success: 'true' })],
       ['names another network', wrong({ network: 'eip155:8453' })],
       ['names another payer', wrong({ payer: testTerms.payTo })],
       ['names no payer', wrong({ payer: undefined })],
       ['names another amount', wrong({ amount: '999' })],
       ['has no transaction', wrong({ transaction: '' })],
       ['has a transaction of 31 bytes', wrong({ transaction: TRANSACTION.slice(0, -2) })],
-      ['says settlement_pending', failed('settlement_pending')],
-      ['says the nonce was used', failed('invalid_exact_evm_nonce_already_used')],
-      ['says the transaction failed', failed('invalid_exact_evm_transaction_failed')],
+      ['answers settlement_pending', failed('settlement_pending')],
+      ['answers that the nonce is used', failed('invalid_exact_evm_nonce_already_used')],
+      ['answers that the transaction failed', failed('invalid_exact_evm_transaction_failed')],
       ['fails without a reason', failed()],
-      ['fails for a reason nobody knows', failed('something_new')],
+      ['fails with an unknown reason', failed('something_new')],
     ]
     for (const [name, settle] of REPLIES) {
-      it(`is unknown when the facilitator ${name}: 503, and nothing is signed again`, async () => {
-        shop.script.settle = settle
-        const outcome = await shop.lookup(payment)
-        expect(wordOf(outcome)).to.equal('payment_outcome_unknown')
+      it(`[5.7.3] is unknown when the facilitator ${name}`, async () => {
+        sale.script.settle = settle
+        const outcome = await sale.lookup(payment)
+        expect(summarize(outcome)).to.equal('payment_outcome_unknown')
         expect(outcome.kind === 'refused' && outcome.refusal.retryAfterSeconds).to.be.greaterThan(0)
         expect(await stateOf()).to.equal('unknown')
-        expect(JSON.stringify(shop.reports)).to.not.contain('secret')
+        expect(JSON.stringify(sale.reports)).to.not.contain('secret')
       })
     }
 
-    const ENDINGS: [name: string, evidence: (payment: WirePayment) => Evidence, word: string, settles: number][] = [
-      ['paid, whoever sent it', used(), 'answer', 1],
+    const REFUSED = 'payment_failed settlement_refused'
+    const EXPIRED = 'payment_failed authorization_expired'
+    const UNKNOWN = 'payment_outcome_unknown'
+    const cancelled = (isFinal: boolean) => evidence({ nonce: 'cancelled', isFinal })
+    type ReadEvidence = (payment: WirePayment) => AuthorizationEvidence
+    const ENDINGS: [name: string, evidence: ReadEvidence, summary: string, settlements: number][] = [
+      ['paid', used(), 'answer', 1],
+      ['spent for another receiver', used({ to: OTHER_ADDRESS }), REFUSED, 1],
+      ['spent by another payer', used({ from: testTerms.payTo }), REFUSED, 1],
+      ['spent for a lower amount', used({ value: 999n }), REFUSED, 1],
+      ['cancelled', cancelled(true), REFUSED, 1],
+      ['unclear', evidence({ nonce: 'unclear' }), UNKNOWN, 1],
+      ['cancelled in a block that is not final', cancelled(false), UNKNOWN, 1],
+      ['unused with time left, so it is settled again', free, 'answer', 2],
       [
-        'spent for somebody else',
-        used({ to: '0x00000000000000000000000000000000000000d3' }),
-        'payment_failed settlement_refused',
-        1,
-      ],
-      ['spent by somebody else', used({ from: testTerms.payTo }), 'payment_failed settlement_refused', 1],
-      ['spent for less', used({ value: 999n }), 'payment_failed settlement_refused', 1],
-      ['cancelled', evidence({ nonce: 'cancelled', isFinal: true }), 'payment_failed settlement_refused', 1],
-      ['unclear', evidence({ nonce: 'unclear' }), 'payment_outcome_unknown', 1],
-      [
-        'cancelled in a block that may go',
-        evidence({ nonce: 'cancelled', isFinal: false }),
-        'payment_outcome_unknown',
-        1,
-      ],
-      ['free, with time left: it is settled again', free, 'answer', 2],
-      [
-        'free in a final block after its end',
+        'unused in a final block after the authorization has expired',
         evidence({ nonce: 'free', time: 2n ** 64n, finalTime: 2n ** 64n }),
-        'payment_failed authorization_expired',
+        EXPIRED,
         1,
       ],
     ]
-    for (const [name, found, word, settles] of ENDINGS) {
-      it(`ends as the chain has it: ${name}`, async () => {
-        shop.script.settle = () => Promise.reject(new Error('time-out'))
-        await shop.lookup(payment)
-        shop.script.settle = async (payload) => settledReply(payload)
-        shop.script.evidence = async () => found(payment)
-        await shop.restart()
-        const ended = await shop.lookup(payment)
-        expect(wordOf(ended)).to.equal(word)
-        expect(calls('settle')).to.equal(settles)
-        expect(calls('verify')).to.equal(1)
-        if (word.startsWith('payment_outcome')) return
-        // What has ended stays so, and asks nobody again.
-        shop.calls.length = 0
-        expect(wordOf(await shop.lookup(payment))).to.equal(word)
-        expect(shop.calls).to.deep.equal([])
+    for (const [name, found, summary, settlements] of ENDINGS) {
+      it(`[5.7.3] takes the outcome from the chain on a retry: ${name}`, async () => {
+        sale.script.settle = timeOut
+        await sale.lookup(payment)
+        sale.script.settle = succeed
+        sale.script.evidence = async () => found(payment)
+        await sale.restart()
+        const ended = await sale.lookup(payment)
+        expect(summarize(ended)).to.equal(summary)
+        expect(sale.count('settle')).to.equal(settlements)
+        expect(sale.count('verify')).to.equal(1)
+        if (summary.startsWith('payment_outcome')) return
+        // A final outcome needs no further remote call.
+        sale.calls.length = 0
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
+        expect(sale.calls).to.deep.equal([])
       })
     }
 
-    it('stays unknown while the chain cannot be asked, and while too little time is left to settle again', async () => {
-      shop.script.settle = () => Promise.reject(new Error('time-out'))
-      await shop.lookup(payment)
-      shop.script.evidence = () => Promise.reject(new Error('no node'))
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      shop.script.evidence = async () => ({ nonce: 'free', time: 0n, finalTime: 0n })
-      shop.now = () => new Date(Date.now() + 290_000)
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(calls('settle')).to.equal(1)
+    it('stays unknown while the chain is unavailable, or the time left is too short to settle again', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.evidence = () => Promise.reject(new Error('no node'))
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.evidence = async () => free()
+      sale.now = () => new Date(Date.now() + 290_000)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
     })
 
-    it('gives no data to another request for as long as it is unknown', async () => {
-      shop.script.settle = () => Promise.reject(new Error('time-out'))
-      await shop.lookup(payment)
-      expect(wordOf(await shop.lookup(payment, '1'))).to.equal('payment_replay_conflict')
+    it('refuses another operation while its outcome is unknown', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
     })
   })
 
-  describe('that the facilitator refuses to settle', () => {
-    const refuse = async () => ({
-      success: false,
-      errorReason: 'invalid_exact_evm_insufficient_balance',
-      transaction: '',
-      network: testTerms.network,
-    })
+  describe('with a refused settlement', () => {
+    const refuse = failed('invalid_exact_evm_insufficient_balance')
 
-    it('is refused when nothing was sent and the nonce is free, and stays so', async () => {
-      shop.script.settle = refuse
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_failed settlement_refused')
+    it('[5.7.2] is refused for good when the reason precedes broadcast and the nonce is unused', async () => {
+      sale.script.settle = refuse
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
       expect(await stateOf()).to.equal('refused')
-      shop.script.settle = async (payload) => settledReply(payload)
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_failed settlement_refused')
-      expect(calls('settle')).to.equal(1)
+      sale.script.settle = succeed
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
+      expect(sale.count('settle')).to.equal(1)
     })
 
     for (const [name, found] of [
       ['was used', used()],
       ['is unclear', evidence({ nonce: 'unclear' as const })],
     ] as const) {
-      it(`is unknown when the nonce ${name} all the same`, async () => {
-        shop.script.settle = refuse
-        shop.script.evidence = async () => found(payment)
-        expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      it(`is unknown when the nonce ${name} nevertheless`, async () => {
+        sale.script.settle = refuse
+        sale.script.evidence = async () => found(payment)
+        expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       })
     }
 
-    it('is unknown after an earlier attempt, whose transaction may still arrive', async () => {
-      shop.script.settle = () => Promise.reject(new Error('time-out'))
-      await shop.lookup(payment)
-      shop.script.settle = refuse
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      shop.script.evidence = async () => used()(payment)
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+    it('is unknown after an earlier attempt, whose transaction may still be mined', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.settle = refuse
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.evidence = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
   })
 
-  describe('that cannot be verified', () => {
-    const VERIFICATIONS: [name: string, verify: TestSeller['script']['verify'], word: string][] = [
-      ['throws', () => Promise.reject(new Error('down')), 'payment_verification_unavailable'],
-      ['says nothing of use', async () => ({ ok: true }), 'payment_verification_unavailable'],
+  describe('without a successful verification', () => {
+    const REJECTED = 'payment_rejected'
+    const UNAVAILABLE = 'payment_verification_unavailable'
+    const reply = (value: object) => async () => value
+    const refusal = (invalidReason: string) => reply({ isValid: false, invalidReason })
+    const VERIFICATIONS: [name: string, verify: SaleHarness['script']['verify'], summary: string][] = [
+      ['throws', timeOut, UNAVAILABLE],
+      ['returns an invalid reply', reply({ ok: true }), UNAVAILABLE],
+      ['names another payer', reply({ isValid: true, payer: testTerms.payTo }), UNAVAILABLE],
+      ['names no payer', reply({ isValid: true }), UNAVAILABLE],
       [
-        'finds another payer',
-        async () => ({ isValid: true, payer: testTerms.payTo }),
-        'payment_verification_unavailable',
+        'reports insufficient funds',
+        refusal('invalid_exact_evm_insufficient_balance'),
+        `${REJECTED} insufficient_funds`,
       ],
-      ['finds no payer', async () => ({ isValid: true }), 'payment_verification_unavailable'],
-      [
-        'finds no money',
-        async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_insufficient_balance' }),
-        'payment_rejected insufficient_funds',
-      ],
-      [
-        'finds the nonce used',
-        async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' }),
-        'payment_rejected authorization_used',
-      ],
-      [
-        'has a reason of its own',
-        async () => ({ isValid: false, invalidReason: '<b>__proto__' }),
-        'payment_rejected verification_refused',
-      ],
-      [
-        'has the name of a built-in for a reason',
-        async () => ({ isValid: false, invalidReason: 'constructor' }),
-        'payment_rejected verification_refused',
-      ],
+      ['reports a used nonce', refusal('invalid_exact_evm_nonce_already_used'), `${REJECTED} authorization_used`],
+      ['has an unknown reason', refusal('<b>__proto__'), `${REJECTED} verification_refused`],
+      ['has a reason named like a built-in', refusal('constructor'), `${REJECTED} verification_refused`],
     ]
-    for (const [name, verify, word] of VERIFICATIONS) {
-      it(`because the facilitator ${name}, costs nothing and leaves no record`, async () => {
-        shop.script.verify = verify
-        expect(wordOf(await shop.lookup(payment))).to.equal(word)
+    for (const [name, verify, summary] of VERIFICATIONS) {
+      it(`is refused and leaves no record when the facilitator ${name}`, async () => {
+        sale.script.verify = verify
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
         expect(await stateOf()).to.equal(undefined)
-        expect(calls('settle')).to.equal(0)
-        shop.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
-        expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+        expect(sale.count('settle')).to.equal(0)
+        sale.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
+        expect(summarize(await sale.lookup(payment))).to.equal('answer')
       })
     }
 
-    it('because its nonce was used where nobody has a record of it, is not even asked about', async () => {
-      shop.script.isNonceFree = async () => false
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_rejected authorization_used')
-      expect(calls('verify')).to.equal(0)
+    it('[5.7.6] is refused before verification when its nonce is used and it has no record', async () => {
+      sale.script.isNonceFree = async () => false
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')
+      expect(sale.count('verify')).to.equal(0)
       expect(await stateOf()).to.equal(undefined)
     })
 
-    it('because another process has sold for it meanwhile, is no refusal: the answer is the one on record', async () => {
-      let looks = 0
-      shop.script.isNonceFree = async () => {
-        looks += 1
-        if (looks > 1) return true
-        const other = { ...shop.seller, turns: new Turns(), offers: new Offers() }
-        const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
-        await perform(other, { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' })
+    it('is answered from the record when another process has sold it since the replay step', async () => {
+      let reads = 0
+      sale.script.isNonceFree = async () => {
+        reads += 1
+        if (reads > 1) return true
+        await lookupElsewhere()
         return false
       }
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-      expect(calls('settle')).to.equal(1)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
     })
 
-    it('because the chain is away, is not even asked about', async () => {
-      shop.script.head = () => Promise.reject(new Error('no node'))
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_verification_unavailable')
-      expect(shop.calls).to.deep.equal(['head'])
+    it('is not verified when the chain is unavailable', async () => {
+      sale.script.head = () => Promise.reject(new Error('no node'))
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+      expect(sale.calls).to.deep.equal(['head'])
     })
   })
 
   describe('after a crash', () => {
     const crash = async () => {
-      shop.script.settle = () => new Promise(() => undefined)
-      void shop.lookup(payment)
-      while (calls('settle') === 0) await new Promise((resolve) => void setTimeout(resolve, 5))
+      const { arrived } = sale.block('settle')
+      void sale.lookup(payment)
+      await arrived(1)
       expect(await stateOf()).to.equal('prepared')
-      await shop.restart()
-      shop.script.settle = async (payload) => settledReply(payload)
+      await sale.restart()
+      sale.script.settle = succeed
     }
 
-    it('is settled by the retry where the chain shows the nonce free', async () => {
+    it('is settled by a retry when the chain shows an unused nonce', async () => {
       await crash()
-      shop.script.evidence = async () => free()
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-      expect(calls('evidence')).to.equal(1)
-      expect(calls('settle')).to.equal(2)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('evidence')).to.equal(1)
+      expect(sale.count('settle')).to.equal(2)
     })
 
-    it('is answered by the retry where the chain shows the payment, and not settled again', async () => {
+    it('is answered and not settled again by a retry when the chain shows the payment', async () => {
       await crash()
-      shop.script.evidence = async () => used()(payment)
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-      expect(calls('settle')).to.equal(1)
+      sale.script.evidence = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
     })
 
-    it('counts no refusal of the second settlement: the first may be on its way', async () => {
+    it('is unknown when a second settlement is refused, because the first may still be mined', async () => {
       await crash()
-      shop.script.evidence = async () => free()
-      const { network } = testTerms
-      shop.script.settle = async () => ({ success: false, errorReason: 'insufficient_funds', transaction: '', network })
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.settle = failed('insufficient_funds')
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(await stateOf()).to.equal('unknown')
     })
   })
 
-  describe('whose outcome cannot be written or read', () => {
-    const broken = () => Promise.reject(new Error('disk full'))
-
-    it('is unknown, and not a failure after which a client would sign again', async () => {
-      const { log } = shop.seller.desk
-      const advance: typeof log.advance = (from, change) =>
-        change.state === 'settled' ? broken() : log.advance(from, change)
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+  describe('with a failing response log', () => {
+    it('is unknown when the settled state cannot be written, and answered later', async () => {
+      const repair = failWrites('settled')
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(await stateOf()).to.equal('prepared')
-      shop.script.evidence = async () => used()(payment)
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      shop.seller.desk = { ...shop.seller.desk, log }
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-      expect(calls('settle')).to.equal(1)
+      sale.script.evidence = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      repair()
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
     })
 
-    it('is not settled again when that it begins cannot be written, and is by the next retry', async () => {
-      const { log } = shop.seller.desk
-      shop.script.settle = () => Promise.reject(new Error('time-out'))
-      await shop.lookup(payment)
-      shop.script.settle = async (payload) => settledReply(payload)
-      shop.script.evidence = async () => free()
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance: broken } }
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(calls('settle')).to.equal(1)
+    it('is not settled again when the start of the attempt cannot be written', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.settle = succeed
+      const repair = breakLog({ advance: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
-      shop.seller.desk = { ...shop.seller.desk, log }
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+      repair()
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
 
-    for (const state of ['unknown', 'refused'] as const) {
-      it(`is unknown when that it is ${state} cannot be written`, async () => {
-        const { log } = shop.seller.desk
-        const advance: typeof log.advance = (from, change) =>
-          change.state === state ? broken() : log.advance(from, change)
-        shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
-        const errorReason = state === 'refused' ? 'insufficient_funds' : 'settlement_pending'
-        const { network } = testTerms
-        shop.script.settle = async () => ({ success: false, errorReason, transaction: '', network })
-        expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    for (const [state, reason] of [
+      ['unknown', 'settlement_pending'],
+      ['refused', 'insufficient_funds'],
+    ] as const) {
+      it(`is unknown when the state ${state} cannot be written`, async () => {
+        failWrites(state)
+        sale.script.settle = failed(reason)
+        expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
         expect(await stateOf()).to.equal('prepared')
       })
     }
 
-    it('is unknown too when its record cannot be read; without a payment nothing is looked for', async () => {
-      const { log } = shop.seller.desk
-      await shop.lookup(payment)
-      shop.seller.desk = { ...shop.seller.desk, log: { ...log, read: broken } }
-      expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(wordOf(await shop.lookup())).to.match(/^payment_required/)
-      expect(shop.reports).to.deep.equal(['sale_failed'])
+    it('is unknown when its record cannot be read; a request without a payment gets its quote', async () => {
+      await sale.lookup(payment)
+      breakLog({ read: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(summarize(await sale.lookup())).to.match(/^payment_required/)
+      expect(sale.reports).to.deep.equal(['sale_failed'])
+    })
+
+    it('is not settled when its answer cannot be stored', async () => {
+      breakLog({ claim: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.reports).to.deep.equal(['sale_failed'])
+      expect(sale.count('settle')).to.equal(0)
+    })
+
+    it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
+      const { log } = sale.context.payments
+      const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      repair()
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
     })
   })
 
-  it('is not begun when its answer cannot be stored', async () => {
-    const { log } = shop.seller.desk
-    shop.seller.desk = { ...shop.seller.desk, log: { ...log, claim: () => Promise.reject(new Error('disk full')) } }
-    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-    expect(shop.reports).to.deep.equal(['sale_failed'])
-    expect(calls('settle')).to.equal(0)
-  })
-
-  it('keeps its payment when its answer is stored, and nobody can say so', async () => {
-    const { log } = shop.seller.desk
-    const claim: typeof log.claim = async (record) => {
-      await log.claim(record)
-      throw new Error('EIO')
-    }
-    shop.seller.desk = { ...shop.seller.desk, log: { ...log, claim } }
-    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-    shop.seller.desk = { ...shop.seller.desk, log }
-    expect(wordOf(await shop.lookup(payment))).to.equal('answer')
-    expect(calls('settle')).to.equal(1)
-  })
-
-  it('gives the answer that another process has sold meanwhile, and not what its own data says by now', async () => {
+  it('returns the answer another process sold, instead of a refusal from newer data', async () => {
     const bought: Outcome[] = []
-    shop.script.verify = async () => {
-      shop.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
-      const operation = { operation: 'lookup', input: { company_number: '00000000' } } as const
-      const order = { operation, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' }
-      bought.push(await perform({ ...shop.seller, turns: new Turns(), offers: new Offers() }, order))
-      // A snapshot that no longer has the company.
-      shop.seller.terms = { ...testTerms, mode: 'mainnet' }
-      return { isValid: true, payer: payment.payload.authorization.from }
+    const { verify } = sale.script
+    sale.script.verify = async (payload) => {
+      sale.script.verify = verify
+      bought.push(await lookupElsewhere())
+      // The current data no longer has the company.
+      sale.context.terms = { ...testTerms, mode: 'mainnet' }
+      return verify(payload)
     }
-    await shop.import()
-    expect(await shop.lookup(payment)).to.deep.equal(bought[0])
-    expect(bought.map(wordOf)).to.deep.equal(['answer'])
+    await sale.import()
+    expect(await sale.lookup(payment)).to.deep.equal(bought[0])
+    expect(bought.map(summarize)).to.deep.equal(['answer'])
   })
 
-  it('leaves a settlement to the other process that has begun the same attempt', async () => {
-    const { log } = shop.seller.desk
-    shop.script.settle = () => Promise.reject(new Error('time-out'))
-    await shop.lookup(payment)
-    shop.script.evidence = async () => free()
-    // The other one's write comes first; this one's then finds the record moved on.
-    const advance: typeof log.advance = async (from, change) => {
-      if (change.state === 'settling') await log.advance(from, change)
-      return log.advance(from, change)
-    }
-    shop.seller.desk = { ...shop.seller.desk, log: { ...log, advance } }
-    expect(wordOf(await shop.lookup(payment))).to.equal('payment_outcome_unknown')
-    expect(calls('settle')).to.equal(1)
+  it('leaves the settlement to another process that started the same attempt', async () => {
+    const { log } = sale.context.payments
+    sale.script.settle = timeOut
+    await sale.lookup(payment)
+    // The write of the other process comes first, so this one finds another state.
+    breakLog({
+      advance: async (from, change) => {
+        if (change.state === 'settling') await log.advance(from, change)
+        return log.advance(from, change)
+      },
+    })
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(sale.count('settle')).to.equal(1)
     expect(await stateOf()).to.equal('settling')
   })
 
-  it('is not made when the others took so long that its authorization is nearly over', async () => {
+  it('is refused when remote calls took so long that the authorization nearly expired', async () => {
     const validBefore = Number(payment.payload.authorization.validBefore)
-    shop.script.verify = async () => {
-      shop.now = () => new Date((validBefore - 14) * 1000)
+    sale.script.verify = async () => {
+      sale.now = () => new Date((validBefore - 14) * 1000)
       return { isValid: true, payer: payment.payload.authorization.from }
     }
-    const word = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
-    expect(wordOf(await shop.lookup(payment))).to.equal(word)
-    expect(calls('settle')).to.equal(0)
+    const summary = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
+    expect(summarize(await sale.lookup(payment))).to.equal(summary)
+    expect(sale.count('settle')).to.equal(0)
     expect(await stateOf()).to.equal(undefined)
   })
 
-  it('follows another process that has claimed the payment in between', async () => {
-    const { log } = shop.seller.desk
+  it('replays the record of another process that claimed the payment first', async () => {
+    const { log } = sale.context.payments
     const identity = identityOf(payment)
-    shop.script.verify = async () => {
-      await log.claim(aRecord({ identity, payment_hash: 'f'.repeat(64) }))
+    sale.script.verify = async () => {
+      await log.claim(makeRecord({ identity, payment_hash: 'f'.repeat(64) }))
       return { isValid: true, payer: payment.payload.authorization.from }
     }
-    expect(wordOf(await shop.lookup(payment))).to.equal('payment_replay_conflict')
-    expect(calls('settle')).to.equal(0)
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_replay_conflict')
+    expect(sale.count('settle')).to.equal(0)
   })
 
-  describe('and its dataset', () => {
-    it('must be there, paid or not, but for the synthetic company', async () => {
-      expect(wordOf(await shop.lookup(undefined, '73848'))).to.equal('dataset_unavailable')
-      expect(wordOf(await shop.lookup(payment, '73848'))).to.equal('dataset_unavailable')
-      expect(shop.calls).to.deep.equal([])
-      expect(wordOf(await shop.lookup(payment))).to.equal('answer')
+  describe('and the dataset', () => {
+    it('[1.7] needs a dataset, except for the synthetic company', async () => {
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_unavailable')
+      expect(summarize(await sale.lookup(payment, '73848'))).to.equal('dataset_unavailable')
+      expect(sale.calls).to.deep.equal([])
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
 
-    it('must have been retrieved in the last 72 hours; replays and the synthetic company go on', async () => {
-      await shop.import()
-      const bought = await shop.lookup(payment, '73848')
-      expect(wordOf(bought)).to.equal('answer')
-      const late = Date.now() + 72 * HOUR_MS + 60_000
-      shop.now = () => new Date(late)
-      expect(wordOf(await shop.lookup(undefined, '73848'))).to.equal('dataset_stale')
-      expect(await shop.lookup(payment, '73848')).to.deep.equal(bought)
-      expect(wordOf(await shop.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
+    it('[3.1] needs a dataset of at most 72 hours, except for replays and the synthetic company', async () => {
+      const now = new Date()
+      sale.now = () => now
+      await sale.import()
+      const bought = await sale.lookup(payment, '73848')
+      expect(summarize(bought)).to.equal('answer')
+      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS)
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.match(/^payment_required/)
+      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS + 1)
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
+      expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
+      expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
     })
 
-    it('may be 72 hours old to the second', async () => {
-      const start = new Date('2026-01-01T00:00:00Z')
-      shop.now = () => start
-      await shop.import()
-      shop.now = () => new Date(start.getTime() + 72 * HOUR_MS)
-      expect(wordOf(await shop.lookup(undefined, '73848'))).to.match(/^payment_required/)
-      shop.now = () => new Date(start.getTime() + 72 * HOUR_MS + 1)
-      expect(wordOf(await shop.lookup(undefined, '73848'))).to.equal('dataset_stale')
-    })
-
-    it('has no synthetic company on mainnet', async () => {
-      await shop.import()
-      shop.seller.terms = { ...testTerms, mode: 'mainnet' }
-      expect(wordOf(await shop.lookup(payment))).to.equal('company_not_found')
+    it('[1.7] has no synthetic company on mainnet', async () => {
+      await sale.import()
+      sale.context.terms = { ...testTerms, mode: 'mainnet' }
+      expect(summarize(await sale.lookup(payment))).to.equal('company_not_found')
     })
   })
 })
 
 function identityOf(payment: WirePayment): string {
-  const read = readPayment([header(payment)])
-  if (read.kind !== 'payment') throw new Error('The payment cannot be read')
+  const read = parsePaymentHeaders([header(payment)])
+  if (read.kind !== 'payment') throw new Error('The payment cannot be decoded')
   return paymentIdentity(read.payment)
 }

@@ -1,10 +1,10 @@
-/** The decision of spec 4.3 by itself: every reason to say less than "matched", and their order. */
+/** The status of a resolution: every rule, at its limit, and their order. */
 import { expect } from 'chai'
-import { decide } from '../../../agent/matching/decide.ts'
+import { decideStatus } from '../../../agent/matching/decide.ts'
 import type { Candidate, ResolveResponse } from '../../../agent/operation/result.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
 
-function candidate(score: number, conflicts: Candidate['conflicts'] = []): Candidate {
+function candidate(score: number, ...conflicts: Candidate['conflicts']): Candidate {
   const signals = {
     name_similarity: 1,
     strict_name_exact: true,
@@ -16,28 +16,28 @@ function candidate(score: number, conflicts: Candidate['conflicts'] = []): Candi
   return { company: SYNTHETIC_COMPANY, score, match_type: 'strict_name', signals, conflicts }
 }
 
-const CASES: [why: string, candidates: Candidate[], isTruncated: boolean, status: ResolveResponse['status']][] = [
-  ['nothing was found', [], false, 'no_match'],
-  ['nothing was found in a pool that was cut', [], true, 'no_match'],
-  ['one stands alone at 1000', [candidate(1000)], false, 'matched'],
-  ['one stands alone at 900', [candidate(900)], false, 'matched'],
-  ['one stands alone below 900', [candidate(899)], false, 'ambiguous'],
-  ['the next is 80 behind', [candidate(980), candidate(900)], false, 'matched'],
-  ['the next is 79 behind', [candidate(980), candidate(901)], false, 'ambiguous'],
-  ['the next is level', [candidate(1000), candidate(1000)], false, 'ambiguous'],
-  ['the pool was cut', [candidate(1000)], true, 'ambiguous'],
-  ['the Eircode contradicts', [candidate(1000, ['eircode_mismatch'])], false, 'conflicting'],
-  ['the name contradicts', [candidate(1000, ['name_mismatch'])], false, 'conflicting'],
-  ['the address is not contained', [candidate(1000, ['address_not_contained'])], false, 'matched'],
-  ['a low score contradicts', [candidate(500, ['eircode_mismatch'])], false, 'conflicting'],
-  ['the pool was cut and the top contradicts', [candidate(1000, ['eircode_mismatch'])], true, 'ambiguous'],
-  ['only the next contradicts', [candidate(1000), candidate(900, ['eircode_mismatch'])], false, 'matched'],
+const CASES: [when: string, status: ResolveResponse['status'], candidates: Candidate[], isTruncated?: boolean][] = [
+  ['there is no candidate', 'no_match', []],
+  ['there is no candidate in a truncated pool', 'no_match', [], true],
+  ['the only score is 1000', 'matched', [candidate(1000)]],
+  ['the only score is 900', 'matched', [candidate(900)]],
+  ['the only score is 899', 'ambiguous', [candidate(899)]],
+  ['the second score is 80 lower', 'matched', [candidate(980), candidate(900)]],
+  ['the second score is 79 lower', 'ambiguous', [candidate(980), candidate(901)]],
+  ['the second score is equal', 'ambiguous', [candidate(1000), candidate(1000)]],
+  ['the pool is truncated', 'ambiguous', [candidate(1000)], true],
+  ['the Eircode contradicts', 'conflicting', [candidate(1000, 'eircode_mismatch')]],
+  ['the name contradicts', 'conflicting', [candidate(1000, 'name_mismatch')]],
+  ['the address is not contained', 'matched', [candidate(1000, 'address_not_contained')]],
+  ['a candidate with a low score is contradicted', 'conflicting', [candidate(500, 'eircode_mismatch')]],
+  ['the pool is truncated and the first is contradicted', 'ambiguous', [candidate(1000, 'eircode_mismatch')], true],
+  ['only the second is contradicted', 'matched', [candidate(1000), candidate(900, 'eircode_mismatch')]],
 ]
 
-describe('a resolution', () => {
-  for (const [why, candidates, isTruncated, status] of CASES) {
-    it(`is ${status} when ${why}`, () => {
-      expect(decide(candidates, { isTruncated })).to.equal(status)
+describe('[12.5] the status of a resolution', () => {
+  for (const [when, status, candidates, isTruncated = false] of CASES) {
+    it(`is ${status} when ${when}`, () => {
+      expect(decideStatus(candidates, { isTruncated })).to.equal(status)
     })
   }
 })

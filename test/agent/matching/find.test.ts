@@ -1,59 +1,58 @@
-/** The companies that a name finds: the ten best of all, the same whoever measures them, and told where a limit cut in. */
+/** Finding companies by name: the result equals an exhaustive scan, and every limit that is reached is reported. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findCompanies, type Wanted } from '../../../agent/matching/find.ts'
-import { equalityOf, readForSimilarity, readName } from '../../../agent/matching/equality.ts'
-import { evidenceFor } from '../../../agent/matching/evidence.ts'
-import { scoreOf } from '../../../agent/matching/score.ts'
-import { hasEnded } from '../../../agent/matching/shortlist.ts'
-import { similarityTo } from '../../../agent/matching/similarity.ts'
+import { exactMatchType, parseForSimilarity, parseQueryName } from '../../../agent/matching/equality.ts'
+import { compareEvidence } from '../../../agent/matching/evidence.ts'
+import { findCompanies, type CompanyQuery } from '../../../agent/matching/find.ts'
+import { computeScore } from '../../../agent/matching/score.ts'
+import { similarityMeasure } from '../../../agent/matching/similarity.ts'
+import { isDissolved } from '../../../agent/matching/top-candidates.ts'
 import type { Company } from '../../../store/company.ts'
-import { readQuery } from '../../../store/index/query.ts'
-import { registerOf, rowsOf, type Row, type TestRegister } from '../../support/companies.ts'
+import { analyseQuery } from '../../../store/index/query.ts'
+import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'
 
-const EIRCODES = ['D02 X285', 'T12 AB34', '']
 const anyRows: fc.Arbitrary<Row[]> = fc
   .array(
     fc.record({
       name: anyName,
       status: fc.constantFrom('Normal ', 'Dissolved', 'Liquidation'),
-      eircode: fc.constantFrom(...EIRCODES),
+      eircode: fc.constantFrom('D02 X285', 'T12 AB34', ''),
       address: fc.constantFrom('1 MAIN STREET', 'MAIN STREET, CORK', ''),
     }),
     { minLength: 150, maxLength: 150 },
   )
-  .map((rows) => rows.map((row, place) => ({ ...row, number: String(place + 1) })))
+  .map((rows) => rows.map((row, at) => ({ ...row, number: String(at + 1) })))
 
-const anyWanted: fc.Arbitrary<Wanted> = fc.record({
+const anyQuery: fc.Arbitrary<CompanyQuery> = fc.record({
   name: anyName,
   eircode: fc.constantFrom(undefined, 'D02X285', 'T12AB34'),
   address: fc.constantFrom(undefined, 'main street', 'cork'),
   status: fc.constantFrom(undefined, 'normal', 'dissolved'),
-  similar: fc.constantFrom('beside_equal', 'instead_of_equal'),
+  fuzzy: fc.constantFrom('always', 'without_exact'),
 })
 
-const find = (register: TestRegister, wanted: Wanted) => {
-  const found = findCompanies(register, wanted, () => false)
-  if (found.kind !== 'found') throw new Error('the time is never up')
+const find = (register: TestRegister, query: CompanyQuery) => {
+  const found = findCompanies(register, query, () => new Date(0))
+  if (found.kind !== 'found') throw new Error('The clock stands still, so the time limit cannot be exceeded')
   return found
 }
 
-/** Measures every company there is and sorts them by the rules: number, score and kind of the ten best. */
-function exhaustively({ snapshot, names }: TestRegister, wanted: Wanted) {
-  const asked = readName(wanted.name)
-  const read = readForSimilarity(wanted.name)
-  const measure = similarityTo(names, readQuery(names, read.core), read.suffix)
+/** The reference: scores every company and sorts. Returns number, score and match type of the ten best. */
+function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
+  const parsed = parseQueryName(query.name)
+  const { core, suffix } = parseForSimilarity(query.name)
+  const measure = similarityMeasure(names, analyseQuery(names, core), suffix)
   const companies = [...snapshot.entries()]
     .map(([, entry]) => entry)
     .filter((entry): entry is Company => entry !== 'quarantined')
-    .filter(({ status }) => wanted.status === undefined || status?.toLowerCase() === wanted.status)
-  const judged = companies.flatMap((company) => {
-    const equality = equalityOf(asked, company.legal_name)
-    const similarity = equality ? 1 : measure(names.nameOf(company.company_number)).similarity
-    if (similarity < (wanted.similar === 'beside_equal' ? 0.3 : 0.5)) return []
-    const matchType = equality ?? 'fuzzy_name'
-    const evidence = evidenceFor(company, wanted)
+    .filter(({ status }) => query.status === undefined || status?.toLowerCase() === query.status)
+  const scored = companies.flatMap((company) => {
+    const exact = exactMatchType(parsed, company.legal_name)
+    const similarity = exact ? 1 : measure(names.findByNumber(company.company_number)).similarity
+    if (similarity < (query.fuzzy === 'always' ? 0.3 : 0.5)) return []
+    const matchType = exact ?? 'fuzzy_name'
+    const evidence = compareEvidence(company, query)
     const signals = {
       ...evidence,
       name_similarity: similarity,
@@ -61,39 +60,39 @@ function exhaustively({ snapshot, names }: TestRegister, wanted: Wanted) {
       relaxed_name_exact: false,
       company_number_exact: false,
     }
-    return [{ company, matchType, evidence, score: scoreOf(matchType, signals) }]
+    return [{ company, matchType, evidence, score: computeScore(matchType, signals) }]
   })
-  const hasEqual = judged.some(({ matchType }) => matchType !== 'fuzzy_name')
-  const worth = (signal: boolean | null) => (signal === null ? 0 : signal ? 1 : -1)
-  const evidenceOf = ({ evidence }: (typeof judged)[number]) =>
-    3 * worth(evidence.eircode_exact) + worth(evidence.address_contains)
-  return judged
-    .filter(({ matchType }) => wanted.similar === 'beside_equal' || !hasEqual || matchType !== 'fuzzy_name')
+  const hasExact = scored.some(({ matchType }) => matchType !== 'fuzzy_name')
+  const rank = (signal: boolean | null) => (signal === null ? 0 : signal ? 1 : -1)
+  const evidenceRank = ({ evidence }: (typeof scored)[number]) =>
+    3 * rank(evidence.eircode_exact) + rank(evidence.address_contains)
+  return scored
+    .filter(({ matchType }) => query.fuzzy === 'always' || !hasExact || matchType !== 'fuzzy_name')
     .toSorted(
       (one, other) =>
         other.score - one.score ||
-        evidenceOf(other) - evidenceOf(one) ||
-        Number(hasEnded(one.company)) - Number(hasEnded(other.company)) ||
+        evidenceRank(other) - evidenceRank(one) ||
+        Number(isDissolved(one.company)) - Number(isDissolved(other.company)) ||
         Number(one.company.company_number) - Number(other.company.company_number),
     )
     .slice(0, 10)
     .map(({ company, score, matchType }) => [company.company_number, score, matchType])
 }
 
-describe('the companies that a name finds', () => {
-  it('are the ten best of all, as if every one had been measured', async () => {
+describe('finding companies by name', () => {
+  it('[12.3] returns the same ten companies as an exhaustive scan', async () => {
     await fc.assert(
-      fc.asyncProperty(anyRows, fc.array(anyWanted, { minLength: 40, maxLength: 40 }), async (rows, questions) => {
-        const register = await registerOf(rows)
+      fc.asyncProperty(anyRows, fc.array(anyQuery, { minLength: 40, maxLength: 40 }), async (rows, queries) => {
+        const register = await openTestRegister(rows)
         try {
-          for (const wanted of questions) {
-            const { candidates, isTruncated } = find(register, wanted)
+          for (const query of queries) {
+            const { candidates, isTruncated } = find(register, query)
             const found = candidates.map(({ company, score, match_type }) => [
               company.company_number,
               score,
               match_type,
             ])
-            expect(found, JSON.stringify(wanted)).to.deep.equal(exhaustively(register, wanted))
+            expect(found, JSON.stringify(query)).to.deep.equal(scanAll(register, query))
             expect(isTruncated).to.equal(false)
           }
         } finally {
@@ -104,55 +103,57 @@ describe('the companies that a name finds', () => {
     )
   })
 
-  describe('in a register with more of a name than are read', () => {
+  describe('in a register with more equal names than the limits', () => {
     let register: TestRegister
 
     before(async () => {
-      const many = Array.from({ length: 501 }, () => 'TWINS OF MANY LIMITED')
-      // One name of them all: no bound rules any of them out.
-      const common = Array.from({ length: 2001 }, () => 'ALPHA BRAVO LIMITED')
-      register = await registerOf(rowsOf([...many, ...common]))
+      const sameName = Array.from({ length: 501 }, () => 'TWINS OF MANY LIMITED')
+      // All have the same upper bound, so none can be excluded by it.
+      const sameBound = Array.from({ length: 2001 }, () => 'ALPHA BRAVO LIMITED')
+      register = await openTestRegister(toRows([...sameName, ...sameBound]))
     })
 
     after(() => register.close())
 
-    it('are said to be truncated: equal ones', () => {
-      for (const similar of ['beside_equal', 'instead_of_equal'] as const) {
-        const { candidates, isTruncated } = find(register, { name: 'Twins of Many Ltd', similar })
-        expect(isTruncated).to.equal(true)
-        expect(candidates.map(({ company }) => company.company_number)).to.deep.equal('12345678910'.match(/10|./g))
+    it('reports a truncated list of exact matches', () => {
+      for (const fuzzy of ['always', 'without_exact'] as const) {
+        const found = find(register, { name: 'Twins of Many Ltd', fuzzy })
+        expect(found.isTruncated).to.equal(true)
+        expect(companyNumbers(found)).to.deep.equal('12345678910'.match(/10|./g))
       }
     })
 
-    it('are ambiguous for that reason, whatever the evidence', () => {
-      const resolved = register.resolve({ name: 'Twins of Many Limited' })
-      expect(resolved).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
+    it('reports a truncated pool of similar names', () => {
+      const { isTruncated } = find(register, { name: 'Alpha Brava', fuzzy: 'without_exact' })
+      expect(isTruncated).to.equal(true)
+    })
+
+    it('[12.5] resolves a truncated result as ambiguous, whatever the evidence', () => {
+      const evidence = { eircode: 'D02 X285', address: 'Main Street' }
+      for (const input of [{ name: 'Twins of Many Limited' }, { name: 'Alpha Brava', ...evidence }])
+        expect(register.resolve(input)).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
       expect(register.search({ q: 'Twins of Many Limited', limit: 1 }).candidate_limit_reached).to.equal(true)
     })
 
-    it('are said to be truncated: similar ones that were not measured', () => {
-      const { isTruncated } = find(register, { name: 'Alpha Brava', similar: 'instead_of_equal' })
-      expect(isTruncated).to.equal(true)
-      const resolved = register.resolve({ name: 'Alpha Brava', eircode: 'D02 X285', address: 'Main Street' })
-      expect(resolved).to.include({ status: 'ambiguous', match: null, candidate_limit_reached: true })
-    })
-
-    it('are all that matter where none that was left out could come among them', () => {
-      const { isTruncated } = find(register, { name: 'Twins of Mani', similar: 'instead_of_equal' })
+    it('does not report truncation when no excluded name could enter the ten', () => {
+      const { isTruncated } = find(register, { name: 'Twins of Mani', fuzzy: 'without_exact' })
       expect(isTruncated).to.equal(false)
     })
   })
 
-  it('are nothing once the time is up, at any look at the clock', async () => {
-    const register = await registerOf(rowsOf(Array.from({ length: 600 }, () => 'ALPHA BRAVO LIMITED')))
-    let looks = 0
-    findCompanies(register, { name: 'Alpha Brava', similar: 'beside_equal' }, () => (looks += 1) < 0)
-    expect(looks).to.be.above(2)
-    for (let upAt = 1; upAt <= looks; upAt += 1) {
-      let at = 0
-      const found = findCompanies(register, { name: 'Alpha Brava', similar: 'beside_equal' }, () => (at += 1) >= upAt)
-      expect(found).to.deep.equal({ kind: 'too_broad' })
+  it('[12.7] returns nothing when any reading of the clock is over 250 ms after the first', async () => {
+    const register = await openTestRegister(toRows(Array.from({ length: 600 }, () => 'ALPHA BRAVO LIMITED')))
+    const query = { name: 'Alpha Brava', fuzzy: 'always' } as const
+    let readings = 0
+    const findWithJump = (milliseconds: number, jumpAt: number) => {
+      readings = 0
+      return findCompanies(register, query, () => new Date((readings += 1) >= jumpAt ? 9_000 + milliseconds : 9_000))
+        .kind
     }
+    expect(findWithJump(250, 2)).to.equal('found')
+    const total = readings
+    expect(total).to.be.above(3)
+    for (let jumpAt = 2; jumpAt <= total; jumpAt += 1) expect(findWithJump(251, jumpAt)).to.equal('too_broad')
     await register.close()
   })
 })

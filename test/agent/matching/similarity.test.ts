@@ -1,43 +1,43 @@
-/** How similar two names are: what tells names apart weighs, and what may be another company's never suffices. */
+/** Name similarity: rare words weigh more, and a name of a possibly different company stays below a match. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { equalityOf, readName } from '../../../agent/matching/equality.ts'
-import { similarityTo } from '../../../agent/matching/similarity.ts'
-import { parseName } from '../../../store/index/names.ts'
+import { exactMatchType, parseQueryName } from '../../../agent/matching/equality.ts'
+import { similarityMeasure } from '../../../agent/matching/similarity.ts'
+import { parseName } from '../../../store/index/normalise-name.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
-import { readQuery } from '../../../store/index/query.ts'
-import { edits, lettersOf } from '../../../store/index/spelling.ts'
-import { anyName, indexOf } from '../../support/names.ts'
+import { analyseQuery } from '../../../store/index/query.ts'
+import { editDistance, toCodeUnits } from '../../../store/index/spelling.ts'
+import { anyName, buildIndex } from '../../support/names.ts'
 
-/** What an Eircode and an address lift to 900 from: 780 of 850. */
-const LIFTED_TO_MATCH = 780 / 850
+/** 850 times this and 120 for all evidence is 900, the score of a match. */
+const MATCH_WITH_EVIDENCE = 780 / 850
 
-/** Names that make the usual words usual. */
-const CROWD = [
+/** Makes HOLDINGS and FOODS common words. */
+const COMMON = [
   ...Array.from({ length: 40 }, (_, each) => `CROWD${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} HOLDINGS LIMITED`),
   ...Array.from({ length: 20 }, (_, each) => `MASS${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]} FOODS LIMITED`),
 ]
 
-function compare(index: NameIndex, asked: string, name = 0) {
-  const { core, suffix } = parseName(asked)
-  return similarityTo(index, readQuery(index, core), suffix)(name)
+function compare(index: NameIndex, query: string, name = 0) {
+  const { core, suffix } = parseName(query)
+  return similarityMeasure(index, analyseQuery(index, core), suffix)(name)
 }
 
-/** Of a name that is asked for to one that a register holds. */
-const similarity = (asked: string, held: string) => compare(indexOf([held, ...CROWD]), asked).similarity
+/** The similarity of a query name to a registered name. */
+const similarity = (query: string, registered: string) => compare(buildIndex([registered, ...COMMON]), query).similarity
 
 describe('the similarity of names', () => {
-  it('is small where only the usual word is the same', () => {
+  it('is low when only the common word is equal', () => {
     expect(similarity('KERRY HOLDINGS LIMITED', 'CORK HOLDINGS LIMITED')).to.be.below(0.3)
     expect(similarity('KERRY HOLDINGS LIMITED', 'KERRY FOODS LIMITED')).to.be.below(0.8)
   })
 
-  it('is more where the rare word is the same than where the usual one is', () => {
-    const held = 'KERRY HOLDINGS LIMITED'
-    expect(similarity('KERRY FARMS LIMITED', held)).to.be.above(similarity('CORK HOLDINGS LIMITED', held))
+  it('is higher for an equal rare word than for an equal common word', () => {
+    const registered = 'KERRY HOLDINGS LIMITED'
+    expect(similarity('KERRY FARMS LIMITED', registered)).to.be.above(similarity('CORK HOLDINGS LIMITED', registered))
   })
 
-  const never: [string, string][] = [
+  const different: [string, string][] = [
     ['KERRY NO 57 LIMITED', 'KERRY NO 58 LIMITED'],
     ['KERRY II LIMITED', 'KERRY III LIMITED'],
     ['KERRY PHASE2 LIMITED', 'KERRY PHASE3 LIMITED'],
@@ -52,14 +52,15 @@ describe('the similarity of names', () => {
     ['ANYDAY POWER LIMITED', 'POWER ANYDAY LIMITED'],
     ['MH&AM STORES LIMITED', 'AM&MH STORES LIMITED'],
   ]
-  for (const [asked, held] of never) {
-    it(`is less than evidence can lift to a match for ${asked} and ${held}`, () => {
-      expect(similarity(asked, held)).to.be.below(LIFTED_TO_MATCH)
-      expect(similarity(held, asked)).to.be.below(LIFTED_TO_MATCH)
+  for (const [query, registered] of different) {
+    it(`[12.2] is too low for a match with evidence for ${query} and ${registered}`, () => {
+      expect(similarity(query, registered)).to.be.below(MATCH_WITH_EVIDENCE)
+      expect(similarity(registered, query)).to.be.below(MATCH_WITH_EVIDENCE)
     })
   }
 
-  const nearly: [why: string, asked: string, held: string, least: number][] = [
+  const variants: [why: string, query: string, registered: string, least: number, most?: number][] = [
+    ['the words in another order', 'FOODS KERRIGAN LIMITED', 'KERRIGAN FOODS LIMITED', 0.8999, 0.9],
     ['one letter wrong', 'KERRIGAM FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
     ['two letters swapped', 'KERRIAGN FOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9],
     ['words written together', 'KERRIGANFOODS LIMITED', 'KERRIGAN FOODS LIMITED', 0.9699],
@@ -68,35 +69,31 @@ describe('the similarity of names', () => {
     ['a number spelt out', 'KERRIGAN TWO LIMITED', 'KERRIGAN 2 LIMITED', 0.95],
     ['a legal form that the register leaves out', 'KERRIGAN FOODS LIMITED', 'KERRIGAN FOODS', 0.9799],
   ]
-  for (const [why, asked, held, least] of nearly) {
-    it(`is high, and below 1, with ${why}`, () => {
-      expect(similarity(asked, held)).to.be.within(least, 0.9999)
+  for (const [why, query, registered, least, most = 0.9999] of variants) {
+    it(`is high and below 1 with ${why}`, () => {
+      expect(similarity(query, registered)).to.be.within(least, most)
     })
   }
 
-  it('is high with all words in another order, though not for a match', () => {
-    expect(similarity('FOODS KERRIGAN LIMITED', 'KERRIGAN FOODS LIMITED')).to.be.within(0.8999, 0.9)
-  })
-
-  it('counts a word that stands twice twice', () => {
-    expect(similarity('DUM DUM LIMITED', 'DUM LIMITED')).to.be.below(LIFTED_TO_MATCH)
-    expect(similarity('DUM LIMITED', 'DUM DUM LIMITED')).to.be.below(LIFTED_TO_MATCH)
+  it('counts a repeated word as often as it occurs', () => {
+    expect(similarity('DUM DUM LIMITED', 'DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
+    expect(similarity('DUM LIMITED', 'DUM DUM LIMITED')).to.be.below(MATCH_WITH_EVIDENCE)
     expect(similarity('DUM DUM', 'DUM DUM LIMITED')).to.equal(0.9999)
   })
 
-  it('does not depend on which usual names stand around it in the order', () => {
-    const held = 'KERRIGAN FOODS LIMITED'
-    const forwards = compare(indexOf([held, ...CROWD]), 'KERIGAN FOODS LIMITED', 0)
-    const backwards = compare(indexOf([...CROWD.toReversed(), held]), 'KERIGAN FOODS LIMITED', CROWD.length)
+  it('does not depend on the position in the register', () => {
+    const registered = 'KERRIGAN FOODS LIMITED'
+    const forwards = compare(buildIndex([registered, ...COMMON]), 'KERIGAN FOODS LIMITED', 0)
+    const backwards = compare(buildIndex([...COMMON.toReversed(), registered]), 'KERIGAN FOODS LIMITED', COMMON.length)
     expect(forwards).to.deep.equal(backwards)
   })
 
-  it('has four decimals, from 0 to 0.9999', () => {
+  it('[2.5] has four decimals, from 0 to 0.9999', () => {
     fc.assert(
-      fc.property(fc.array(anyName, { minLength: 1, maxLength: 20 }), anyName, (register, asked) => {
-        const index = indexOf(register)
+      fc.property(fc.array(anyName, { minLength: 1, maxLength: 20 }), anyName, (register, query) => {
+        const index = buildIndex(register)
         for (const name of register.keys()) {
-          const each = compare(index, asked, name).similarity
+          const each = compare(index, query, name).similarity
           expect(each).to.be.within(0, 0.9999)
           expect(Math.round(each * 10_000) / 10_000).to.equal(each)
         }
@@ -105,50 +102,53 @@ describe('the similarity of names', () => {
     )
   })
 
-  /** Two of its neighbours stand in it once more, written together: they pair with that, and the rest is out of order. */
-  const repeatsItself = (name: string) => {
+  /** Whether the name repeats two adjacent words as one. They pair with each other, and the rest is out of order. */
+  const repeatsWords = (name: string) => {
     const { core } = parseName(name)
-    return core.some((word, place) => core.includes(`${word}${core[place + 1]}`))
+    return core.some((word, at) => core.includes(`${word}${core[at + 1]}`))
   }
 
   it('is 0.9999 for the same words and legal form', () => {
-    const names = anyName.filter((name) => !repeatsItself(name))
+    const names = anyName.filter((name) => !repeatsWords(name))
     fc.assert(
       fc.property(fc.array(names, { minLength: 1, maxLength: 20 }), (register) => {
-        const index = indexOf(register)
+        const index = buildIndex(register)
         for (const [name, text] of register.entries()) expect(compare(index, text, name).similarity).to.equal(0.9999)
       }),
       { numRuns: 100 },
     )
   })
 
-  it('is less for a name that repeats two of its words as one, which equality finds before', () => {
+  it('is below 1 for an equal name that repeats two words as one, which exact comparison finds first', () => {
     const name = 'CLEAR POINT CLEARPOINT KERRY LIMITED'
-    expect(repeatsItself(name)).to.equal(true)
+    expect(repeatsWords(name)).to.equal(true)
     expect(similarity(name, name)).to.be.within(0.8, 0.9998)
-    expect(equalityOf(readName(name), name)).to.equal('strict_name')
+    expect(exactMatchType(parseQueryName(name), name)).to.equal('strict_name')
   })
 
-  it('never suffices with a word without counterpart, roughly like words or another legal form', () => {
-    let judged = 0
+  it('[12.2] is too low for a match with a word without counterpart, a weak pair or another legal form', () => {
+    let checked = 0
     fc.assert(
-      fc.property(fc.array(anyName, { minLength: 1, maxLength: 30 }), anyName, (register, asked) => {
-        const index = indexOf(register)
-        for (const [name, held] of register.entries()) {
-          const isOther = areOtherForms(asked, held) || hasOddWord(asked, held) || hasOddWord(held, asked)
+      fc.property(fc.array(anyName, { minLength: 1, maxLength: 30 }), anyName, (register, query) => {
+        const index = buildIndex(register)
+        for (const [name, registered] of register.entries()) {
+          const isOther =
+            haveOtherForms(query, registered) ||
+            hasUnpairedWord(query, registered) ||
+            hasUnpairedWord(registered, query)
           if (!isOther) continue
-          judged += 1
-          expect(compare(index, asked, name).similarity, `${asked} / ${held}`).to.be.below(LIFTED_TO_MATCH)
+          checked += 1
+          expect(compare(index, query, name).similarity, `${query} / ${registered}`).to.be.below(MATCH_WITH_EVIDENCE)
         }
       }),
       { numRuns: 300 },
     )
-    expect(judged).to.be.above(1000)
+    expect(checked).to.be.above(1000)
   })
 })
 
-describe('the equality of names', () => {
-  const cases: [asked: string, held: string, 'strict_name' | 'relaxed_name' | undefined][] = [
+describe('the exact match of names', () => {
+  const cases: [query: string, registered: string, 'strict_name' | 'relaxed_name' | undefined][] = [
     ["O'Brien Foods Ltd", 'OBRIEN FOODS LTD', 'strict_name'],
     ['Kerry Foods Limited', 'KERRY  FOODS LIMITED', 'strict_name'],
     ['Kerry Foods', 'KERRY FOODS', 'strict_name'],
@@ -162,29 +162,30 @@ describe('the equality of names', () => {
     ['Kerry Food Limited', 'KERRY FOODS LIMITED', undefined],
     ['Foods Kerry Limited', 'KERRY FOODS LIMITED', undefined],
   ]
-  for (const [asked, held, expected] of cases) {
-    it(`is ${expected ?? 'none'} for ${asked} and ${held}`, () => {
-      expect(equalityOf(readName(asked), held)).to.equal(expected)
+  for (const [query, registered, expected] of cases) {
+    it(`[12.1] is ${expected ?? 'none'} for ${query} and ${registered}`, () => {
+      expect(exactMatchType(parseQueryName(query), registered)).to.equal(expected)
     })
   }
 })
 
-function areOtherForms(one: string, other: string): boolean {
+function haveOtherForms(one: string, other: string): boolean {
   const forms = [parseName(one).suffix, parseName(other).suffix]
   return !forms.includes('') && forms[0] !== forms[1]
 }
 
-/** Whether a word is in no way the other name's, written together or apart, abbreviated or misspelt. */
-function hasOddWord(one: string, other: string): boolean {
+/** Whether a word of one name has no counterpart in the other: not joined, split, abbreviated or misspelt. */
+function hasUnpairedWord(one: string, other: string): boolean {
   const words = parseName(other).core
   const letters = words.join('')
-  const isLike = (word: string) =>
+  const hasCounterpart = (word: string) =>
     letters.includes(word) ||
     words.some((each) => word.includes(each) || SAME_MEANING.has(`${word} ${each}`)) ||
     words.some(
-      (each) => edits(lettersOf(word), lettersOf(each), 3) <= Math.floor(Math.max(word.length, each.length) / 4),
+      (each) =>
+        editDistance(toCodeUnits(word), toCodeUnits(each), 3) <= Math.floor(Math.max(word.length, each.length) / 4),
     )
-  return parseName(one).core.some((word) => !isLike(word))
+  return parseName(one).core.some((word) => !hasCounterpart(word))
 }
 
 const SAME_MEANING = new Set(

@@ -1,4 +1,4 @@
-/** What a payment is bound to: equal requests have equal digests, different ones don't. */
+/** Operation digests and canonical URLs: equal for requests that mean the same, different otherwise. */
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -8,14 +8,14 @@ import { parseOperation, type Operation, type OperationName } from '../../../age
 
 function operation(name: OperationName, input: unknown): Operation {
   const parsed = parseOperation(name, input)
-  if (!parsed.valid) throw new Error(parsed.fault.rule)
+  if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
   return parsed.operation
 }
 
 const BASE = 'http://127.0.0.1:4021'
 
 describe('the digest of an operation', () => {
-  it('is the SHA-256 of its RFC 8785 form', () => {
+  it('[10.3] is the SHA-256 of its RFC 8785 form', () => {
     expect(canonicalJson({ b: 1, a: 'é', c: [true, null] })).to.equal('{"a":"é","b":1,"c":[true,null]}')
     // printf '{"input":{"company_number":"1"},"operation":"lookup"}' | sha256sum
     expect(operationDigest(operation('lookup', { company_number: '1' }))).to.equal(
@@ -23,13 +23,13 @@ describe('the digest of an operation', () => {
     )
   })
 
-  it('is that of the reference, for every JSON value of well-formed text', () => {
+  it('uses the same canonical JSON as the reference implementation', () => {
     const text = fc.string({ unit: 'grapheme' })
     const number = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.constantFrom(-0, 1e21, 1e-7, 5e-324),
     )
-    // Names that JavaScript would put in an order of its own, and those that sort otherwise by code point.
+    // Includes names that JavaScript reorders, and names that sort differently by code point.
     const names = fc.oneof(text, fc.nat().map(String), fc.constantFrom('\u{1f600}', '\ufb33', '\r', '"', 'toString'))
     const { value } = fc.letrec((of) => ({
       value: fc.oneof(text, number, fc.boolean(), fc.constant(null), of('list'), of('members')),
@@ -44,7 +44,7 @@ describe('the digest of an operation', () => {
     expect(canonicalJson(many)).to.equal(canonicalize(many))
   })
 
-  it('is refused to what has no JSON form', () => {
+  it('rejects values without a JSON form', () => {
     const ring: unknown[] = []
     ring.push(ring)
     for (const value of [undefined, Number.NaN, Number.POSITIVE_INFINITY, 1n, { a: () => 1 }, ring]) {
@@ -52,13 +52,13 @@ describe('the digest of an operation', () => {
     }
   })
 
-  it('does not depend on order, spelling or stated defaults', () => {
+  it('[10.3] does not depend on member order, spelling or explicit defaults', () => {
     const one = operation('search', { q: ' Foo  Bar ', eircode: 'd02 x285' })
     const other = operation('search', { eircode: 'D02X285', limit: 5, q: 'Foo Bar' })
     expect(operationDigest(one)).to.equal(operationDigest(other))
   })
 
-  it('depends on the operation and on every field', () => {
+  it('[10.3] depends on the operation and on every field', () => {
     const digests = [
       operation('lookup', { company_number: '1' }),
       operation('lookup', { company_number: '01' }),
@@ -73,8 +73,8 @@ describe('the digest of an operation', () => {
   })
 })
 
-describe('the resource of an operation', () => {
-  it('is its REST URL, in one spelling', () => {
+describe('the canonical URL of an operation', () => {
+  it('[10.4] has the parameters in a fixed order and one encoding', () => {
     expect(resourceUrl(BASE, operation('lookup', { company_number: '007' }))).to.equal(`${BASE}/api/v1/company/007`)
     expect(resourceUrl(BASE, operation('search', { eircode: 'D02X285', q: 'Café & Co', status: 'Normal' }))).to.equal(
       `${BASE}/api/v1/search?q=Caf%C3%A9%20%26%20Co&limit=5&status=Normal&eircode=D02X285`,
@@ -82,15 +82,18 @@ describe('the resource of an operation', () => {
     expect(resourceUrl(BASE, operation('resolve', { name: 'abc' }))).to.equal(`${BASE}/api/v1/resolve`)
   })
 
-  it('contradicts another operation, and nothing that it cannot be compared with', () => {
+  it('[5.3.2] differs from the URLs of other operations, and accepts unknown URLs and other hosts', () => {
     const lookup = operation('lookup', { company_number: '1' })
-    expect(namesAnotherOperation(`${BASE}/api/v1/company/1`, lookup)).to.equal(false)
-    expect(namesAnotherOperation('https://proxy.example/api/v1/company/1', lookup)).to.equal(false)
-    expect(namesAnotherOperation(`${BASE}/api/v1/company/2`, lookup)).to.equal(true)
-    expect(namesAnotherOperation(`${BASE}/api/v1/resolve`, lookup)).to.equal(true)
-    expect(namesAnotherOperation(`${BASE}/api/v1/search?q=abc`, lookup)).to.equal(true)
     const search = operation('search', { q: 'abc def' })
-    expect(namesAnotherOperation(`${BASE}/api/v1/search?limit=5&q=abc+def`, search)).to.equal(false)
+    const cases: [url: string, operation: Operation, isOther: boolean][] = [
+      [`${BASE}/api/v1/company/1`, lookup, false],
+      ['https://proxy.example/api/v1/company/1', lookup, false],
+      [`${BASE}/api/v1/company/2`, lookup, true],
+      [`${BASE}/api/v1/resolve`, lookup, true],
+      [`${BASE}/api/v1/search?q=abc`, lookup, true],
+      [`${BASE}/api/v1/search?limit=5&q=abc+def`, search, false],
+    ]
+    for (const [url, other, isOther] of cases) expect(namesAnotherOperation(url, other), url).to.equal(isOther)
     for (const url of ['', 'nonsense', 'urn:x', `${BASE}/`, `${BASE}/a2a`]) {
       expect(namesAnotherOperation(url, lookup), url).to.equal(false)
     }

@@ -1,22 +1,22 @@
-/** A real chain takes a settled transfer back: it is settled again while that is possible, and ends when it is not. */
+/** A reorganisation of a real chain removes a settled transfer: it is settled again, or expires if that is too late. */
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import type { WirePayment } from '../../support/payments.ts'
-import { openRealShop, type RealShop } from '../../support/real-shop.ts'
+import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
 
-/** Beyond `validBefore` of every payment of the tests. */
+/** Longer than the validity of the payments. */
 const LIFETIME_SECONDS = 400
 
-describe('a reorganisation that undoes a settled transfer', function () {
-  // A transaction whose number the chain has taken back is waited for in vain.
+describe('a reorganisation that removes a settled transfer', function () {
+  // Settlements after the reorganisation time out once, because the relayer's nonce is too high.
   this.timeout(90_000)
-  let place: RealShop
+  let place: SaleOnChain
   let earlier: string[]
 
   beforeEach(async () => {
-    place = await openRealShop()
-    // The relayer has sent before, so it has a number in mind that the chain is about to take back.
+    place = await openSaleOnChain()
+    // The relayer then caches a nonce that the reorganisation makes too high.
     await place.shop.lookup(await place.sign())
     earlier = await place.transfers()
   })
@@ -24,10 +24,10 @@ describe('a reorganisation that undoes a settled transfer', function () {
 
   const receiptOf = (header: string) => decodePaymentResponseHeader(header).transaction
   const state = async (payment: WirePayment) =>
-    (await place.shop.seller.desk.log.read(paymentIdentity(payment as never)))?.state
+    (await place.shop.context.payments.log.read(paymentIdentity(payment as never)))?.state
 
-  /** Sold, and then undone by a reorganisation of so many blocks. */
-  async function soldAndUndone(depth: number) {
+  /** Sells a lookup and removes its transfer by a reorganisation of `depth` blocks. */
+  async function sellAndUndo(depth: number) {
     const payment = await place.sign()
     const bought = await place.shop.lookup(payment)
     if (bought.kind !== 'answer') throw new Error('The payment was not settled')
@@ -38,8 +38,8 @@ describe('a reorganisation that undoes a settled transfer', function () {
     return { payment, bought }
   }
 
-  /** Time goes on for the chain and for the service; the newest blocks are then final, too. */
-  async function wait(seconds: number): Promise<void> {
+  /** Advances the time of the chain and of the service, and makes the current blocks final. */
+  async function advanceTime(seconds: number): Promise<void> {
     await place.rpc('evm_increaseTime', seconds)
     await place.rpc('anvil_mine', '0x4')
     const now = place.shop.now().getTime() + seconds * 1000
@@ -47,9 +47,9 @@ describe('a reorganisation that undoes a settled transfer', function () {
   }
 
   for (const depth of [1, 2]) {
-    it(`of ${depth}: the audit settles again, and the retry gets the stored answer for the transfer that is there`, async () => {
-      const { payment, bought } = await soldAndUndone(depth)
-      await wait(2)
+    it(`of depth ${depth} is settled again, and a retry gets the stored response with the new transaction`, async () => {
+      const { payment, bought } = await sellAndUndo(depth)
+      await advanceTime(2)
       await place.audit()
       let again = await place.shop.lookup(payment)
       for (let repeats = 0; again.kind !== 'answer' && repeats < 5; repeats += 1)
@@ -59,15 +59,15 @@ describe('a reorganisation that undoes a settled transfer', function () {
       if (again.kind !== 'answer') throw new Error('The payment was not settled again')
       expect(again.body).to.equal(bought.body)
       expect(receiptOf(again.paymentResponse)).to.equal(transfers.at(-1))
-      await wait(2)
+      await advanceTime(2)
       await place.audit()
       expect(await state(payment)).to.equal('confirmed')
       expect(await place.shop.lookup(payment)).to.deep.equal(again)
     })
 
-    it(`of ${depth}, found too late: it has expired, nobody has paid, and the buyer may sign again`, async () => {
-      const { payment } = await soldAndUndone(depth)
-      await wait(LIFETIME_SECONDS)
+    it(`of depth ${depth} ends as expired after validBefore, without a transfer`, async () => {
+      const { payment } = await sellAndUndo(depth)
+      await advanceTime(LIFETIME_SECONDS)
       await place.audit()
       expect(await state(payment)).to.equal('expired')
       const outcome = await place.shop.lookup(payment)

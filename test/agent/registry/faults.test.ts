@@ -1,8 +1,8 @@
-/** Whatever stands between us and the chain does, the routes give the right answer or 503, and in their time. */
+/** Faults of the node: the registry routes return the correct answer or 503, within the time limit. */
 import { expect } from 'chai'
 import { type Hex } from 'viem'
-import { rpc } from '../../../agent/sandbox/rpc.ts'
-import { testChainUrl } from '../../support/chain.ts'
+import type { Timer } from '../../../store/runtime.ts'
+import { rpc, testChainUrl } from '../../support/chain.ts'
 import {
   passOn,
   sendJson,
@@ -12,9 +12,19 @@ import {
   type RpcAnswer,
 } from '../../support/fault-proxy.ts'
 import { expectRefusal, type RawReply } from '../../support/raw-http.ts'
-import { giveFeedback, manualTimer, newAddress, newAgent, openHouse, revokeFeedback } from '../../support/registries.ts'
+import {
+  giveFeedback,
+  manualTimer,
+  newAddress,
+  newAgent,
+  serveRegistry,
+  revokeFeedback,
+  type ServedRegistry,
+} from '../../support/registries.ts'
 
-/** What the page's whole deadline may be (one HTTP exchange has less). */
+const REGISTRATION_FILE = '/.well-known/agent-registration.json'
+
+/** The time limit of a page. One batch has less. */
 const BOUND_MS = 3_000
 const MIB = 1_048_576
 
@@ -35,111 +45,117 @@ const padded =
     response.end(text.padEnd(bytes, ' '))
   }
 
-type Place = 'head' | 'calls'
-const BOTH: Place[] = ['head', 'calls']
+type Batch = 'head' | 'calls'
+const BOTH: Batch[] = ['head', 'calls']
 
-interface Case {
+interface FaultCase {
   name: string
   fault: Fault
-  outcome?: 'right' | 'refused'
-  /** In both batches unless said. */
-  places?: Place[]
+  outcome?: 'correct' | 'unchecked'
+  /** Default: both. */
+  batches?: Batch[]
 }
 
-const CASES: Case[] = [
-  { name: 'a status 500', fault: ({ response }) => void response.writeHead(500).end('[]') },
+/** Faults of single replies and of HTTP are tested with the JSON-RPC client. */
+const CASES: FaultCase[] = [
+  { name: 'status 500', fault: ({ response }) => void response.writeHead(500).end('[]') },
   {
-    name: 'a status 429 that asks for patience',
-    fault: ({ response }) => void response.writeHead(429, { 'Retry-After': '60' }).end(),
-  },
-  {
-    name: 'an answer under status 203',
+    name: 'a valid reply with status 203',
     fault: async ({ answer, response }) => sendJson(Object.assign(response, { statusCode: 203 }), await answer()),
   },
+  { name: 'a reset connection', fault: ({ response }) => void response.destroy() },
   {
-    name: 'a page of HTML',
-    fault: ({ response }) => void response.setHeader('content-type', 'text/html').end('<h1>Hello</h1>'),
-  },
-  { name: 'a cut connection', fault: ({ response }) => void response.destroy() },
-  {
-    name: 'a cut body',
+    name: 'a truncated body',
     fault: ({ response }) =>
       void response.writeHead(200, { 'Content-Length': '100' }).write('[{', () => response.destroy()),
   },
-  { name: 'nothing', fault: ({ response }) => void response.end() },
-  { name: 'null', fault: changing(() => null) },
   { name: 'one object instead of a batch', fault: changing(([first]) => first) },
   {
     name: 'an error instead of a batch',
-    fault: changing(() => ({ jsonrpc: '2.0', id: null, error: { code: -32_600 } })),
+    fault: changing(() => ({ jsonrpc: '2.0', id: null, error: { code: -32_600, message: '' } })),
   },
-  { name: '4 MiB', fault: padded(4 * MIB) },
   { name: 'one byte more than 1 MiB', fault: padded(MIB + 1) },
-  { name: 'exactly 1 MiB', fault: padded(MIB), outcome: 'right' },
-  { name: 'a reversed batch', fault: changing((answers) => answers.toReversed()), outcome: 'right' },
-  { name: 'a batch without its first answer', fault: changing((answers) => answers.slice(1)) },
-  { name: 'a batch without its last answer', fault: changing((answers) => answers.slice(0, -1)) },
-  { name: 'a batch with one answer twice', fault: changing((answers) => [...answers, answers[0]]) },
+  { name: 'exactly 1 MiB', fault: padded(MIB), outcome: 'correct' },
+  { name: 'a reversed batch', fault: changing((answers) => answers.toReversed()), outcome: 'correct' },
+  { name: 'a batch without its first reply', fault: changing((answers) => answers.slice(1)) },
+  { name: 'a batch with a duplicate reply', fault: changing((answers) => [...answers, answers[0]]) },
   {
-    name: 'a batch with one answer in the place of another',
+    name: 'a batch with one reply replaced by another',
     fault: changing((answers) => answers.with(0, answers[1] as RpcAnswer)),
   },
-  { name: 'an empty batch', fault: changing(() => []) },
-  { name: 'answers without ids', fault: each(({ jsonrpc, result: data }) => ({ jsonrpc, result: data })) },
-  { name: 'ids that are null', fault: each((answer) => ({ ...answer, id: null })) },
-  { name: 'ids that are texts', fault: each((answer) => ({ ...answer, id: String(answer.id) })) },
-  { name: 'the ids of another batch', fault: each((answer) => ({ ...answer, id: Number(answer.id) + 1 })) },
-  { name: 'another version', fault: each((answer) => ({ ...answer, jsonrpc: '1.0' })) },
-  { name: 'answers that are both', fault: each((answer) => ({ ...answer, error: { code: 1 } })) },
-  { name: 'answers that are neither', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc })) },
-  { name: 'results that are null', fault: each((answer) => ({ ...answer, result: null, error: undefined })) },
-  { name: 'results that are objects', fault: each((answer) => ({ ...answer, result: {}, error: undefined })) },
-  { name: 'errors without data', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3 } })) },
-  { name: 'reverts with nothing', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, data: '0x' } })) },
-  { name: 'no data', fault: result(() => '0x'), places: ['calls'] },
-  { name: 'data that is cut by a byte', fault: result((data) => data.slice(0, -2)), places: ['calls'] },
-  { name: 'data that is cut by half a byte', fault: result((data) => data.slice(0, -1)), places: ['calls'] },
-  { name: 'data that is cut by a word', fault: result((data) => data.slice(0, -64)), places: ['calls'] },
-  { name: 'data with a word more', fault: result((data) => `${data}${'00'.repeat(32)}`), places: ['calls'] },
+  { name: 'ids of another batch', fault: each((answer) => ({ ...answer, id: Number(answer.id) + 1 })) },
+  { name: 'null results', fault: each((answer) => ({ ...answer, result: null, error: undefined })) },
+  { name: 'object results', fault: each((answer) => ({ ...answer, result: {}, error: undefined })) },
+  { name: 'errors without data', fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, message: '' } })) },
   {
-    name: 'data whose places point nowhere',
-    fault: result((data) => data.replace(/0{62}(a0|20)/, `${'0'.repeat(60)}ffff`)),
-    places: ['calls'],
+    name: 'reverts with empty data',
+    fault: each(({ id, jsonrpc }) => ({ id, jsonrpc, error: { code: 3, message: '', data: '0x' } })),
   },
-  { name: 'data that is no hexadecimal', fault: result((data) => data.replace('0x', '0X')), places: ['calls'] },
-  { name: 'another chain', fault: result((data) => (data === '0x14a34' ? '0x1' : data)), places: ['head'] },
+  { name: 'empty data', fault: result(() => '0x'), batches: ['calls'] },
+  { name: 'data without its last byte', fault: result((data) => data.slice(0, -2)), batches: ['calls'] },
+  { name: 'data without its last hex digit', fault: result((data) => data.slice(0, -1)), batches: ['calls'] },
+  { name: 'data without its last word', fault: result((data) => data.slice(0, -64)), batches: ['calls'] },
+  { name: 'data with an extra word', fault: result((data) => `${data}${'00'.repeat(32)}`), batches: ['calls'] },
   {
-    name: 'a block of an hour ago',
+    name: 'data with invalid offsets',
+    fault: result((data) => data.replace(/0{62}(a0|20)/, `${'0'.repeat(60)}ffff`)),
+    batches: ['calls'],
+  },
+  { name: 'data that is not hexadecimal', fault: result((data) => data.replace('0x', '0X')), batches: ['calls'] },
+  { name: 'another chain', fault: result((data) => (data === '0x14a34' ? '0x1' : data)), batches: ['head'] },
+  {
+    name: 'a block that is an hour old',
     fault: each((answer) => {
       if (typeof answer.result !== 'object') return answer
       const { timestamp, ...rest } = answer.result as { timestamp: string }
       return { ...answer, result: { ...rest, timestamp: `0x${(Number(timestamp) - 3600).toString(16)}` } }
     }),
-    places: ['head'],
+    batches: ['head'],
   },
   {
-    name: 'a block that there is not',
+    name: 'a block that does not exist',
     fault: each((answer) =>
       typeof answer.result === 'object'
         ? { ...answer, result: { ...answer.result, hash: `0x${'12'.repeat(32)}` } }
         : answer,
     ),
-    places: ['head'],
+    batches: ['head'],
   },
 ]
 
-/** Only in one of the two batches that make a reading. */
-const only =
-  (place: Place, fault: Fault): Fault =>
-  (exchange) =>
-    (exchange.calls[0]?.method === 'eth_chainId') === (place === 'head') ? fault(exchange) : passOn(exchange)
+const UNEXPECTED_REVERTS = [`0x7e273289${'f'.repeat(64)}`, '0x7e273289', '0x', '0x08c379a0']
+const reverted = ({ id, jsonrpc }: RpcAnswer, data: string) => ({ id, jsonrpc, error: { code: 3, message: '', data } })
 
-/** Without what passes with the time. */
-function lasting({ json: { block: _block, checked_at: _time, ...rest } }: RawReply) {
+/** Changes of the replies to the calls of a page. The calls after the last index revert. */
+const PAGE_FAULTS: [what: string, change: Parameters<typeof each>[0]][] = [
+  [
+    'readFeedback returns a result after the last index',
+    ({ error, ...answer }) => (error === undefined ? answer : { ...answer, result: '0x' }),
+  ],
+  ...[7, 9].map((last): (typeof PAGE_FAULTS)[number] => [
+    `getLastIndex returns ${last} of 8`,
+    (answer, position) => (position === 0 ? { ...answer, result: `0x${String(last).padStart(64, '0')}` } : answer),
+  ]),
+  ...UNEXPECTED_REVERTS.map((data): (typeof PAGE_FAULTS)[number] => [
+    `readFeedback reverts with ${data}`,
+    (answer) => (answer.error === undefined ? answer : reverted(answer, data)),
+  ]),
+]
+
+/** Applies the fault to one of the two batches of a read. */
+const only =
+  (batch: Batch, fault: Fault): Fault =>
+  (exchange) =>
+    (exchange.calls[0]?.method === 'eth_chainId') === (batch === 'head') ? fault(exchange) : passOn(exchange)
+
+const inCalls = (change: Parameters<typeof each>[0]) => only('calls', each(change))
+
+/** Removes the members that change with time. */
+function withoutTimes({ json: { block: _block, checked_at: _time, ...rest } }: RawReply) {
   return rest
 }
 
-describe('the registries behind a faulty RPC', () => {
+describe('the registry routes with a faulty node', () => {
   let agentId: bigint
   let client: Hex
   let page: string
@@ -158,56 +174,52 @@ describe('the registries behind a faulty RPC', () => {
     await revokeFeedback(agentId, client, 3n)
     page = `/api/v1/reputation?client=${client}&start=2`
     proxy = await startFaultProxy(await testChainUrl())
-    const house = await openHouse({ url: proxy.url, agentId, payTo: client })
-    truth = { agent: lasting(await house.get('/agent.json')), page: lasting(await house.get(page)) }
-    await house.close()
+    const served = await open()
+    truth = { agent: withoutTimes(await served.get('/agent.json')), page: withoutTimes(await served.get(page)) }
     expect(truth.page).to.deep.include({ status: 'registered', last_index: 8, next_start: null })
   })
-  afterEach(() => proxy.fail(undefined))
+  afterEach(async () => {
+    proxy.fail(undefined)
+    await Promise.all(opened.splice(0).map((served) => served.close()))
+  })
   after(() => proxy.close())
 
-  const open = () => openHouse({ url: proxy.url, agentId, payTo: client })
+  const opened: ServedRegistry[] = []
+  async function open(options: { timer?: Timer } = {}): Promise<ServedRegistry> {
+    const served = await serveRegistry({ url: proxy.url, agentId, payTo: client, ...options })
+    opened.push(served)
+    return served
+  }
 
-  for (const { name, fault, outcome = 'refused', places = BOTH } of CASES) {
-    for (const place of places) {
-      it(`say 503, or the truth, after ${name} in the batch of the ${place}: ${outcome}`, async () => {
-        const healthy = await open()
-        proxy.fail(only(place, fault))
+  for (const { name, fault, outcome = 'unchecked', batches = BOTH } of CASES) {
+    for (const batch of batches) {
+      it(`are ${outcome} after ${name} in the ${batch} batch`, async () => {
+        const routes = await open()
+        proxy.fail(only(batch, fault))
         const faulty = await open()
-        try {
-          const [read, known] = [await healthy.get(page), await faulty.get('/agent.json')]
-          if (outcome === 'right') {
-            expect(lasting(read)).to.deep.equal(truth.page)
-            expect(lasting(known)).to.deep.equal(truth.agent)
-          } else {
-            for (const reply of [
-              read,
-              known,
-              await faulty.get(page),
-              await faulty.get('/.well-known/agent-registration.json'),
-            ])
-              expectRefusal(reply, 'registry_unchecked')
-          }
-        } finally {
-          await healthy.close()
-          await faulty.close()
+        const [read, known] = [await routes.get(page), await faulty.get('/agent.json')]
+        if (outcome === 'correct') {
+          expect(withoutTimes(read)).to.deep.equal(truth.page)
+          expect(withoutTimes(known)).to.deep.equal(truth.agent)
+        } else {
+          for (const reply of [read, known, await faulty.get(page), await faulty.get(REGISTRATION_FILE)])
+            expectRefusal(reply, 'registry_unchecked')
         }
       })
     }
   }
 
-  it('follow no redirect, not even to the chain itself', async () => {
-    const healthy = await open()
+  it('follow no redirect of the node', async () => {
+    const routes = await open()
     const location = await testChainUrl()
     const before = proxy.batches.length
     proxy.fail(({ response }) => void response.writeHead(307, { Location: location }).end())
-    expectRefusal(await healthy.get(page), 'registry_unchecked')
+    expectRefusal(await routes.get(page), 'registry_unchecked')
     expect(proxy.batches.length - before).to.equal(1)
-    await healthy.close()
   })
 
-  it('give no answer of two histories: a reorganisation between the batches is 503', async () => {
-    const healthy = await open()
+  it('return 503 after a reorganisation between the two batches', async () => {
+    const routes = await open()
     await rpc(await testChainUrl(), 'anvil_mine', '0x3')
     const pins: unknown[] = []
     proxy.fail(
@@ -217,82 +229,41 @@ describe('the registries behind a faulty RPC', () => {
         await passOn(exchange)
       }),
     )
-    expectRefusal(await healthy.get(page), 'registry_unchecked')
-    // A node that still has the old block must refuse it all the same.
+    expectRefusal(await routes.get(page), 'registry_unchecked')
+    // A node that still has the old block must reject the calls too.
     expect(pins).to.deep.equal(Array.from({ length: 11 }, () => true))
     proxy.fail(undefined)
-    expect(lasting(await healthy.get(page))).to.deep.equal(truth.page)
-    await healthy.close()
+    expect(withoutTimes(await routes.get(page))).to.deep.equal(truth.page)
   })
 
-  it('take no answer that is a result beside a revert', async () => {
-    const healthy = await open()
-    proxy.fail(
-      only(
-        'calls',
-        each((answer) => (answer.error === undefined ? answer : { ...answer, result: '0x' })),
-      ),
-    )
-    expectRefusal(await healthy.get(page), 'registry_unchecked')
-    await healthy.close()
-  })
+  for (const [what, change] of PAGE_FAULTS) {
+    it(`return 503 if ${what}`, async () => {
+      const routes = await open()
+      proxy.fail(inCalls(change))
+      expectRefusal(await routes.get(page), 'registry_unchecked')
+    })
+  }
 
-  it('believe no end of the feedback that the feedback itself contradicts', async () => {
-    const healthy = await open()
-    for (const last of [7, 9]) {
-      const said = `0x${String(last).padStart(64, '0')}`
-      proxy.fail(
-        only(
-          'calls',
-          each((answer, position) => (position === 0 ? { ...answer, result: said } : answer)),
-        ),
-      )
-      expectRefusal(await healthy.get(page), 'registry_unchecked')
+  it('return 503 if every call about the agent reverts with unexpected data', async () => {
+    for (const data of UNEXPECTED_REVERTS) {
+      proxy.fail(inCalls((answer, position) => (position > 0 ? reverted(answer, data) : answer)))
+      expectRefusal(await (await open()).get('/agent.json'), 'registry_unchecked')
     }
-    await healthy.close()
   })
 
-  it('take no other revert for the end of the feedback, or for an agent that is not there', async () => {
-    const healthy = await open()
-    const reverting = (data: string) =>
-      each(({ id, jsonrpc, result: given }, position) =>
-        position > 0 ? { id, jsonrpc, error: { code: 3, data } } : { id, jsonrpc, result: given },
-      )
-    for (const data of [`0x7e273289${'f'.repeat(64)}`, '0x7e273289', '0x', '0x08c379a0']) {
-      proxy.fail(only('calls', reverting(data)))
-      const faulty = await open()
-      expectRefusal(await faulty.get('/agent.json'), 'registry_unchecked')
-      await faulty.close()
-      proxy.fail(
-        only(
-          'calls',
-          each((answer) => (answer.error === undefined ? answer : { ...answer, error: { code: 3, data } })),
-        ),
-      )
-      expectRefusal(await healthy.get(page), 'registry_unchecked')
-    }
-    await healthy.close()
-  })
-
-  it('are unchecked where the reputation registry is linked to another', async () => {
+  it('return 503 if the reputation registry uses another identity registry', async () => {
     const other = `0x${newAddress().slice(2).padStart(64, '0')}`
-    proxy.fail(
-      only(
-        'calls',
-        each((answer, position) => (position === 0 ? { ...answer, result: other } : answer)),
-      ),
-    )
-    const house = await open()
-    expectRefusal(await house.get('/agent.json'), 'registry_unchecked')
-    expect(house.reports).to.deep.equal(['registry_unread REGISTRIES_NOT_LINKED'])
-    await house.close()
+    proxy.fail(inCalls((answer, position) => (position === 0 ? { ...answer, result: other } : answer)))
+    const served = await open()
+    expectRefusal(await served.get('/agent.json'), 'registry_unchecked')
+    expect(served.reports).to.deep.equal(['registry_unread REGISTRIES_NOT_LINKED'])
   })
 
   const LATE: [name: string, fault: Fault][] = [
-    ['never answers', () => undefined],
-    ['sends its headers and no more', ({ response }) => response.writeHead(200).flushHeaders()],
+    ['never replies', () => undefined],
+    ['sends headers only', ({ response }) => response.writeHead(200).flushHeaders()],
     [
-      'drips',
+      'never ends its body',
       ({ response }) => {
         const drip = setInterval(() => void response.write(' '), 5)
         response.on('close', () => clearInterval(drip))
@@ -300,15 +271,15 @@ describe('the registries behind a faulty RPC', () => {
     ],
   ]
   for (const [name, fault] of LATE) {
-    for (const place of BOTH) {
-      it(`are done with a node that ${name} to the ${place} when the time is over, without asking again`, async () => {
+    for (const batch of BOTH) {
+      it(`give up at the time limit without a retry if the node ${name} in the ${batch} batch`, async () => {
         const { timer, times, pass } = manualTimer()
-        const house = await openHouse({ url: proxy.url, agentId, payTo: client, timer })
+        const served = await open({ timer })
         let reached: () => void
         const held = new Promise<void>((resolve) => void (reached = resolve))
         const gone = new Promise<void>((resolve) => {
           proxy.fail(
-            only(place, (exchange) => {
+            only(batch, (exchange) => {
               exchange.response.on('close', resolve)
               reached()
               return fault(exchange)
@@ -316,26 +287,24 @@ describe('the registries behind a faulty RPC', () => {
           )
         })
         const before = proxy.batches.length
-        const reading = house.get(page)
+        const reading = served.get(page)
         await held
-        // The identity's next reading is far away; the rest is what this request waits for.
+        // The time limits of the batch and of the page. The next read of the identity is later.
         expect(times().filter((time) => time <= BOUND_MS)).to.have.members([2_000, 3_000])
         pass(BOUND_MS)
         expectRefusal(await reading, 'registry_unchecked')
         await gone
-        expect(proxy.batches.length - before).to.equal(place === 'head' ? 1 : 2)
-        await house.close()
+        expect(proxy.batches.length - before).to.equal(batch === 'head' ? 1 : 2)
       })
     }
   }
 
-  it('never show the address of the RPC, which may hold a key', async () => {
-    const house = await open()
+  it('keep the URL of the node out of the log', async () => {
+    const served = await open()
     proxy.fail(({ response }) => void response.destroy())
-    await house.get(page)
+    await served.get(page)
     proxy.fail(({ response }) => void response.writeHead(307, { Location: `${proxy.url}/else` }).end())
-    await house.get(`${page}&limit=3`)
-    expect(house.reports).to.deep.equal(['reputation_unread UNREACHABLE', 'reputation_unread UNREACHABLE'])
-    await house.close()
+    await served.get(`${page}&limit=3`)
+    expect(served.reports).to.deep.equal(['reputation_unread UNREACHABLE', 'reputation_unread UNREACHABLE'])
   })
 })

@@ -1,24 +1,25 @@
-/** The identity is kept fresh in the background, stands for a quarter of an hour, and falls at the first contradiction. */
+/** The identity monitor: intervals, reports, validity and stop. */
 import { expect } from 'chai'
 import { RegistryError } from '../../../agent/registry/errors.ts'
-import { IdentityKeeper } from '../../../agent/registry/identity.ts'
-import type { Agent, Reader } from '../../../agent/registry/reader.ts'
+import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { IdentityMonitor } from '../../../agent/registry/identity.ts'
+import type { RegisteredAgent, RegistryReader } from '../../../agent/registry/reader.ts'
 import { manualTimer } from '../../support/registries.ts'
 
 const OWNER = '0x00000000000000000000000000000000000000AA'
-const agent: Agent = { owner: OWNER, wallet: null, uri: { text: '', altered: false }, isUriExpected: true }
+const agent: RegisteredAgent = { owner: OWNER, wallet: null, uri: { text: '', altered: false }, isUriExpected: true }
 const block = { number: 1, hash: '0x01', timestamp: '2026-01-01T00:00:00.000Z' } as const
 
-type Answer = () => ReturnType<Reader['identity']>
+type Answer = () => ReturnType<RegistryReader['identity']>
 
 const finds: Answer = async () => ({ block, agent })
 const fails =
-  (code: ConstructorParameters<typeof RegistryError>[0]): Answer =>
+  (cause: Error): Answer =>
   async () => {
-    throw new RegistryError(code)
+    throw cause
   }
 
-/** Everything that is due now has happened. */
+/** Resolves after all pending promise callbacks. */
 const settled = () => new Promise((resolve) => void setImmediate(resolve))
 
 interface Change {
@@ -27,14 +28,14 @@ interface Change {
   random?: number
 }
 
-function keep({ answer = finds, random = 0.5, ...rest }: Change = {}) {
+function openMonitor({ answer = finds, random = 0.5, ...rest }: Change = {}) {
   const clock = manualTimer()
   const reports: string[] = []
-  const script = { answer, time: 0, readings: 0 }
-  const keeper = new IdentityKeeper({
+  const script = { answer, time: 0, reads: 0 }
+  const monitor = new IdentityMonitor({
     reader: {
       identity: async () => {
-        script.readings += 1
+        script.reads += 1
         return script.answer()
       },
     },
@@ -42,64 +43,64 @@ function keep({ answer = finds, random = 0.5, ...rest }: Change = {}) {
     now: () => new Date(script.time),
     random: () => random,
     timer: clock.timer,
-    report: (event, cause) => void reports.push(`${event} ${(cause as Error).message}`),
+    report: (event, cause) => void reports.push(`${event} ${(cause as { code: string }).code}`),
   })
-  return { keeper, clock, script, reports }
+  return { monitor, clock, script, reports }
 }
 
-describe('the identity', () => {
-  it('is unchecked before the first reading', () => {
-    expect(keep().keeper.current()).to.deep.equal({ status: 'unchecked' })
+describe('the identity monitor', () => {
+  it('returns unchecked before the first read', () => {
+    expect(openMonitor().monitor.current()).to.deep.equal({ status: 'unchecked' })
   })
 
-  it('is read again after a minute, and a tenth more or less', async () => {
+  it('reads again after a minute, plus or minus ten percent', async () => {
     for (const [random, milliseconds] of [
       [0, 54_000],
       [0.5, 60_000],
       [1, 66_000],
     ] as const) {
-      const { keeper, clock } = keep({ random })
-      await keeper.start()
+      const { monitor, clock } = openMonitor({ random })
+      await monitor.start()
       expect(clock.times()).to.deep.equal([milliseconds])
     }
   })
 
-  it('is read again five seconds after a failure, which is reported once', async () => {
-    const { keeper, clock, script, reports } = keep({ answer: fails('BAD_STATUS') })
-    await keeper.start()
+  it('reads again five seconds after a failure and reports the failure once', async () => {
+    const { monitor, clock, script, reports } = openMonitor({ answer: fails(new ReplyError('STATUS_500')) })
+    await monitor.start()
     for (let count = 0; count < 3; count += 1) {
       expect(clock.times()).to.deep.equal([5_000])
       clock.pass(5_000)
       await settled()
     }
-    expect(script.readings).to.equal(4)
-    expect(reports).to.deep.equal(['registry_unread BAD_STATUS'])
+    expect(script.reads).to.equal(4)
+    expect(reports).to.deep.equal(['registry_unread STATUS_500'])
     script.answer = finds
     clock.pass(5_000)
     await settled()
-    expect(keeper.current()).to.deep.include({ status: 'registered' })
+    expect(monitor.current()).to.deep.include({ status: 'registered' })
     expect(clock.times()).to.deep.equal([60_000])
-    script.answer = fails('BAD_STATUS')
+    script.answer = fails(new ReplyError('STATUS_500'))
     clock.pass(60_000)
     await settled()
     expect(reports).to.have.lengthOf(2)
   })
 
-  it('has one reading at a time, and gives one up after three seconds', async () => {
-    const { keeper, clock, script, reports } = keep({ answer: () => new Promise(() => undefined) })
-    const started = keeper.start()
+  it('reads once at a time and aborts a read after three seconds', async () => {
+    const { monitor, clock, script, reports } = openMonitor({ answer: () => new Promise(() => undefined) })
+    const started = monitor.start()
     expect(clock.times()).to.deep.equal([3_000])
-    expect(keeper.current().status).to.equal('unchecked')
+    expect(monitor.current().status).to.equal('unchecked')
     clock.pass(3_000)
     await started
     expect(reports).to.deep.equal(['registry_unread LATE'])
-    expect(script.readings).to.equal(1)
+    expect(script.reads).to.equal(1)
   })
 
-  it('stands for 900 seconds of failures, and no longer', async () => {
-    const { keeper, clock, script } = keep()
-    await keeper.start()
-    script.answer = fails('LATE')
+  it('keeps a result for 900 seconds of failures', async () => {
+    const { monitor, clock, script } = openMonitor()
+    await monitor.start()
+    script.answer = fails(new ReplyError('UNREACHABLE'))
     clock.pass(60_000)
     await settled()
     for (const [seconds, status] of [
@@ -108,26 +109,26 @@ describe('the identity', () => {
       [901, 'unchecked'],
     ] as const) {
       script.time = seconds * 1000
-      expect(keeper.current().status).to.equal(status)
+      expect(monitor.current().status).to.equal(status)
     }
   })
 
   for (const code of ['WRONG_CHAIN', 'REGISTRIES_NOT_LINKED'] as const) {
-    it(`falls at once when the chain says ${code}`, async () => {
-      const { keeper, clock, script } = keep()
-      await keeper.start()
-      script.answer = fails(code)
+    it(`drops the result at once after ${code}`, async () => {
+      const { monitor, clock, script } = openMonitor()
+      await monitor.start()
+      script.answer = fails(new RegistryError(code))
       clock.pass(60_000)
       await settled()
-      expect(keeper.current()).to.deep.equal({ status: 'unchecked' })
+      expect(monitor.current()).to.deep.equal({ status: 'unchecked' })
     })
   }
 
-  it('is registered, somebody else’s or not there, by what the chain says', async () => {
+  it('compares the owner on chain with the configured owner', async () => {
     const statusOf = async (change: Change) => {
-      const { keeper } = keep(change)
-      await keeper.start()
-      return keeper.current().status
+      const { monitor } = openMonitor(change)
+      await monitor.start()
+      return monitor.current().status
     }
     expect(await statusOf({ owner: undefined })).to.equal('registered')
     expect(await statusOf({ owner: OWNER.toLowerCase() })).to.equal('registered')
@@ -135,16 +136,16 @@ describe('the identity', () => {
     expect(await statusOf({ answer: async () => ({ block, agent: undefined }) })).to.equal('not_found')
   })
 
-  it('is read no more after a stop, which also ends a reading', async () => {
-    const { keeper, clock, reports } = keep({ answer: () => new Promise(() => undefined) })
-    const started = keeper.start()
-    keeper.stop()
+  it('reads nothing after a stop, which also aborts a read', async () => {
+    const { monitor, clock, reports } = openMonitor({ answer: () => new Promise(() => undefined) })
+    const started = monitor.start()
+    monitor.stop()
     await started
     expect(clock.times()).to.deep.equal([])
     expect(reports).to.deep.equal([])
-    const idle = keep()
-    await idle.keeper.start()
-    idle.keeper.stop()
+    const idle = openMonitor()
+    await idle.monitor.start()
+    idle.monitor.stop()
     expect(idle.clock.times()).to.deep.equal([])
   })
 })

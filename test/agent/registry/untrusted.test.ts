@@ -1,22 +1,22 @@
-/** Text from the chain as it is shown: over all of Unicode nothing that can't be seen is left. */
+/** Sanitized text from the chain has no invisible characters, over all of Unicode. */
 import { stringToHex } from 'viem'
 import { expect } from 'chai'
-import { printable, show } from '../../../agent/registry/untrusted.ts'
+import { printable, sanitizeText } from '../../../agent/registry/untrusted.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
-describe('text from the chain', () => {
-  it('shows nothing hidden, unassigned or private, and says so', () => {
+describe('sanitizeText', () => {
+  it('[13.3] replaces hidden, unassigned and private characters and reports that', () => {
     for (const text of allOfUnicode(64)) {
-      const shown = show(stringToHex(text), 128)
-      expect(hiddenIn(shown.text)).to.deep.equal([])
-      expect(shown.text).to.not.match(/[\p{C}\p{Zl}\p{Zp}]/u)
-      if (hiddenIn(text).length > 0) expect(shown.altered).to.equal(true)
+      const sanitized = sanitizeText(stringToHex(text), 128)
+      expect(hiddenIn(sanitized.text)).to.deep.equal([])
+      expect(sanitized.text).to.not.match(/[\p{C}\p{Zl}\p{Zp}]/u)
+      if (hiddenIn(text).length > 0) expect(sanitized.altered).to.equal(true)
     }
   })
 
-  it('is shown as it is otherwise', () => {
+  it('keeps other text unchanged', () => {
     const text = 'Ó Súilleabháin & Sons 🍺 中村'
-    expect(show(stringToHex(text), 128)).to.deep.equal({ text, altered: false })
+    expect(sanitizeText(stringToHex(text), 128)).to.deep.equal({ text, altered: false })
     expect(printable(text)).to.equal(text)
   })
 })

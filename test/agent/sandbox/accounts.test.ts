@@ -1,4 +1,4 @@
-/** The sandbox's keys are made once, and nobody else can read them. */
+/** The accounts of the sandbox are created once, and only their owner can read the keys. */
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -15,42 +15,30 @@ describe("the sandbox's accounts", () => {
   })
   afterEach(() => rm(join(directory, '..'), { recursive: true, force: true }))
 
-  it('are the same at every start', async () => {
+  it('are the same at each start, and different in every sandbox', async () => {
     expect(await openAccounts({ directory })).to.deep.equal(accounts)
-    expect(privateKeyToAccount(accounts.buyer.privateKey).address).to.equal(accounts.buyer.address)
-    expect(new Set([accounts.buyer.address, accounts.relayer.address, accounts.receiver]).size).to.equal(3)
-  })
-
-  it('are different in every sandbox', async () => {
     const other = await openAccounts({ directory: join(directory, '..', 'other') })
-    expect(other.buyer.address).not.to.equal(accounts.buyer.address)
+    const { buyer, relayer, receiver } = accounts
+    expect(privateKeyToAccount(buyer.privateKey).address).to.equal(buyer.address)
+    expect(new Set([buyer.address, relayer.address, receiver, other.buyer.address]).size).to.equal(4)
   })
 
-  it('are in files that only their owner reads', async () => {
-    for (const name of ['accounts.json', 'buyer.key']) {
-      expect((await stat(join(directory, name))).mode & 0o777).to.equal(0o600)
-    }
-  })
-
-  it("has the buyer's key in the file from which the client pays, also after that was lost", async () => {
+  it('are in files that only the owner can read; the key file of the client is recreated if it is lost', async () => {
     const keyFile = join(directory, 'buyer.key')
-    expect(await readFile(keyFile, 'utf8')).to.equal(`${accounts.buyer.privateKey}\n`)
+    for (const file of [keyFile, join(directory, 'accounts.json')]) {
+      expect((await stat(file)).mode & 0o777).to.equal(0o600)
+    }
     await rm(keyFile)
     await openAccounts({ directory })
     expect(await readFile(keyFile, 'utf8')).to.equal(`${accounts.buyer.privateKey}\n`)
   })
 
-  it('are never replaced, nor shown, when their file is damaged', async () => {
+  it('are neither replaced nor printed if their file is damaged', async () => {
     const path = join(directory, 'accounts.json')
     const text = await readFile(path, 'utf8')
     await writeFile(path, text.slice(0, -5))
-    let message = 'opened'
-    try {
-      await openAccounts({ directory })
-    } catch (cause) {
-      message = (cause as Error).message
-    }
-    expect(message).to.equal(`${path} is not the sandbox's list of accounts: mend it, or move it away`)
+    const message = await openAccounts({ directory }).catch((cause: Error) => cause.message)
+    expect(message).to.equal(`${path} is not a valid list of sandbox accounts: repair it or move it away`)
     expect(await readFile(path, 'utf8')).to.equal(text.slice(0, -5))
   })
 })

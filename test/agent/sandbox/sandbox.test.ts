@@ -1,11 +1,10 @@
-/** The sandbox as a whole: what it sets aside when its chain is new, and what it leaves running that is not its own. */
+/** The sandbox: a new chain sets the response log aside, and an external chain keeps running. */
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
-import { rpc } from '../../../agent/sandbox/rpc.ts'
-import { testChainUrl } from '../../support/chain.ts'
+import { rpc, testChainUrl } from '../../support/chain.ts'
 
 describe('the sandbox', () => {
   let directory: string
@@ -20,7 +19,7 @@ describe('the sandbox', () => {
   const open = (rpcUrl?: string, payTo?: string) =>
     openSandbox({ config: { dataDirectory: directory, rpcUrl, payTo }, log: (line) => void lines.push(line) })
 
-  it('says plainly that its chain is new, and sets aside the log that speaks of another', async () => {
+  it('sets the response log aside and reports it if its chain is new', async () => {
     await mkdir(join(directory, 'responses'))
     await writeFile(join(directory, 'responses', 'data.mdb'), 'money')
     const sandbox = await open()
@@ -34,7 +33,7 @@ describe('the sandbox', () => {
     }
   })
 
-  it('goes on with chain, accounts and log after a stop', async () => {
+  it('keeps chain, accounts and response log after a stop', async () => {
     const first = await open()
     await first.stop()
     await mkdir(join(directory, 'responses'))
@@ -42,16 +41,16 @@ describe('the sandbox', () => {
     await second.stop()
     expect(lines).to.deep.equal([])
     expect(second.buyerKey).to.equal(first.buyerKey)
-    expect(second.doors.payTo).to.equal(first.doors.payTo)
+    expect(second.externals.payTo).to.equal(first.externals.payTo)
     expect(await readdir(directory)).to.include('responses')
   })
 
-  it('uses a chain that is given to it, and leaves it running', async () => {
+  it('uses a configured chain and does not stop it', async () => {
     const url = await testChainUrl()
     const receiver = '0x00000000000000000000000000000000000000c2'
     const sandbox = await open(url, receiver)
     expect(sandbox).to.deep.include({ rpcUrl: url })
-    expect(sandbox.doors.payTo).to.equal(receiver)
+    expect(sandbox.externals.payTo).to.equal(receiver)
     await sandbox.stop()
     expect(await rpc(url, 'eth_chainId')).to.equal('0x14a34')
   })

@@ -1,4 +1,4 @@
-/** The test token refuses and accepts what USDC does, on the real chain. */
+/** The test token accepts and refuses the same calls as USDC. */
 import { expect } from 'chai'
 import {
   domainSeparator,
@@ -13,14 +13,16 @@ import {
   type Hex,
 } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
-import { DOMAIN, signAuthorization, signCancellation, type Authorization } from '../../support/eip3009.ts'
+import { DOMAIN, signAuthorization, signCancellation, type AuthorizationMessage } from '../../support/eip3009.ts'
 import { compiled, discard, openTestChain, refusalOf, TOKEN } from '../../support/sandbox-chain.ts'
 
 const CURVE_ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const USED = 'FiatTokenV2: authorization is used or canceled'
+const INVALID_SIGNATURE = 'FiatTokenV2: invalid signature'
 const FOREVER = 2n ** 256n - 1n
 
-const members = (each: Authorization) => [each.from, each.to, each.value, each.validAfter, each.validBefore, each.nonce]
+const members = ({ from, to, value, validAfter, validBefore, nonce }: AuthorizationMessage) =>
+  [from, to, value, validAfter, validBefore, nonce] as const
 
 function split(signature: Hex): [number, Hex, Hex] {
   const { r, s, yParity } = parseSignature(signature)
@@ -42,11 +44,12 @@ describe('the test token', () => {
     sandbox.client.readContract({ address: TOKEN, abi, functionName, args })
   const balanceOf = (address: Address) => read('balanceOf', address) as Promise<bigint>
 
-  const simulate = (functionName: string, ...args: unknown[]) =>
-    sandbox.client.simulateContract({ address: TOKEN, abi, functionName, args })
-  const refusal = (functionName: string, ...args: unknown[]) => refusalOf(simulate(functionName, ...args))
+  const refusal = (functionName: string, ...args: unknown[]) =>
+    refusalOf(sandbox.client.simulateContract({ address: TOKEN, abi, functionName, args }))
+  const transferRefusal = (authorization: AuthorizationMessage, ...signature: unknown[]) =>
+    refusal('transferWithAuthorization', ...members(authorization), ...signature)
 
-  /** In a block of its own, with the logs that the token wrote. */
+  /** Sends a transaction and returns the logs of the token. */
   async function perform(functionName: string, ...args: unknown[]) {
     const hash = await sandbox.client.writeContract({ address: TOKEN, abi, functionName, args })
     const receipt = await sandbox.client.waitForTransactionReceipt({ hash })
@@ -56,7 +59,7 @@ describe('the test token', () => {
     )
   }
 
-  function authorize(changes: Partial<Authorization> = {}): Authorization {
+  function authorize(changes: Partial<AuthorizationMessage> = {}): AuthorizationMessage {
     nonces += 1n
     return {
       from: sandbox.accounts.buyer.address,
@@ -69,42 +72,29 @@ describe('the test token', () => {
     }
   }
 
-  const sign = (each: Authorization) => signAuthorization(sandbox.accounts.buyer.privateKey, each)
+  const sign = (each: AuthorizationMessage) => signAuthorization(sandbox.accounts.buyer.privateKey, each)
 
-  /** The refusal in a simulation on the latest block, whose time is then the clock. */
-  async function at(changes: (time: bigint) => Partial<Authorization>) {
-    const { timestamp, number } = await sandbox.client.getBlock()
+  /** Simulates a transfer on the latest block, whose timestamp is the clock, and returns the refusal. */
+  async function at(changes: (time: bigint) => Partial<AuthorizationMessage>) {
+    const { timestamp, number: blockNumber } = await sandbox.client.getBlock()
     const authorization = authorize(changes(timestamp))
     const args = [...members(authorization), await sign(authorization)]
-    return refusalOf(
-      sandbox.client.simulateContract({
-        address: TOKEN,
-        abi,
-        functionName: 'transferWithAuthorization',
-        args,
-        blockNumber: number,
-      }),
-    )
+    const call = { address: TOKEN, abi, functionName: 'transferWithAuthorization', args, blockNumber } as const
+    return refusalOf(sandbox.client.simulateContract(call))
   }
 
-  it('calls itself what USDC calls itself', async () => {
-    const names = ['name', 'symbol', 'version', 'decimals']
-    expect(await Promise.all(names.map((name) => read(name)))).to.deep.equal(['USDC', 'USDC', '2', 6])
-  })
-
-  it("has the domain of Base Sepolia's USDC", async () => {
-    const separator = await read('DOMAIN_SEPARATOR')
-    expect(separator).to.equal('0x71f17a3b2ff373b803d70a5a07c046c1a2bc8e89c09ef722fcb047abe94c9818')
-    expect(separator).to.equal(domainSeparator({ domain: DOMAIN }))
-  })
-
-  it("has EIP-3009's type hashes", async () => {
-    const [transfer, receive, cancel] = ['TRANSFER_WITH', 'RECEIVE_WITH', 'CANCEL'].map((name) =>
-      read(`${name}_AUTHORIZATION_TYPEHASH`),
-    )
-    expect(await transfer).to.equal('0x7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267')
-    expect(await receive).to.equal('0xd099cc98ef71107a616c4f0f941f04c322d8e254fe26b3c6668db87aae413de8')
-    expect(await cancel).to.equal('0x158b0a9edf7a828aad02f63cd515c68ef2f50ba807396f6d12842833a1597429')
+  it('has the constants of USDC on Base Sepolia, and the type hashes of EIP-3009', async () => {
+    const constants = {
+      name: 'USDC',
+      symbol: 'USDC',
+      version: '2',
+      decimals: 6,
+      DOMAIN_SEPARATOR: domainSeparator({ domain: DOMAIN }),
+      TRANSFER_WITH_AUTHORIZATION_TYPEHASH: '0x7c7c6cdb67a18743f49ec6fa9b35f50d52ed05cbed4cc592e13b44501c1a2267',
+      RECEIVE_WITH_AUTHORIZATION_TYPEHASH: '0xd099cc98ef71107a616c4f0f941f04c322d8e254fe26b3c6668db87aae413de8',
+      CANCEL_AUTHORIZATION_TYPEHASH: '0x158b0a9edf7a828aad02f63cd515c68ef2f50ba807396f6d12842833a1597429',
+    }
+    for (const [name, value] of Object.entries(constants)) expect(await read(name), name).to.equal(value)
   })
 
   it('is an ERC-20', async () => {
@@ -131,7 +121,7 @@ describe('the test token', () => {
   })
 
   for (const overload of ['(v, r, s)', '(bytes)']) {
-    it(`moves money on a signature given as ${overload}, once, and logs the nonce right before the transfer`, async () => {
+    it(`transfers once per signature as ${overload}, and logs the nonce before the transfer`, async () => {
       const authorization = authorize()
       const { from, to, nonce } = authorization
       const signature = await sign(authorization)
@@ -146,52 +136,44 @@ describe('the test token', () => {
       ])
       expect(await balanceOf(to)).to.equal(before + 1000n)
       expect(await read('authorizationState', from, nonce)).to.equal(true)
-      expect(await refusal('transferWithAuthorization', ...members(authorization), ...given)).to.equal(USED)
+      expect(await transferRefusal(authorization, ...given)).to.equal(USED)
     })
   }
 
-  it('takes an authorization strictly between its two times', async () => {
+  it('accepts an authorization only between validAfter and validBefore, both excluded', async () => {
     expect(await at((time) => ({ validAfter: time }))).to.equal('FiatTokenV2: authorization is not yet valid')
     expect(await at((time) => ({ validBefore: time }))).to.equal('FiatTokenV2: authorization is expired')
     expect(await at((time) => ({ validAfter: time - 1n, validBefore: time + 1n }))).to.equal('no refusal')
   })
 
-  it('refuses what another signed, and what was changed after signing', async () => {
+  it('refuses another key, values changed after signing, and more than the balance', async () => {
     const authorization = authorize()
     const foreign = await signAuthorization(generatePrivateKey(), authorization)
-    const wrong = 'FiatTokenV2: invalid signature'
-    expect(await refusal('transferWithAuthorization', ...members(authorization), foreign)).to.equal(wrong)
-    const changed = members({ ...authorization, value: 1001n })
-    expect(await refusal('transferWithAuthorization', ...changed, await sign(authorization))).to.equal(wrong)
+    expect(await transferRefusal(authorization, foreign)).to.equal(INVALID_SIGNATURE)
+    const changed = { ...authorization, value: 1001n }
+    expect(await transferRefusal(changed, await sign(authorization))).to.equal(INVALID_SIGNATURE)
+    const larger = authorize({ value: (await balanceOf(sandbox.accounts.buyer.address)) + 1n })
+    expect(await transferRefusal(larger, await sign(larger))).to.equal('ERC20: transfer amount exceeds balance')
   })
 
-  it('refuses the other of the two s, and any v but 27 and 28', async () => {
+  it('refuses a high s, and any v except 27 and 28', async () => {
     const authorization = authorize()
     const [v, r, s] = split(await sign(authorization))
-    const refused = (...signature: unknown[]) =>
-      refusal('transferWithAuthorization', ...members(authorization), ...signature)
-
     const high = numberToHex(CURVE_ORDER - BigInt(s), { size: 32 })
     const flipped = v === 27 ? 28 : 27
-    expect(await refused(flipped, r, high)).to.equal("ECRecover: invalid signature 's' value")
-    expect(await refused(serializeSignature({ r, s: high, v: BigInt(flipped) }))).to.equal(
-      "ECRecover: invalid signature 's' value",
-    )
-    for (const other of [0, 1, 26, 29, 255]) {
-      expect(await refused(other, r, s)).to.equal("ECRecover: invalid signature 'v' value")
-    }
-    expect(await refused(27, pad('0x', { size: 32 }), s)).to.equal('ECRecover: invalid signature')
-    expect(await refused(`${r}${s.slice(2)}`)).to.equal('ECRecover: invalid signature length')
-    expect(await refused(v, r, s)).to.equal('no refusal')
+    const wrong: [rule: string, ...signature: unknown[]][] = [
+      ["invalid signature 's' value", flipped, r, high],
+      ["invalid signature 's' value", serializeSignature({ r, s: high, v: BigInt(flipped) })],
+      ...[0, 1, 26, 29, 255].map((other) => ["invalid signature 'v' value", other, r, s] as [string, ...unknown[]]),
+      ['invalid signature', 27, pad('0x', { size: 32 }), s],
+      ['invalid signature length', `${r}${s.slice(2)}`],
+    ]
+    for (const [rule, ...signature] of wrong)
+      expect(await transferRefusal(authorization, ...signature)).to.equal(`ECRecover: ${rule}`)
+    expect(await transferRefusal(authorization, v, r, s)).to.equal('no refusal')
   })
 
-  it('refuses to move more than there is', async () => {
-    const authorization = authorize({ value: (await balanceOf(sandbox.accounts.buyer.address)) + 1n })
-    const args = [...members(authorization), await sign(authorization)]
-    expect(await refusal('transferWithAuthorization', ...args)).to.equal('ERC20: transfer amount exceeds balance')
-  })
-
-  it('lets only the payee receive', async () => {
+  it('lets only the payee call receiveWithAuthorization', async () => {
     const { buyer, relayer, receiver } = sandbox.accounts
     const receive = async (to: Address) => {
       const authorization = authorize({ to })
@@ -204,13 +186,11 @@ describe('the test token', () => {
     const before = await balanceOf(relayer.address)
     await perform('receiveWithAuthorization', ...(await receive(relayer.address)))
     expect(await balanceOf(relayer.address)).to.equal(before + 1000n)
-    // Signed to be received, it can't be transferred by anyone else.
-    expect(await refusal('transferWithAuthorization', ...(await receive(relayer.address)))).to.equal(
-      'FiatTokenV2: invalid signature',
-    )
+    // The signature covers the function, so it is not valid for transferWithAuthorization.
+    expect(await refusal('transferWithAuthorization', ...(await receive(relayer.address)))).to.equal(INVALID_SIGNATURE)
   })
 
-  it('cancels a nonce in both forms, and then it is used up', async () => {
+  it('cancels a nonce with both signature forms', async () => {
     const { address, privateKey } = sandbox.accounts.buyer
     for (const overload of ['(v, r, s)', '(bytes)']) {
       const authorization = authorize()
@@ -221,22 +201,17 @@ describe('the test token', () => {
       ])
       expect(await read('authorizationState', address, authorization.nonce)).to.equal(true)
       expect(await refusal('cancelAuthorization', address, authorization.nonce, ...given)).to.equal(USED)
-      const args = [...members(authorization), await sign(authorization)]
-      expect(await refusal('transferWithAuthorization', ...args)).to.equal(USED)
+      expect(await transferRefusal(authorization, await sign(authorization))).to.equal(USED)
     }
   })
 
-  it('asks a payer that is a contract (ERC-1271)', async () => {
+  it('verifies the signature of a contract account with ERC-1271', async () => {
     const wallet = '0x00000000000000000000000000000000000a11e7'
     const { abi: walletAbi, runtime } = await compiled('test/support/contracts/OwnerWallet.json')
     const { client, accounts } = sandbox
     await client.setCode({ address: wallet, bytecode: runtime })
-    const hash = await client.writeContract({
-      address: wallet,
-      abi: walletAbi,
-      functionName: 'initialize',
-      args: [accounts.buyer.address],
-    })
+    const args = [accounts.buyer.address]
+    const hash = await client.writeContract({ address: wallet, abi: walletAbi, functionName: 'initialize', args })
     await client.waitForTransactionReceipt({ hash })
     await perform('mint', wallet, 5000n)
 
@@ -244,9 +219,7 @@ describe('the test token', () => {
     const authorization = authorize({ from })
     const foreign = await signAuthorization(generatePrivateKey(), authorization)
     for (const signature of [foreign, '0x', pad('0x', { size: 2048 })]) {
-      expect(await refusal('transferWithAuthorization', ...members(authorization), signature)).to.equal(
-        'FiatTokenV2: invalid signature',
-      )
+      expect(await transferRefusal(authorization, signature)).to.equal(INVALID_SIGNATURE)
     }
     const longer = `${await sign(authorization)}00ff` as const
     const logs = await perform('transferWithAuthorization', ...members(authorization), longer)

@@ -1,8 +1,8 @@
-/** Search (spec 4.2): who fits best comes first, the same whatever the limit and however it is written. */
+/** The skill `search`: ranking, filters, evidence and unusual input (contract 4.2 and 12). */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { SearchResponse } from '../../../agent/operation/result.ts'
-import { bodyOf, numbersOf, registerOf, type Row, type TestRegister } from '../../support/companies.ts'
+import { companyNumbers, openTestRegister, slowClock, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'
 
 const ROWS: Row[] = [
@@ -26,15 +26,15 @@ describe('search', () => {
   let register: TestRegister
 
   before(async () => {
-    register = await registerOf(ROWS)
+    register = await openTestRegister(ROWS)
   })
 
   after(() => register.close())
 
   const search = (input: unknown): SearchResponse => register.search(input)
-  const numbers = (input: unknown) => numbersOf(search(input))
+  const numbers = (input: unknown) => companyNumbers(search(input))
 
-  it('returns equal names first, then similar ones, dissolved ones too', () => {
+  it('[4.2.5, 12.3] returns exact matches first, then similar names, including dissolved companies', () => {
     const { candidates } = search({ q: 'Kerrigan Foods', limit: 10 })
     expect(candidates.slice(0, 3).map(({ company, match_type }) => [company.company_number, match_type])).to.deep.equal(
       [
@@ -47,20 +47,20 @@ describe('search', () => {
     expect(scores).to.deep.equal(scores.toSorted((one, other) => other - one))
   })
 
-  it('returns five candidates unless it is told how many', () => {
+  it('[4.2.1] returns five candidates by default and up to `limit`', () => {
     expect(numbers({ q: 'Lanterna Trading' })).to.have.length(5)
     for (const limit of [1, 3, 10]) expect(numbers({ q: 'Lanterna Trading', limit })).to.have.length(limit)
   })
 
-  it('returns nothing for nothing similar, as an answer to sell', () => {
+  it('[4.2.4] returns an empty list when nothing is similar', () => {
     expect(search({ q: 'Zyxwvu Tsrqpo' })).to.deep.include({ candidates: [], candidate_limit_reached: false })
   })
 
-  it('leaves quarantined companies out', () => {
+  it('[12.6] leaves quarantined companies out', () => {
     expect(numbers({ q: 'Kerrigan Retail', limit: 10 })).not.to.include('7')
   })
 
-  it('filters by status, ignoring case and blanks', () => {
+  it('[4.2.5] filters by status, ignoring case and outer spaces', () => {
     for (const status of ['Dissolved', 'dissolved', ' DISSOLVED  '])
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal(['2'])
     for (const status of ['normal ', 'Normal', 'NORMAL'])
@@ -70,15 +70,15 @@ describe('search', () => {
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal([])
   })
 
-  it('finds ten of a status behind any number of others', () => {
+  it('[4.2.5] finds companies of a status behind better matches of another status', () => {
     const found = search({ q: 'Lantern Trading', status: 'dissolved', limit: 10 })
     expect(found.candidates.map(({ company }) => company.status)).to.deep.equal(found.candidates.map(() => 'Dissolved'))
     expect(found.candidates).not.to.have.length(0)
   })
 
-  it('takes an Eircode for evidence, not for a filter', () => {
+  it('[4.2.5] treats an Eircode as evidence and not as a filter', () => {
     const found = search({ q: 'Kerrigan Foods', eircode: 't12 ab34', limit: 10 })
-    expect(numbersOf(found)).to.include.members(['1', '2', '3'])
+    expect(companyNumbers(found)).to.include.members(['1', '2', '3'])
     const signals = new Map(found.candidates.map(({ company, signals: each }) => [company.company_number, each]))
     expect([1, 2, 3].map((each) => signals.get(String(each))?.eircode_exact)).to.deep.equal([false, null, true])
     expect(found.candidates.find(({ company }) => company.company_number === '1')?.conflicts).to.deep.equal([
@@ -87,7 +87,7 @@ describe('search', () => {
     expect(found.candidates.every(({ signals: each }) => each.address_contains === null)).to.equal(true)
   })
 
-  it('echoes query and filters in their canonical form', () => {
+  it('[2.6] returns query and filters in canonical form', () => {
     expect(search({ q: '  Kerrigan   FOODS ', status: ' Normal  ', eircode: 'd02 x285' })).to.deep.include({
       query: { q: 'Kerrigan FOODS', limit: 5 },
       filters: { status: 'Normal', eircode: 'D02X285' },
@@ -96,23 +96,23 @@ describe('search', () => {
     expect(search({ q: 'Kerrigan', eircode: 'd02x285' }).filters).to.deep.equal({ eircode: 'D02X285' })
   })
 
-  const odd: [what: string, q: string][] = [
+  const unusual: [what: string, q: string][] = [
     ['one word of 160 letters', 'abcdefghij'.repeat(16)],
     ['eighty words of one letter', Array.from({ length: 80 }, () => 'a').join(' ')],
     ['the same word many times', Array.from({ length: 26 }, () => 'foods').join(' ')],
-    ['nothing but ampersands around a letter', `a${'&'.repeat(159)}`],
-    ['digits alone', '1234567890'.repeat(16)],
-    ['a letter under a heap of marks', `kerrigan${'\u0335'.repeat(150)} x`],
+    ['one letter and ampersands', `a${'&'.repeat(159)}`],
+    ['only digits', '1234567890'.repeat(16)],
+    ['a letter with 150 combining marks', `kerrigan${'\u0335'.repeat(150)} x`],
     ['emoji', `${'😀'.repeat(150)} x`],
     ['Arabic', 'شركة محدودة'],
     ['Chinese', '株式会社東京食品'],
-    ['a letter that becomes eighteen', 'ﷺ'.repeat(8)],
-    ['legal forms alone', 'limited limited limited'],
-    ['the name of a member of every object', '__proto__ constructor'],
+    ['a character that NFKC expands to eighteen', 'ﷺ'.repeat(8)],
+    ['only legal forms', 'limited limited limited'],
+    ['names of built-in object members', '__proto__ constructor'],
     ['a modifier letter', 'ˀˀˀ'],
   ]
-  for (const [what, q] of odd) {
-    it(`has an answer to ${what}`, () => {
+  for (const [what, q] of unusual) {
+    it(`answers ${what}`, () => {
       const { candidates } = search({ q, limit: 10, eircode: 'D02X285' })
       expect(candidates.every(({ score }) => score < 900)).to.equal(true)
       expect(register.resolve({ name: q, eircode: 'D02X285', address: q }).match).to.equal(null)
@@ -120,13 +120,13 @@ describe('search', () => {
     })
   }
 
-  it('refuses what takes too long, without an answer to charge for', () => {
-    const prepared = register.prepare('search', { q: 'Kerrigan Foods' }, () => true)
+  it('[12.7] refuses a query that exceeds the time limit', () => {
+    const prepared = register.prepare('search', { q: 'Kerrigan Foods' }, slowClock())
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
   })
 })
 
-describe('whatever is asked of any register', () => {
+describe('for any query of any register', () => {
   const rows = fc
     .array(
       fc.record({
@@ -137,25 +137,25 @@ describe('whatever is asked of any register', () => {
       }),
       { minLength: 60, maxLength: 60 },
     )
-    .map((each) => each.map((row, place) => ({ ...row, number: String(place + 1) })))
+    .map((each) => each.map((row, at) => ({ ...row, number: String(at + 1) })))
 
-  /** Of three characters and more, one of which can be read, as the schemas have it. */
-  const askedName = anyName.filter((name) => name.length >= 3 && /[\p{L}\p{N}]/u.test(name))
+  /** Valid input: at least three characters, with a letter or digit. */
+  const queryName = anyName.filter((name) => name.length >= 3 && /[\p{L}\p{N}]/u.test(name))
   const evidence = fc.record(
     { eircode: fc.constantFrom('D02X285', 'T12 AB34'), address: fc.constantFrom('main street', 'cork') },
     { requiredKeys: [] },
   )
 
-  /** Forty questions to each of some registers. */
-  async function always<Asked>(
-    questions: fc.Arbitrary<Asked>,
-    holds: (register: TestRegister, asked: Asked) => void,
+  /** Checks forty queries against each of five registers. */
+  async function checkAll<Query>(
+    queries: fc.Arbitrary<Query>,
+    check: (register: TestRegister, query: Query) => void,
   ): Promise<void> {
     await fc.assert(
-      fc.asyncProperty(rows, fc.array(questions, { minLength: 40, maxLength: 40 }), async (held, asked) => {
-        const register = await registerOf(held)
+      fc.asyncProperty(rows, fc.array(queries, { minLength: 40, maxLength: 40 }), async (companies, some) => {
+        const register = await openTestRegister(companies)
         try {
-          for (const each of asked) holds(register, each)
+          for (const query of some) check(register, query)
         } finally {
           await register.close()
         }
@@ -164,8 +164,8 @@ describe('whatever is asked of any register', () => {
     )
   }
 
-  it('the limit changes neither order nor choice', () =>
-    always(fc.tuple(askedName, evidence), (register, [q, { eircode }]) => {
+  it('[4.2.4] the limit does not change the order', () =>
+    checkAll(fc.tuple(queryName, evidence), (register, [q, { eircode }]) => {
       const all = register.search({ q, limit: 10, ...(eircode && { eircode }) }).candidates
       for (const limit of [1, 2, 5, 9]) {
         const some = register.search({ q, limit, ...(eircode && { eircode }) }).candidates
@@ -173,18 +173,18 @@ describe('whatever is asked of any register', () => {
       }
     }))
 
-  it('the answer is the same however the name is written', () =>
-    always(fc.tuple(askedName, evidence, fc.nat(5)), (register, [name, given, way]) => {
+  it('[12.1] the answer does not depend on the notation of the name', () =>
+    checkAll(fc.tuple(queryName, evidence, fc.nat(5)), (register, [name, given, way]) => {
       const { query, ...answer } = register.resolve({ name, ...given })
-      const reversed = Object.fromEntries(Object.entries({ name: WAYS[way]!(name), ...given }).toReversed())
+      const reversed = Object.fromEntries(Object.entries({ name: NOTATIONS[way]!(name), ...given }).toReversed())
       const { query: otherQuery, ...other } = register.resolve(reversed)
-      expect(other, `${name} as ${WAYS[way]!(name)}`).to.deep.equal(answer)
+      expect(other, `${name} as ${NOTATIONS[way]!(name)}`).to.deep.equal(answer)
       expect(query.name).to.equal(name.trim())
       expect(otherQuery).not.to.equal(undefined)
     }))
 
-  it('the form of the legal suffix changes nothing but strict to relaxed', () =>
-    always(fc.tuple(askedName, evidence), (register, [name, given]) => {
+  it('[12.1] the form of the legal suffix does not change candidates or similarities', () =>
+    checkAll(fc.tuple(queryName, evidence), (register, [name, given]) => {
       const other = name.replace(/ (?:LIMITED|TEORANTA)$/, ' LTD').replace(/ DESIGNATED ACTIVITY COMPANY$/, ' D.A.C.')
       const [one, two] = [name, other].map((each) => register.resolve({ name: each, ...given }).candidates)
       const unordered = (candidates: SearchResponse['candidates'] = []) =>
@@ -192,8 +192,8 @@ describe('whatever is asked of any register', () => {
       expect(unordered(one), `${name} as ${other}`).to.deep.equal(unordered(two))
     }))
 
-  it('a match is there exactly for matched, at 900 and 80 clear, without contradiction', () =>
-    always(fc.tuple(askedName, evidence), (register, [name, given]) => {
+  it('[2.7, 12.5] `match` is set exactly for `matched`, with 900, a margin of 80 and no contradiction', () =>
+    checkAll(fc.tuple(queryName, evidence), (register, [name, given]) => {
       const { status, match, candidates, candidate_limit_reached } = register.resolve({ name, ...given })
       const [top, next] = candidates
       expect(match !== null).to.equal(status === 'matched')
@@ -205,18 +205,12 @@ describe('whatever is asked of any register', () => {
       expect(match.conflicts).not.to.include.members(['eircode_mismatch'])
       expect(candidate_limit_reached).to.equal(false)
     }))
-
-  it('the same input gives the same bytes', () =>
-    always(fc.tuple(askedName, evidence), (register, [name, given]) => {
-      const bytes = () => bodyOf(register.prepare('resolve', { name, ...given }))
-      expect(bytes()).to.equal(bytes())
-    }))
 })
 
 const FADAS: Record<string, string> = { A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú' }
 
-/** Ways to write the same name in normal form. */
-const WAYS: ((name: string) => string)[] = [
+/** Other notations with the same normal form. */
+const NOTATIONS: ((name: string) => string)[] = [
   (name) => name.toLowerCase(),
   (name) => ` ${name.replaceAll(' ', '   ')} `,
   (name) => name.replace(/[AEIOU]/g, (vowel) => FADAS[vowel] ?? vowel),

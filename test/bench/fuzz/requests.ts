@@ -1,21 +1,21 @@
-/** Generated requests, as bytes on the wire: mostly nearly right, since what is wholly wrong doesn't get far. */
+/** Generates requests as bytes. Most are almost valid, because random bytes are refused early. */
 import fc from 'fast-check'
 
-/** In much of what is generated; no answer may hold it. */
-export const MARK = 'Qz7canaryXv'
+/** Part of most generated values. No response may contain it. */
+export const MARKER = 'Qz7canaryXv'
 
 export interface FuzzRequest {
   method: string
   target: string
   bytes: Buffer
-  /** Whether both sides agree where it ends; if not, its connection is not used again. */
+  /** Whether the end of the request is unambiguous. If not, its connection is not reused. */
   isFramed: boolean
 }
 
-export interface Known {
-  /** Every path of the description. */
+export interface FuzzTarget {
+  /** Every path of the OpenAPI description. */
   paths: readonly string[]
-  /** A whole payment whose signature is of another one. */
+  /** A complete payment with the signature of another one. */
   payment: object
   extensionUri: string
 }
@@ -31,8 +31,8 @@ const unmarked = fc.oneof(
 )
 const text = fc.oneof(
   unmarked,
-  unmarked.map((some) => MARK + some),
-  unmarked.map((some) => some + MARK),
+  unmarked.map((some) => MARKER + some),
+  unmarked.map((some) => some + MARKER),
 )
 
 const jsonText = fc.oneof(
@@ -40,8 +40,8 @@ const jsonText = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
   fc.constantFrom('1e400', '-1e400', '-0', '1e-400', '9'.repeat(300), '01', 'NaN', '[1,]', "'a'", '', '\uFEFF1'),
   fc.constantFrom(
-    `{"${MARK}":1,"${MARK}":2}`,
-    `{"__proto__":{"${MARK}":1}}`,
+    `{"${MARKER}":1,"${MARKER}":2}`,
+    `{"__proto__":{"${MARKER}":1}}`,
     '{"a":1,"\\u0061":2}',
     '{"constructor":1}',
   ),
@@ -49,8 +49,8 @@ const jsonText = fc.oneof(
   fc.integer({ min: 1, max: 900 }).map((depth) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`),
 )
 
-/** In so many of a hundred; null in the others. */
-function seldom<T>(arbitrary: fc.Arbitrary<T>, inHundred: number): fc.Arbitrary<T | null> {
+/** The value in some of a hundred cases; null in the others. */
+function sometimes<T>(arbitrary: fc.Arbitrary<T>, inHundred: number): fc.Arbitrary<T | null> {
   return fc.oneof({ weight: inHundred, arbitrary }, { weight: 100 - inHundred, arbitrary: fc.constant(null) })
 }
 
@@ -61,8 +61,8 @@ const edits = fc.array(
   { maxLength: 3 },
 )
 
-/** JSON that is right but for some edits, which may well make it something else than JSON. */
-function nearly(right: fc.Arbitrary<object>): fc.Arbitrary<string> {
+/** Valid JSON with some edits, after which it may be invalid. */
+function edited(right: fc.Arbitrary<object>): fc.Arbitrary<string> {
   return fc.tuple(right, edits).map(([value, changes]) => {
     const copy = structuredClone(value)
     const inserted: [placeholder: string, raw: string][] = []
@@ -85,7 +85,7 @@ function nearly(right: fc.Arbitrary<object>): fc.Arbitrary<string> {
   })
 }
 
-/** Every member of a value, at any depth, with what it is in. */
+/** Every member of a value at any depth, with its owner. */
 function* membersOf(value: object): Generator<[owner: Record<string, unknown>, key: string]> {
   const owner = value as Record<string, unknown>
   for (const [key, member] of Object.entries(owner)) {
@@ -94,7 +94,7 @@ function* membersOf(value: object): Generator<[owner: Record<string, unknown>, k
   }
 }
 
-const name = fc.constantFrom('Plain Fixture Limited', 'O Brien & Sons Teoranta', 'abc', `${MARK} Limited`)
+const name = fc.constantFrom('Plain Fixture Limited', 'O Brien & Sons Teoranta', 'abc', `${MARKER} Limited`)
 const lookupInput = fc.record({ company_number: fc.constantFrom('73848', '0', '9'.repeat(20)) })
 const searchInput = fc.record({ q: name, limit: fc.integer({ min: 0, max: 11 }) }, { requiredKeys: ['q'] })
 const resolveInput = fc.record(
@@ -108,9 +108,9 @@ const operation = fc.oneof(
   fc.record({ operation: fc.constant('resolve'), input: resolveInput }),
 )
 
-const METHODS = ['SendMessage', 'SendMessage', 'SendMessage', 'SendStreamingMessage', 'GetTask', 'message/send', MARK]
+const METHODS = ['SendMessage', 'SendMessage', 'SendMessage', 'SendStreamingMessage', 'GetTask', 'message/send', MARKER]
 
-/** Its id comes back, as JSON-RPC wants it, and so has no mark. */
+/** JSON-RPC returns the id, so it has no marker. */
 const envelope = fc.record({
   jsonrpc: fc.constant('2.0'),
   id: fc.constantFrom(1, 'id', 0, -1, 2 ** 53, 1.5),
@@ -127,9 +127,9 @@ const envelope = fc.record({
   }),
 })
 
-/** Bytes of which some may be no UTF-8. */
+/** Bytes, some of them invalid UTF-8. */
 function bytesOf(body: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
-  const damage = seldom(fc.tuple(fc.nat(), fc.constantFrom('ff', 'c0af', 'eda080', 'f4908080', 'c3', '00')), 10)
+  const damage = sometimes(fc.tuple(fc.nat(), fc.constantFrom('ff', 'c0af', 'eda080', 'f4908080', 'c3', '00')), 10)
   return fc.tuple(body, damage).map(([json, found]) => {
     const bytes = Buffer.from(json)
     if (!found) return bytes
@@ -141,32 +141,32 @@ function bytesOf(body: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
 
 type Header = [name: string, value: string]
 
-/** What a header may hold on the wire: printable ASCII and bytes above it. */
+/** The characters of a header value: printable ASCII and bytes above it. */
 const headerValue = text.map((some) =>
   Buffer.from(some)
     .toString('latin1')
     .replace(/[^\t\x20-\x7E\x80-\xFF]/g, ''),
 )
 
-function headersOf({ payment, extensionUri }: Known): fc.Arbitrary<Header[]> {
+function headersOf({ payment, extensionUri }: FuzzTarget): fc.Arbitrary<Header[]> {
   const base64 = (json: string) => Buffer.from(json).toString('base64')
   const header = (names: string[], value: fc.Arbitrary<string>) =>
     fc.tuple(fc.constantFrom(...names), value) as fc.Arbitrary<Header>
-  const signature = fc.oneof(nearly(fc.constant(payment)).map(base64), headerValue, jsonText.map(base64))
+  const signature = fc.oneof(edited(fc.constant(payment)).map(base64), headerValue, jsonText.map(base64))
   const one = fc.oneof(
     header(['PAYMENT-SIGNATURE', 'payment-signature', 'X-PAYMENT'], signature),
     header(
       ['Content-Type'],
       fc.oneof(fc.constantFrom('text/plain', 'application/json; charset=utf-16', ''), headerValue),
     ),
-    header(['Content-Encoding'], fc.constantFrom('gzip', 'br', 'identity', MARK)),
+    header(['Content-Encoding'], fc.constantFrom('gzip', 'br', 'identity', MARKER)),
     header(['Accept'], fc.oneof(fc.constantFrom('text/markdown', '*/*', 'text/html;q=0'), headerValue)),
     header(['Accept-Encoding'], fc.oneof(fc.constantFrom('br', 'gzip', 'identity;q=0', '*;q=0'), headerValue)),
     header(['If-None-Match', 'If-Modified-Since', 'Range', 'Cache-Control', 'Cookie', 'Authorization'], headerValue),
-    header(['Expect'], fc.constantFrom('100-continue', MARK)),
+    header(['Expect'], fc.constantFrom('100-continue', MARKER)),
     header(['Upgrade', 'X-HTTP-Method-Override', 'X-Forwarded-Host', 'Forwarded', 'Referer', 'Origin'], headerValue),
     header(['A2A-Version', 'A2A-Extensions'], fc.oneof(fc.constantFrom('1.0', '0.3', extensionUri), headerValue)),
-    header(['x-any', '__proto__', 'constructor', `x-${MARK}`], headerValue),
+    header(['x-any', '__proto__', 'constructor', `x-${MARKER}`], headerValue),
   )
   const many = fc.tuple(
     fc.constantFrom(50, 99, 101, 300, 2100),
@@ -184,7 +184,7 @@ const percent = fc.constantFrom('%', '%zz', '%ff', '%C0%AF', '%ED%A0%80', '+', '
 const query = fc
   .array(
     fc.tuple(
-      fc.constantFrom('q', 'q', 'limit', 'status', 'eircode', '__proto__', '', MARK),
+      fc.constantFrom('q', 'q', 'limit', 'status', 'eircode', '__proto__', '', MARKER),
       fc.oneof(odd, percent, name),
     ),
     { maxLength: 4 },
@@ -204,13 +204,13 @@ function targetsOf(paths: readonly string[]): fc.Arbitrary<string> {
     { weight: 1, arbitrary: known.map((path) => path.toUpperCase()) },
     { weight: 1, arbitrary: known.map((path) => `/${path}`) },
     { weight: 1, arbitrary: odd.map((some) => `/${some}`) },
-    { weight: 1, arbitrary: known.map((path) => `http://${MARK}.example${path}`) },
+    { weight: 1, arbitrary: known.map((path) => `http://${MARKER}.example${path}`) },
     {
       weight: 1,
       arbitrary: fc.constantFrom(
         '*',
-        `${MARK}:80`,
-        `//${MARK}/docs`,
+        `${MARKER}:80`,
+        `//${MARKER}/docs`,
         '/docs/../docs',
         '/.',
         '/%2e%2e/',
@@ -218,7 +218,7 @@ function targetsOf(paths: readonly string[]): fc.Arbitrary<string> {
       ),
     },
   )
-  return fc.tuple(spelt, seldom(query, 50)).map(([path, some]) => (some === null ? path : `${path}?${some}`))
+  return fc.tuple(spelt, sometimes(query, 50)).map(([path, some]) => (some === null ? path : `${path}?${some}`))
 }
 
 const ODD_METHODS = [
@@ -235,35 +235,35 @@ const ODD_METHODS = [
   'FOO',
 ]
 
-/** Ways to leave open where a request ends, or to break its form. */
+/** Requests with an ambiguous end or a broken form. */
 const BROKEN: readonly ((head: string, body: Buffer) => (string | Buffer)[])[] = [
   (head, body) => [`${head}Content-Length: ${body.length + 9}\r\n\r\n`, body],
   (head, body) => [`${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, body],
   (head, body) => [`${head}Content-Length: -1\r\n\r\n`, body],
   (head, body) => [`${head}Content-Length: ${'9'.repeat(30)}\r\n\r\n`, body],
   (head, body) => [`${head}Transfer-Encoding: chunked\r\nContent-Length: ${body.length}\r\n\r\n`, body],
-  (head, body) => [`${head}Transfer-Encoding: chunked\r\n\r\n${MARK}\r\n`, body, '\r\n0\r\n\r\n'],
-  (head, body) => [`${head}Transfer-Encoding: ${MARK}\r\n\r\n`, body],
+  (head, body) => [`${head}Transfer-Encoding: chunked\r\n\r\n${MARKER}\r\n`, body, '\r\n0\r\n\r\n'],
+  (head, body) => [`${head}Transfer-Encoding: ${MARKER}\r\n\r\n`, body],
   (head, body) => [head.replaceAll('\r\n', '\n'), '\n', body],
   (head, body) => [head.replaceAll('\r\n', '\r'), '\r', body],
-  (head, body) => [head.replace('HTTP/1.1', `HTTP/${MARK}`), '\r\n', body],
+  (head, body) => [head.replace('HTTP/1.1', `HTTP/${MARKER}`), '\r\n', body],
   (head) => [head.replace('HTTP/1.1', 'HTTP/1.0'), '\r\n'],
   (head) => [head.replace(' HTTP/1.1', ''), '\r\n'],
   (head) => [head.replace(/Host:.*\r\n/, ''), '\r\n'],
-  (head) => [`${head}Host: ${MARK}\r\n\r\n`],
-  (head) => [`${head}X: a\r\n ${MARK}\r\n\r\n`],
-  (head) => [`${head}X: a\0${MARK}\r\n\r\n`],
-  (head) => [`${head}${MARK} : a\r\n\r\n`],
-  (head) => [`${head}X: ${MARK.repeat(2000)}\r\n\r\n`],
-  (head, body) => [`${head}Content-Length: ${body.length}\r\n\r\n`, body, `${MARK}\r\n\r\n`],
+  (head) => [`${head}Host: ${MARKER}\r\n\r\n`],
+  (head) => [`${head}X: a\r\n ${MARKER}\r\n\r\n`],
+  (head) => [`${head}X: a\0${MARKER}\r\n\r\n`],
+  (head) => [`${head}${MARKER} : a\r\n\r\n`],
+  (head) => [`${head}X: ${MARKER.repeat(2000)}\r\n\r\n`],
+  (head, body) => [`${head}Content-Length: ${body.length}\r\n\r\n`, body, `${MARKER}\r\n\r\n`],
   (_head, body) => [body],
 ]
 
 /** A request of any of these kinds. */
-export function requestsOf(known: Known): fc.Arbitrary<FuzzRequest> {
+export function requestsOf(known: FuzzTarget): fc.Arbitrary<FuzzRequest> {
   const json: Header = ['Content-Type', 'application/json']
   const agent: Header[] = [json, ['A2A-Version', '1.0'], ['A2A-Extensions', known.extensionUri]]
-  const broken = seldom(fc.constantFrom(...BROKEN), 10)
+  const broken = sometimes(fc.constantFrom(...BROKEN), 10)
   const headers = headersOf(known)
   const any = fc.tuple(
     fc.oneof(
@@ -272,7 +272,7 @@ export function requestsOf(known: Known): fc.Arbitrary<FuzzRequest> {
     ),
     targetsOf(known.paths),
     headers,
-    seldom(bytesOf(jsonText), 25),
+    sometimes(bytesOf(jsonText), 25),
   )
   const posted = (target: string, body: fc.Arbitrary<string>, own: Header[]) => {
     const whole = fc.oneof(
@@ -284,8 +284,8 @@ export function requestsOf(known: Known): fc.Arbitrary<FuzzRequest> {
   }
   const kinds = fc.oneof(
     any,
-    posted('/api/v1/resolve', nearly(resolveInput), [json]),
-    posted('/a2a', nearly(envelope), agent),
+    posted('/api/v1/resolve', edited(resolveInput), [json]),
+    posted('/a2a', edited(envelope), agent),
   )
   const framing = fc.constantFrom<'length' | 'chunks'>('length', 'length', 'chunks')
   return fc.tuple(kinds, framing, broken).map(([[method, target, own, body], frame, breakIt]) => {
@@ -303,7 +303,7 @@ function framed(head: string, body: Buffer | null, frame: 'length' | 'chunks'): 
   return [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...chunk, '0\r\n\r\n']
 }
 
-/** Heads as Latin-1, where a character is a byte. */
+/** Encodes heads as Latin-1, where a character is a byte. */
 function join(parts: (string | Buffer)[]): Buffer {
   return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part, 'latin1') : part)))
 }

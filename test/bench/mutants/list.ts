@@ -1,248 +1,272 @@
-/** Seeded bugs: what is replaced in which compiled file. Each must be caught, or the programmes that find nothing prove nothing. */
+/** Seeded bugs. Each replaces a text of one compiled file, and one programme must then fail. */
 
 export interface Mutant {
   name: string
-  /** Of the compiled tree. */
+  /** A file of the compiled tree. */
   file: string
-  /** Occurs exactly once. */
+  /** Occurs exactly once. Any white space matches any other white space. */
   find: string
   replace: string
-  /** What catches it; the simulation unless said. The others see the real log and the real disk, which it can't. */
-  by?: 'order' | 'race'
+  /** The programme that must fail. The simulation has its own log and disk, so the others catch bugs in the real ones. */
+  caughtBy: 'simulate' | 'race' | 'order'
 }
 
 const settle = 'agent/payments/settle.js'
 const reconcile = 'agent/payments/reconcile.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
-const recover = 'agent/executor/recover.js'
-const replay = 'agent/payments/replay.js'
-const offers = 'agent/executor/offers.js'
-const responses = 'store/responses.js'
+const replay = 'agent/payments/replay-decision.js'
+const decoder = 'agent/executor/payment-decoder.js'
+const responses = 'store/response-database.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
-    name: 'the answer leaves before settled is on disk',
+    name: 'the response is sent before settled is on disk',
     file: settle,
-    find: 'return keepSuccess(desk, begun, settlement.transaction);',
+    find: 'return recordSuccess(payments, record, settlement.transaction);',
     replace:
-      'keepSuccess(desk, begun, settlement.transaction).catch(() => undefined);' +
-      'return { ...begun, ...settledBy(begun, settlement.transaction) };',
+      'recordSuccess(payments, record, settlement.transaction).catch(() => undefined);' +
+      'return { ...record, ...settledStep(record, settlement.transaction) };',
+    caughtBy: 'simulate',
   },
   {
-    name: 'settled again before settling is on disk',
+    name: 'a repeated settlement is sent before settling is on disk',
     file: settle,
-    find: "const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 });",
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 });",
     replace:
-      "advance(desk, record, { state: 'settling', attempt: record.attempt + 1 }).catch(() => undefined);" +
+      "advance(payments, record, { state: 'settling', attempt: record.attempt + 1 }).catch(() => undefined);" +
       "const settling = { ...record, state: 'settling', attempt: record.attempt + 1 };",
+    caughtBy: 'simulate',
   },
   {
-    name: 'settled before the answer is on disk',
+    name: 'the settlement is sent before the record is on disk',
     file: perform,
     find: 'const { claimed, record } = await claim(',
     replace:
-      'seller.desk.facilitator.settle(offered.payment, offered.payment.accepted).catch(() => undefined);' +
+      'payments.facilitator.settle(examined.payment, examined.payment.accepted).catch(() => undefined);' +
       'const { claimed, record } = await claim(',
+    caughtBy: 'simulate',
   },
   {
-    name: 'a 502 or a reset is taken for a refusal',
+    name: 'a 502 or a reset counts as a refusal',
     file: facilitator,
-    find: "reply.transaction.toLowerCase() };\n    }\n    catch (cause) {\n        return { kind: 'unclear', cause };",
-    replace:
-      "reply.transaction.toLowerCase() };\n    }\n    catch (cause) {\n        return { kind: 'refused', reason: 'error' };",
+    find: "reply.transaction.toLowerCase() }; } catch (cause) { return { kind: 'unclear', cause };",
+    replace: "reply.transaction.toLowerCase() }; } catch (cause) { return { kind: 'refused', reason: 'error' };",
+    caughtBy: 'simulate',
   },
   {
-    name: 'every refusal counts, whatever its reason',
+    name: 'every error reason counts as a refusal before broadcast',
     file: facilitator,
     find: 'reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)',
     replace: 'reason !== undefined',
+    caughtBy: 'simulate',
   },
   {
     name: 'the fields of a success are not checked',
     file: facilitator,
-    find: 'const fits = reply.network',
-    replace: 'const fits = true || reply.network',
+    find: 'const isConsistent = reply.network',
+    replace: 'const isConsistent = true || reply.network',
+    caughtBy: 'simulate',
   },
   {
     name: 'a refusal counts after an earlier attempt',
     file: settle,
-    find: 'begun.attempt === 1;',
-    replace: 'true;',
+    find: 'record.attempt === 1 &&',
+    replace: 'true &&',
+    caughtBy: 'simulate',
   },
   {
     name: 'the fingerprint of a payment is ignored',
     file: replay,
-    find: 'record?.payment_hash === request.payment_hash',
+    find: 'record.payment_hash === payment_hash',
     replace: 'true',
+    caughtBy: 'simulate',
   },
   {
     name: 'a payment is replayed for another operation',
     file: replay,
-    find: 'record?.operation_digest === request.operation_digest',
+    find: 'record.operation_digest === operation_digest',
     replace: 'true',
+    caughtBy: 'simulate',
   },
   {
-    name: 'a used nonce is proof of payment',
+    name: 'a used nonce counts as a payment',
     file: reconcile,
-    find: 'const isOurs = isSameAddress',
-    replace: 'const isOurs = true || isSameAddress',
+    find: 'const isPayment = isSameAddress',
+    replace: 'const isPayment = true || isSameAddress',
+    caughtBy: 'simulate',
   },
   {
-    name: 'a transfer of another amount is taken',
+    name: 'a transfer of another amount is accepted',
     file: reconcile,
     find: 'value === BigInt(requirements.amount)',
     replace: 'value > 0n',
+    caughtBy: 'simulate',
   },
   {
-    name: 'elapsed time ends what is unknown',
+    name: 'the local clock ends an unknown record',
     file: reconcile,
     find: 'if (evidence.finalTime >= validBefore)',
     replace: 'if (BigInt(Math.floor(now.getTime() / 1000)) >= validBefore)',
+    caughtBy: 'simulate',
   },
   {
-    name: 'rejected on a block that is not final',
+    name: 'rejected by a block that is not final',
     file: reconcile,
-    find: "return evidence.isFinal ? 'spent_for_good' : 'spent';\n        }",
-    replace: "return 'spent_for_good';\n        }",
+    find: "return evidence.isFinal ? 'spent_final' : 'spent'; }",
+    replace: "return 'spent_final'; }",
+    caughtBy: 'simulate',
   },
   {
-    name: 'confirmed on a block that is not final',
+    name: 'confirmed by a block that is not final',
     file: reconcile,
-    find: "evidence.isFinal ? 'paid_for_good' : 'paid'",
-    replace: "'paid_for_good'",
+    find: "evidence.isFinal ? 'paid_final' : 'paid'",
+    replace: "'paid_final'",
+    caughtBy: 'simulate',
   },
   {
-    name: 'a settlement that the chain has lost is kept',
+    name: 'a settlement that a reorganisation removed is kept',
     file: reconcile,
-    find: "case 'forget': {",
+    find: "case 'reopen': {",
     replace:
-      "case 'forget': {\n            if (record.attempt > 0) return move(desk, record, { ...record, state: 'confirmed' });",
+      "case 'reopen': { if (record.attempt > 0) return advanceOrReload(payments, record, { ...record, state: 'confirmed' });",
+    caughtBy: 'simulate',
   },
   {
-    name: 'what was prepared is dropped at a restart',
+    name: 'a prepared record expires at a restart',
     file: reconcile,
     find: "prepared: { ...UNKNOWN, free: 'wait' }",
     replace: "prepared: { ...UNKNOWN, free: 'expired' }",
+    caughtBy: 'simulate',
   },
   {
     name: 'a retry settles while another process does',
     file: settle,
-    find: "const settling = await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 });",
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 });",
     replace:
-      "const settling = (await advance(desk, record, { state: 'settling', attempt: record.attempt + 1 }))" +
+      "const settling = (await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 }))" +
       " ?? { ...record, state: 'settling', attempt: record.attempt + 1 };",
+    caughtBy: 'simulate',
   },
   {
-    name: 'equal requests do not take turns',
+    name: 'equal requests do not exclude each other',
     file: perform,
-    find: 'seller.turns.run(offer.identity, () => sell(seller, purchase), outcomeUnknown)',
-    replace: 'sell(seller, purchase)',
+    find: 'context.paymentMutex.run(payment.identity, () => sell(context, request, payment), outcomeUnknown)',
+    replace: 'sell(context, request, payment)',
+    caughtBy: 'simulate',
   },
   {
-    name: 'the record is not looked for again after a refused verification',
+    name: 'the record is not read again after a refused verification',
     file: perform,
-    find: 'const stored = await recall(seller, purchase);\n    if (stored)\n        place',
-    replace: 'const stored = undefined;\n    if (stored)\n        place',
+    find: 'const soldElsewhere = await replay(payments, examined);',
+    replace: 'const soldElsewhere = undefined;',
+    caughtBy: 'simulate',
   },
   {
-    name: 'an unknown outcome is a 402',
-    file: recover,
-    find: "case 'unknown':\n            return outcomeUnknown();",
-    replace:
-      "case 'unknown':\n            return askForPayment(seller, purchase, 'payment_failed', 'settlement_refused');",
+    name: 'an unknown outcome gets a 402',
+    file: 'agent/executor/record-outcome.js',
+    find: "case 'unknown': return outcomeUnknown();",
+    replace: "case 'unknown': return refusePayment('payment_failed', 'settlement_refused');",
+    caughtBy: 'simulate',
   },
   {
     name: 'a retry is answered from the newest snapshot',
-    file: recover,
-    find: "case 'repeat':\n",
+    file: perform,
+    find: 'if (stored) return stored;',
     replace:
-      "case 'repeat': {\n const { prepareAnswer } = await import('../skills/skills.js');" +
-      "const { shelfOf } = await import('./seller.js'); const anew = prepareAnswer(purchase.operation, shelfOf(seller));" +
-      "return outcomeOf(seller, purchase, anew.kind === 'prepared' ? { ...record, body: anew.body } : record); }\n",
+      "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = prepareAnswer(operation, " +
+      "openSkillContext(context)); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
+    caughtBy: 'simulate',
   },
   {
-    name: 'the log has the messages of errors',
+    name: 'the log contains error messages',
     file: 'agent/log.js',
     find: '`${each.name} ${code}` : each.name',
     replace: '`${each.name} ${code}` : `${each.name} ${each.message}`',
+    caughtBy: 'simulate',
   },
   {
-    name: 'what was bought may be cached',
-    file: 'agent/executor/reply.js',
+    name: 'a paid response may be cached',
+    file: 'agent/http/render-outcome.js',
     find: "'private, no-store'",
     replace: "'public, max-age=60'",
+    caughtBy: 'simulate',
   },
   {
-    name: "a payer's own id is not kept with the answer",
-    file: 'agent/executor/record.js',
-    find: 'offered.id !== undefined &&',
+    name: 'the payment id is not stored in the record',
+    file: 'agent/executor/claim.js',
+    find: 'decoded.id !== undefined &&',
     replace: 'false &&',
+    caughtBy: 'simulate',
   },
   {
-    name: 'answers are kept for half as long as published',
+    name: 'responses are kept for half of the published time',
     file: 'agent/payments/retention.js',
     find: 'days * DAY_MS)',
     replace: '(days * DAY_MS) / 2)',
+    caughtBy: 'simulate',
   },
   {
-    name: 'a stop does not wait for the sales under way',
+    name: 'a stop does not wait for sales in progress',
     file: 'agent/executor/agent-executor.js',
     find: 'while (this.#running.size > 0)',
     replace: 'while (false)',
+    caughtBy: 'simulate',
   },
   {
     name: 'a stop does not wait for the reconciler',
     file: 'agent/payments/reconciler.js',
-    find: 'await underWay;',
+    find: 'await lastRun;',
     replace: '',
+    caughtBy: 'simulate',
   },
   {
     name: 'the response log is not synced',
-    file: 'store/open.js',
+    file: 'store/environment.js',
     find: 'noSync: !isDurable',
     replace: 'noSync: true',
-    by: 'order',
+    caughtBy: 'order',
   },
   {
-    name: 'a place is given if one of its conditions holds',
+    name: 'a claim succeeds if one of its conditions holds',
     file: responses,
     find: '.every(Boolean)',
     replace: '.some(Boolean)',
-    by: 'race',
+    caughtBy: 'race',
   },
   {
-    name: 'a payment id is given without a look at who holds it',
+    name: 'a payment id is assigned without a check of its holder',
     file: responses,
-    find: 'ifFree(paymentIds, payment_id, ifNew);',
+    find: 'ifFree(this.#paymentIds, payment_id, ifNew);',
     replace: 'ifNew();',
-    by: 'race',
+    caughtBy: 'race',
   },
   {
-    name: 'a payment that has come to nothing keeps its payment id',
+    name: 'a void payment keeps its payment id',
     file: responses,
-    find: 'hasComeToNothing(next.state)',
+    find: 'isVoid(next.state)',
     replace: 'false',
-    by: 'race',
+    caughtBy: 'race',
   },
   {
-    name: 'a step is taken whatever was written since it was read',
+    name: 'a change is written without comparing the revision',
     file: responses,
     find: 'bytes, revision + 1, revision)',
     replace: 'bytes, revision + 1)',
-    by: 'race',
+    caughtBy: 'race',
   },
   {
-    name: 'what ends stays among the unfinished',
+    name: 'a final record stays in the list of unfinished records',
     file: responses,
-    find: 'void unfinished.remove(identity);\n        });',
+    find: 'void this.#unfinished.remove(identity); });',
     replace: '});',
-    by: 'race',
+    caughtBy: 'race',
   },
   {
-    name: 'a payment is known by its header, whatever operation it comes with',
-    file: offers,
+    name: 'a cached payment is used for another operation',
+    file: decoder,
     find: 'known?.operation === JSON.stringify(operation)',
     replace: 'known',
+    caughtBy: 'simulate',
   },
 ]

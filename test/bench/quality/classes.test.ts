@@ -1,48 +1,27 @@
-/** The ways to ask: each changes what it says it changes and nothing else, and the same seed changes it the same. */
+/** Query classes: each makes exactly the changes it names, and the same seed makes the same change. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { randomFor } from '../../../agent/sandbox/sample-random.ts'
-import { aListed } from '../../support/listed.ts'
+import { referenceDistance } from '../../support/edit-distance.ts'
+import { benchCompany } from '../../support/bench-company.ts'
 import { CLASSES } from './classes.ts'
-import type { Asked } from './evidence.ts'
+import type { QueryInput } from './evidence.ts'
 import { fold, partsOf } from './names.ts'
-import type { Listed } from './register.ts'
+import type { BenchCompany } from './register.ts'
 import { SLIP_KINDS, withTypo } from './typos.ts'
 
-const WITH_EVIDENCE = new Set(['0', '17', '18', '19'])
+const UNCHANGED_NAME = new Set(['0', '17', '18', '19'])
 
-function ask(id: string, company: Listed, seed: number): Asked | undefined {
+function ask(id: string, company: BenchCompany, seed: number): QueryInput | undefined {
   const questionClass = CLASSES.find((each) => each.id === id)
-  if (!questionClass?.perturb) throw new Error(`There is no class ${id}`)
+  if (!questionClass?.perturb) throw new Error(`Unknown class ${id}`)
   return questionClass.perturb(randomFor(seed, 0, 0), company)
 }
 
-/** All that a class makes of a name, over enough seeds to see every way. */
-function waysOf(id: string, name: string): Set<string> {
-  const asked = Array.from({ length: 300 }, (_, seed) => ask(id, aListed('1', name), seed)?.name)
+/** All results of a class for a name, over enough seeds to see each. */
+function listVariants(id: string, name: string): Set<string> {
+  const asked = Array.from({ length: 300 }, (_, seed) => ask(id, benchCompany('1', name), seed)?.name)
   return new Set(asked.filter((each) => each !== undefined))
-}
-
-/** Letters left out, put in, exchanged or transposed. */
-function distance(one: string, other: string): number {
-  const rows: number[][] = [Array.from({ length: other.length + 1 }, (_, at) => at)]
-  const cell = (row: number, column: number) => rows[row]?.[column] ?? Number.POSITIVE_INFINITY
-  for (let row = 1; row <= one.length; row += 1) {
-    rows[row] = [row]
-    for (let column = 1; column <= other.length; column += 1) {
-      const isSame = one[row - 1] === other[column - 1]
-      const isTransposed = one[row - 1] === other[column - 2] && one[row - 2] === other[column - 1]
-      rows[row]?.push(
-        Math.min(
-          cell(row - 1, column) + 1,
-          cell(row, column - 1) + 1,
-          cell(row - 1, column - 1) + (isSame ? 0 : 1),
-          isTransposed ? cell(row - 2, column - 2) + 1 : Number.POSITIVE_INFINITY,
-        ),
-      )
-    }
-  }
-  return cell(one.length, other.length)
 }
 
 const word = fc.stringMatching(/^[A-ZÁÉÍÓÚ]{1,9}$/)
@@ -52,22 +31,22 @@ const core = fc.array(fc.oneof(word, fc.constantFrom('&', 'AND', "O'BRIEN", 'SER
 })
 const form = fc.constantFrom('LIMITED', 'LTD', 'TEORANTA', 'DESIGNATED ACTIVITY COMPANY', 'CLG', 'PLC', 'UC', '')
 const company = fc.record({ core, form }).map((name) =>
-  aListed('7', `${name.core.join(' ')} ${name.form}`.trim(), {
+  benchCompany('7', `${name.core.join(' ')} ${name.form}`.trim(), {
     eircode: 'D02 X285',
     addressLines: ['1 MAIN STREET, NAAS', 'Ireland'],
   }),
 )
 const seeds = fc.nat({ max: 2 ** 31 })
 
-describe('the ways to ask for a company', () => {
-  it('have ids of their own, and leave former names out', () => {
+describe('the query classes', () => {
+  it('have unique ids and omit former names', () => {
     const ids = CLASSES.map(({ id }) => id)
     expect(new Set(ids).size).to.equal(ids.length)
     expect(ids).not.to.include('15')
   })
 
   for (const { id, label } of CLASSES) {
-    it(`${label}: the same of the same seed, and never nothing`, () => {
+    it(`${label}: deterministic and never empty`, () => {
       fc.assert(
         fc.property(company, seeds, (asked, seed) => {
           const question = ask(id, asked, seed)
@@ -77,18 +56,18 @@ describe('the ways to ask for a company', () => {
       )
     })
 
-    it(`${label}: ${WITH_EVIDENCE.has(id) ? 'the name as it is' : 'another text than the name'}`, () => {
+    it(`${label}: ${UNCHANGED_NAME.has(id) ? 'keeps' : 'changes'} the name`, () => {
       fc.assert(
         fc.property(company, seeds, (asked, seed) => {
           const question = ask(id, asked, seed)
-          if (question) expect(question.name === asked.name).to.equal(WITH_EVIDENCE.has(id))
+          if (question) expect(question.name === asked.name).to.equal(UNCHANGED_NAME.has(id))
         }),
       )
     })
   }
 
   for (const id of ['1', '2', '5', '6', '9', '12', '13', '16']) {
-    it(`class ${id} leaves the legal form alone`, () => {
+    it(`class ${id} keeps the legal form`, () => {
       fc.assert(
         fc.property(company, seeds, (asked, seed) => {
           const question = ask(id, asked, seed)
@@ -99,7 +78,7 @@ describe('the ways to ask for a company', () => {
     })
   }
 
-  const WAYS: [id: string, name: string, ways: string[]][] = [
+  const VARIANTS: [id: string, name: string, variants: string[]][] = [
     ['3', 'ACME TEORANTA', ['ACME LIMITED', 'ACME LTD', 'ACME LTD.', 'ACME TEO', 'ACME Limited', 'ACME Ltd']],
     ['3', 'ACME DAC', ['ACME DESIGNATED ACTIVITY COMPANY', 'ACME CUIDEACHTA GHNÍOMHAÍOCHTA AINMNITHE']],
     ['3', 'THE LAND AGENCY', []],
@@ -124,65 +103,65 @@ describe('the ways to ask for a company', () => {
     ['14', 'ACME (CORK) LIMITED', ['ACME CORK LIMITED']],
     ['16', 'PHXNT', ['FXNT', 'PHKSNT']],
   ]
-  for (const [id, name, ways] of WAYS) {
-    it(`class ${id} makes ${ways.length} names of ${name}`, () => {
-      expect([...waysOf(id, name)]).to.have.members(ways)
+  for (const [id, name, variants] of VARIANTS) {
+    it(`class ${id} makes ${variants.length} variants of ${name}`, () => {
+      expect([...listVariants(id, name)]).to.have.members(variants)
     })
   }
 
-  it('adds a word, an article or a trading name', () => {
-    const ways = waysOf('10', 'ACME LIMITED')
-    expect(ways).to.include('ACME (IRELAND) LIMITED').and.include('THE ACME LIMITED')
-    expect([...ways].some((name) => /^ACME LIMITED T\/A .+/.test(name))).to.equal(true)
+  it('class 10 adds a word, an article or a trading name', () => {
+    const variants = listVariants('10', 'ACME LIMITED')
+    expect(variants).to.include('ACME (IRELAND) LIMITED').and.include('THE ACME LIMITED')
+    expect([...variants].some((name) => /^ACME LIMITED T\/A .+/.test(name))).to.equal(true)
   })
 
-  it('gives a wrong legal form of another kind', () => {
-    const forms = [...waysOf('3b', 'ACME LIMITED')].map((name) => partsOf(name).form)
+  it('class 3b uses legal forms of other classes', () => {
+    const forms = [...listVariants('3b', 'ACME LIMITED')].map((name) => partsOf(name).form)
     expect([...new Set(forms)]).to.have.members(['dac', 'clg', 'plc', 'uc'])
   })
 
-  it('knows an Eircode that is right and others that are wrong', () => {
-    const asked = aListed('1', 'ACME LIMITED', { eircode: 'D02 X285' })
+  it('classes 17 and 18 add a different Eircode and the right one', () => {
+    const asked = benchCompany('1', 'ACME LIMITED', { eircode: 'D02 X285' })
     expect(ask('18', asked, 1)?.eircode).to.equal('D02 X285')
     for (let seed = 0; seed < 100; seed += 1) {
       expect(ask('17', asked, seed)?.eircode).to.match(/^(?!D02)[A-Z]\d\d[A-Z0-9]{4}$/)
     }
-    expect(ask('17', aListed('1', 'ACME LIMITED'), 1)).to.equal(undefined)
+    expect(ask('17', benchCompany('1', 'ACME LIMITED'), 1)).to.equal(undefined)
   })
 
-  it('gives another number with all evidence of the company, and nothing where there is no number', () => {
+  it('class 13b changes a number and adds all evidence; it needs both', () => {
     const evidence = { eircode: 'D02 X285', addressLines: ['MAIN STREET'] }
     for (let seed = 0; seed < 50; seed += 1) {
-      const asked = ask('13b', aListed('1', 'LEASING NO 12 LIMITED', evidence), seed)
+      const asked = ask('13b', benchCompany('1', 'LEASING NO 12 LIMITED', evidence), seed)
       expect(asked).to.include({ eircode: 'D02 X285', address: 'MAIN STREET' })
       expect(asked?.name).to.match(/^LEASING NO (1[3-9]|2[01]) LIMITED$/)
     }
-    expect(ask('13b', aListed('1', 'LEASING LIMITED', evidence), 1)).to.equal(undefined)
-    expect(ask('13b', aListed('1', 'LEASING NO 12 LIMITED'), 1)).to.equal(undefined)
+    expect(ask('13b', benchCompany('1', 'LEASING LIMITED', evidence), 1)).to.equal(undefined)
+    expect(ask('13b', benchCompany('1', 'LEASING NO 12 LIMITED'), 1)).to.equal(undefined)
   })
 
-  it('quotes an address in part, and never just the country', () => {
-    const asked = aListed('1', 'ACME LIMITED', { addressLines: ['12', 'MAIN STREET, NAAS', 'Ireland'] })
+  it('class 19 adds a part of the address other than the country', () => {
+    const asked = benchCompany('1', 'ACME LIMITED', { addressLines: ['12', 'MAIN STREET, NAAS', 'Ireland'] })
     const parts = Array.from({ length: 50 }, (_, seed) => ask('19', asked, seed)?.address)
     expect([...new Set(parts)]).to.have.members(['MAIN STREET', 'NAAS'])
-    expect(ask('19', aListed('1', 'ACME LIMITED', { addressLines: ['Ireland'] }), 1)).to.equal(undefined)
+    expect(ask('19', benchCompany('1', 'ACME LIMITED', { addressLines: ['Ireland'] }), 1)).to.equal(undefined)
   })
 })
 
 describe('a typo', () => {
-  it('is one edit away, two typos one to three', () => {
+  it('has edit distance 1; two typos have 1 to 3', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[A-Z]{3,12}( [A-Z]{1,8}){0,2}$/), seeds, (name, seed) => {
-        const once = ask('1', aListed('1', name), seed)?.name ?? ''
-        const twice = ask('2', aListed('1', name), seed)?.name ?? ''
-        expect(distance(name, once)).to.equal(1)
-        // This distance edits no letter twice: one put between two that were transposed makes three edits of two typos.
-        expect(distance(name, twice)).to.be.within(1, 3)
+        const once = ask('1', benchCompany('1', name), seed)?.name ?? ''
+        const twice = ask('2', benchCompany('1', name), seed)?.name ?? ''
+        expect(referenceDistance(name, once)).to.equal(1)
+        // Optimal string alignment edits no letter twice, so a letter inserted into a transposed pair costs 3.
+        expect(referenceDistance(name, twice)).to.be.within(1, 3)
       }),
     )
   })
 
-  it('comes in six kinds, and at every letter, the first too', () => {
+  it('is of six kinds and occurs at every letter', () => {
     expect(SLIP_KINDS).to.have.length(6)
     const typos = new Set(Array.from({ length: 3_000 }, (_, seed) => withTypo(randomFor(seed, 0, 0), 'HARP')))
     for (const [kind, typo] of Object.entries({
@@ -199,8 +178,8 @@ describe('a typo', () => {
     }
   })
 
-  it('is not made in names of fewer than three letters', () => {
-    expect(ask('1', aListed('1', 'AB LIMITED'), 1)).to.equal(undefined)
-    expect(ask('1', aListed('1', '24 7 LIMITED'), 1)).to.equal(undefined)
+  it('needs a name of at least three letters', () => {
+    expect(ask('1', benchCompany('1', 'AB LIMITED'), 1)).to.equal(undefined)
+    expect(ask('1', benchCompany('1', '24 7 LIMITED'), 1)).to.equal(undefined)
   })
 })

@@ -1,13 +1,14 @@
-/** The product beside its peers: the same queries, how often each is right, and how long it takes. */
-import { markdown, percent } from '../targets.ts'
+/** Compares the service with peers on the same queries: correct results and latency. */
+import { markdown, percent } from '../markdown.ts'
 import { groupedBy } from './grouped.ts'
-import { quantile, recall, timed, type OpenContender } from '../peers/contender.ts'
+import { recall, timed, type OpenContender } from '../search/contender.ts'
+import { quantile } from '../statistics.ts'
 import { share } from './tally.ts'
 import type { Question } from './questions.ts'
-import type { Register } from './register.ts'
+import type { ReferenceRegister } from './register.ts'
 import { shuffled } from './sample.ts'
 
-/** Enough for a per cent; the slowest peers need a tenth of a second and more for each. */
+/** Resolves differences of one per cent. The slowest peers need over 100 ms per query. */
 const COMPARED_QUESTIONS = 1_000
 
 export interface Compared {
@@ -15,29 +16,29 @@ export interface Compared {
   asked: number
   top1: number
   top5: number
-  /** Mean over the queries; NaN without an exhaustive ranking. */
+  /** Mean over the queries; NaN without a reference ranking. */
   recall: number
   p50: number
   p95: number
   p99: number
 }
 
-/** The same number of questions of every class, where it has as many, so that no class drowns the others. */
+/** About the same number of questions of every class, so that no class dominates. */
 export function comparedQuestions(questions: readonly Question[], seed: number, size = COMPARED_QUESTIONS): Question[] {
-  const findable = questions.filter(({ meant }) => meant)
+  const findable = questions.filter(({ expected }) => expected)
   const classes = [...groupedBy(findable, (question) => question.class.id).values()]
   const each = Math.ceil(size / classes.length)
   return shuffled(
-    classes.flatMap((ofOne) => shuffled(ofOne, seed).slice(0, each)),
+    classes.flatMap((ofClass) => shuffled(ofClass, seed).slice(0, each)),
     seed,
   ).slice(0, size)
 }
 
 interface Comparison {
   questions: readonly Question[]
-  register: Register
+  register: ReferenceRegister
   contenders: readonly OpenContender[]
-  /** The truth that recall is measured against; without it recall is not measured. */
+  /** The reference ranking for recall. */
   exhaustive: OpenContender | undefined
   onProgress: (name: string) => void
 }
@@ -58,7 +59,7 @@ export async function compare({
     onProgress(contender.name)
     try {
       const { rankings, times } = await timed(contender, names)
-      result.push({ name: contender.name, ...scored(questions, rankings, truth), ...latencies(times) })
+      result.push({ name: contender.name, ...scoreRankings(questions, rankings, truth), ...latencies(times) })
     } finally {
       await contender.close()
     }
@@ -69,7 +70,7 @@ export async function compare({
 async function exhaustiveRankings(
   open: OpenContender | undefined,
   names: readonly string[],
-  register: Register,
+  register: ReferenceRegister,
 ): Promise<Rankings | undefined> {
   const exhaustive = await open?.(register.companies)
   if (!exhaustive) return undefined
@@ -80,11 +81,11 @@ async function exhaustiveRankings(
 
 type Rankings = readonly (readonly string[])[]
 
-function scored(questions: readonly Question[], rankings: Rankings, truth: Rankings | undefined) {
-  const places = questions.map(
+function scoreRankings(questions: readonly Question[], rankings: Rankings, truth: Rankings | undefined) {
+  const ranks = questions.map(
     ({ accepted }, at) => rankings[at]?.findIndex((number) => accepted.includes(number)) ?? -1,
   )
-  const within = (count: number) => places.filter((place) => place >= 0 && place < count).length
+  const within = (count: number) => ranks.filter((rank) => rank >= 0 && rank < count).length
   const recalls = rankings.flatMap((ranking, at) => recall(ranking, truth?.[at] ?? []) ?? [])
   return {
     asked: questions.length,

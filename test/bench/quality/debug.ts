@@ -1,35 +1,42 @@
-/** The answers to look at when a target is missed: the first wrong matches and the first misses, by name. */
+/** Lists wrong matches and misses by name, to find out why a target is missed. */
 import { groupedBy } from './grouped.ts'
 import { isRecoverable } from './tally.ts'
 import type { Named } from './product.ts'
-import type { Verdict } from './verdicts.ts'
+import type { Evaluation } from './evaluate.ts'
 
-/** Of each class, so that the hardest one does not hide the others. */
+/** Per class. */
 const LISTED_MAX = 20
 
-export function debugText(verdicts: readonly Verdict[]): string {
-  const wrong = verdicts.filter(({ resolution }) => resolution === 'wrong')
-  const unmatched = verdicts.filter(
+export function debugText(evaluations: readonly Evaluation[]): string {
+  const wrong = evaluations.filter(({ resolution }) => resolution === 'wrong')
+  const unmatched = evaluations.filter(
     ({ question, resolution }) => question.class.isSameName && question.isUnique && resolution !== 'right',
   )
-  const missed = verdicts.filter(({ question, place }) => isRecoverable(question) && place !== 0)
+  const missed = evaluations.filter(({ question, rank }) => isRecoverable(question) && rank !== 0)
   return [
     ...section('matched wrong', wrong, ({ match }) => match),
-    ...section('not matched, though one company has the name', unmatched, ({ first }) => first),
-    ...section('not first in a search', missed, ({ first }) => first),
+    ...section('not matched although the name is unique', unmatched, ({ first }) => first),
+    ...section('not first in search results', missed, ({ first }) => first),
   ].join('\n')
 }
 
-function section(title: string, verdicts: readonly Verdict[], got: (verdict: Verdict) => Named | undefined): string[] {
-  const byClass = groupedBy(verdicts, ({ question }) => question.class.id)
-  const listed = [...byClass.values()].flatMap((ofOne) => ofOne.slice(0, LISTED_MAX))
-  return [`${title}: ${verdicts.length}`, ...listed.map((verdict) => line(verdict, got(verdict))), '']
+function section(
+  title: string,
+  evaluations: readonly Evaluation[],
+  got: (evaluation: Evaluation) => Named | undefined,
+): string[] {
+  const byClass = groupedBy(evaluations, ({ question }) => question.class.id)
+  const listed = [...byClass.values()].flatMap((ofClass) => ofClass.slice(0, LISTED_MAX))
+  return [`${title}: ${evaluations.length}`, ...listed.map((evaluation) => line(evaluation, got(evaluation))), '']
 }
 
-function line({ question: { class: way, asked, meant }, resolution }: Verdict, got: Named | undefined): string {
-  return `${way.id}\tasked ${JSON.stringify(asked)}\tmeant ${text(meant)}\tgot ${text(got)}\t${resolution}`
+function line(
+  { question: { class: questionClass, asked, expected }, resolution }: Evaluation,
+  got: Named | undefined,
+): string {
+  return `${questionClass.id}\tquery ${JSON.stringify(asked)}\texpected ${text(expected)}\tgot ${text(got)}\t${resolution}`
 }
 
 function text(company: Named | undefined): string {
-  return company ? `${company.number} ${company.name}` : 'nobody'
+  return company ? `${company.number} ${company.name}` : 'none'
 }

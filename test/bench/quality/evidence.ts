@@ -1,61 +1,64 @@
-/** What is asked beside a name: an Eircode, right or wrong, and a part of the address. */
+/** Adds evidence to a query: the Eircode of the company or another one, and a part of the address. */
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import type { Listed } from './register.ts'
+import type { BenchCompany } from './register.ts'
 import { withTypo } from './typos.ts'
 import { joined, partsOf } from './names.ts'
 import { numberChanged } from './words.ts'
 
-/** What a buyer sends. */
-export interface Asked {
+/** The input of a query. */
+export interface QueryInput {
   name: string
   eircode?: string
   address?: string
 }
 
-/** No letters that Eircodes avoid for their likeness to others. */
-const EIRCODE_SIGNS = Array.from('ACDEFHKNPRTVWXY0123456789')
+/** The characters of Eircodes, which leave out letters that look like others. */
+const EIRCODE_CHARACTERS = Array.from('ACDEFHKNPRTVWXY0123456789')
 const ROUTING_KEYS = ['D02', 'T12', 'H91', 'V94', 'A65', 'W23', 'F91', 'X91'] as const
-/** What the input allows (spec 8). */
+/** The input limit (contract 8.2). */
 const ADDRESS_CHARACTERS_MAX = 160
 
-export function withWrongEircode(random: Random, { name, eircode }: Listed): Asked | undefined {
+export function withWrongEircode(random: Random, { name, eircode }: BenchCompany): QueryInput | undefined {
   if (eircode === null) return undefined
   const routingKey = pick(
     random,
     ROUTING_KEYS.filter((key) => !eircode.startsWith(key)),
   )
-  return { name, eircode: routingKey + Array.from({ length: 4 }, () => pick(random, EIRCODE_SIGNS)).join('') }
+  return { name, eircode: routingKey + Array.from({ length: 4 }, () => pick(random, EIRCODE_CHARACTERS)).join('') }
 }
 
-export function withRightEircode(_random: Random, { name, eircode }: Listed): Asked | undefined {
+export function withRightEircode(_random: Random, { name, eircode }: BenchCompany): QueryInput | undefined {
   return eircode === null ? undefined : { name, eircode }
 }
 
-export function withAddressFragment(random: Random, { name, addressLines }: Listed): Asked | undefined {
-  const address = fragmentOf(addressLines, random)
+export function withAddressFragment(random: Random, { name, addressLines }: BenchCompany): QueryInput | undefined {
+  const address = pickFragment(addressLines, random)
   return address === undefined ? undefined : { name, address }
 }
 
-/** A name with all that is known beside it; undefined where that is not everything. */
-function withEvidence(random: Random, name: string | undefined, { eircode, addressLines }: Listed): Asked | undefined {
-  const address = fragmentOf(addressLines, random)
+/** Adds Eircode and address; undefined when the company lacks one of them. */
+function withEvidence(
+  random: Random,
+  name: string | undefined,
+  { eircode, addressLines }: BenchCompany,
+): QueryInput | undefined {
+  const address = pickFragment(addressLines, random)
   return name === undefined || eircode === null || address === undefined ? undefined : { name, eircode, address }
 }
 
-/** A name slightly wrong, with all there is to put it right. */
-export function typoWithEvidence(random: Random, company: Listed): Asked | undefined {
+export function typoWithEvidence(random: Random, company: BenchCompany): QueryInput | undefined {
   const { core, surface } = partsOf(company.name)
   const mistyped = withTypo(random, core)
   return withEvidence(random, mistyped === undefined ? undefined : joined({ core: mistyped, surface }), company)
 }
 
-/** Another number of a series, whose companies often have one address: no evidence makes it the same company. */
-export function otherNumberWithEvidence(random: Random, company: Listed): Asked | undefined {
+/** Companies of a numbered series often share an address, so evidence must not turn one into another. */
+export function otherNumberWithEvidence(random: Random, company: BenchCompany): QueryInput | undefined {
   return withEvidence(random, numberChanged(random, company.name), company)
 }
 
-/** A line of the address, or a part of it between commas. */
-function fragmentOf(lines: readonly string[], random: Random): string | undefined {
+/** One comma-separated part of an address line. */
+function pickFragment(lines: readonly string[], random: Random): string | undefined {
   const parts = lines
     .flatMap((line) => line.split(','))
     .map((part) => part.trim())

@@ -1,4 +1,4 @@
-/** Values by a key of theirs, keys and values in the order they come; Map.groupBy needs a newer Node. */
+/** Map.groupBy, which Node 20 lacks. */
 export function groupedBy<Value, Key>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
   const groups = new Map<Key, Value[]>()
   for (const value of values) {

@@ -1,4 +1,4 @@
-/** Other ways to write a company's legal form, none at all, and a wrong one. */
+/** Changes the legal form of a name: another notation, none, or a different form. */
 import { pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { fold, joined, partsOf, type LegalForm } from './names.ts'
 
@@ -10,7 +10,6 @@ const WRITTEN: Record<LegalForm, readonly string[]> = {
   uc: ['UNLIMITED COMPANY', 'UC', 'ULC', 'CUIDEACHTA NEAMHTHEORANTA'],
 }
 
-/** The same form, written otherwise. */
 export function formSwapped(random: Random, name: string): string | undefined {
   const { core, surface, form } = partsOf(name)
   if (form === undefined) return undefined
@@ -23,7 +22,7 @@ export function formDropped(_random: Random, name: string): string | undefined {
   return form === undefined ? undefined : core
 }
 
-/** A form that the company does not have: nobody is meant by it. */
+/** A legal form of another class, so the name identifies no company. */
 export function formWrong(random: Random, name: string): string | undefined {
   const { core, form } = partsOf(name)
   if (form === undefined) return undefined

@@ -1,10 +1,10 @@
-/** The bench's own naming rules: which names are one name, and whom a query names. */
+/** The benchmark's own normaliser, legal forms and reference answers. */
 import { expect } from 'chai'
-import { aListed } from '../../support/listed.ts'
+import { benchCompany } from '../../support/bench-company.ts'
 import { fold, joined, partsOf } from './names.ts'
-import { Register } from './register.ts'
+import { ReferenceRegister } from './register.ts'
 
-describe('the bench reads names', () => {
+describe('the reference normaliser', () => {
   const SAME = [
     ['Café Ḃán  LTD', 'CAFE BAN LTD'],
     ["O'BRIEN", 'OBRIEN'],
@@ -19,16 +19,16 @@ describe('the bench reads names', () => {
     ['ANY-WHERE (CORK), LTD.', 'any where cork ltd'],
   ] as const
   for (const [one, other] of SAME) {
-    it(`as one: ${one} and ${other}`, () => expect(fold(one)).to.equal(fold(other)))
+    it(`makes ${one} and ${other} equal`, () => expect(fold(one)).to.equal(fold(other)))
   }
 
-  it('as two, where letters differ or a space does', () => {
+  it('keeps names with other letters or spaces different', () => {
     expect(fold('ANY WHERE')).not.to.equal(fold('ANYWHERE'))
     expect(fold('A B FOODS')).not.to.equal(fold('A BFOODS'))
     expect(fold('MCCANN. SONS')).to.equal('mccann sons')
   })
 
-  it('with the surname`s beginning apart from a legal form', () => {
+  it('does not join a surname prefix with a legal form', () => {
     expect(partsOf('CREANE MC LTD')).to.deep.equal({ core: 'CREANE MC', surface: 'LTD', form: 'ltd' })
     expect(fold('TEACH O DAC')).to.equal('teach odac')
   })
@@ -46,19 +46,19 @@ describe('the bench reads names', () => {
     ['THE LAND AGENCY', 'THE LAND AGENCY', undefined],
   ] as const
   for (const [name, core, form] of PARTS) {
-    it(`in parts: ${name}`, () => {
+    it(`splits ${name}`, () => {
       expect(partsOf(name)).to.include({ core, form })
       expect(fold(joined(partsOf(name)))).to.equal(fold(name))
     })
   }
 })
 
-describe('a query names', () => {
-  const register = new Register([
-    aListed('1', 'ACME LIMITED'),
-    aListed('2', 'ACME DAC'),
-    aListed('3', 'BOLG TEORANTA'),
-    aListed('4', 'THE LAND AGENCY'),
+describe('the reference answers', () => {
+  const register = new ReferenceRegister([
+    benchCompany('1', 'ACME LIMITED'),
+    benchCompany('2', 'ACME DAC'),
+    benchCompany('3', 'BOLG TEORANTA'),
+    benchCompany('4', 'THE LAND AGENCY'),
   ])
 
   const NAMED = [
@@ -70,10 +70,10 @@ describe('a query names', () => {
     ['THE LAND AGENCY LIMITED', []],
   ] as const
   for (const [query, numbers] of NAMED) {
-    it(`${query}: ${numbers.length} companies`, () => expect(register.named(query)).to.deep.equal(numbers))
+    it(`has ${numbers.length} companies for ${query}`, () => expect(register.named(query)).to.deep.equal(numbers))
   }
 
-  it('only companies of the same form as the same name', () => {
+  it('treats names with other legal forms as different', () => {
     expect(register.sameName('ACME LIMITED')).to.deep.equal(['1'])
   })
 })

@@ -1,11 +1,11 @@
 /**
- * The bench's own reading of the naming rules: when two names are the same, and which companies a query names. It shares
- * no line with the product, so that a slip in the product's normaliser shows as a wrong answer and can't hide itself.
+ * The benchmark's own normaliser and parser of legal forms. It shares no code with the service, so a defect of the
+ * service's normaliser shows as a wrong answer.
  */
 
 export type LegalForm = 'ltd' | 'dac' | 'clg' | 'plc' | 'uc'
 
-/** How each form is written at the end of a folded name. Words that also end ordinary names (CN, SE, CTR) are left out. */
+/** Notations of each legal form, normalised. Notations that also end ordinary names (CN, SE, CTR) are left out. */
 const SURFACES: Record<LegalForm, readonly string[]> = {
   ltd: ['limited', 'ltd', 'teoranta', 'teo'],
   dac: ['designated activity company', 'dac', 'cuideachta ghniomhaiochta ainmnithe'],
@@ -18,22 +18,17 @@ const FORM_OF_SURFACE = new Map(
   Object.entries(SURFACES).flatMap(([form, surfaces]) => surfaces.map((surface) => [surface, form as LegalForm])),
 )
 
-/** The longest surfaces have four words. */
 const SURFACE_WORDS_MAX = 4
 
 const APOSTROPHES = /['\u2018\u2019\u02BC\u0060\u00B4]/gu
-/** The dot of an initial before another: A.B.C. is ABC. */
+/** The dots in A.B.C. */
 const INITIALS_DOT = /(?<=(?<![\p{L}\p{N}])\p{L})\.(?=\p{L}(?![\p{L}\p{N}]))/gu
-
-/** Single letters in a row: A B C is ABC. */
+/** The spaces in A B C. */
 const INITIALS_SPACE = /(?<=(?<![\p{L}\p{N}])\p{L}) (?=\p{L}(?![\p{L}\p{N}]))/gu
-/** The beginnings of surnames: O Brien is OBrien. */
+/** The space in O Brien. */
 const PREFIX_SPACE = /(?<=(?<![\p{L}\p{N}])(?:o|mc)) (?=\p{L}{3})/gu
 
-/**
- * Names with the same fold are strictly the same: no case, marks, apostrophes, punctuation or double spaces; `&`, `+` and
- * `agus` are "and", initials are one word, and so are O and Mc with their surname.
- */
+/** Normalises a name. Two names are strictly equal when their normal forms are. */
 export function fold(name: string): string {
   return name
     .replace(APOSTROPHES, '')
@@ -50,14 +45,14 @@ export function fold(name: string): string {
 }
 
 export interface NameParts {
-  /** What stands before the legal form, as it is written. */
+  /** The name before the legal form, as written. */
   core: string
-  /** The legal form as it is written; empty when the name has none. */
+  /** The legal form as written; empty when the name has none. */
   surface: string
   form: LegalForm | undefined
 }
 
-/** Takes the legal form off the end of a name, unless nothing would be left. */
+/** Splits off the legal form at the end, unless nothing would be left. */
 export function partsOf(name: string): NameParts {
   const words = name.trim().split(/\s+/)
   for (let count = Math.min(SURFACE_WORDS_MAX, words.length - 1); count > 0; count -= 1) {
@@ -72,12 +67,11 @@ export function partsOf(name: string): NameParts {
   return { core: words.join(' '), surface: '', form: undefined }
 }
 
-/** A name of these parts. */
 export function joined({ core, surface }: Pick<NameParts, 'core' | 'surface'>): string {
   return surface === '' ? core : `${core} ${surface}`
 }
 
-/** Letters and digits before the legal form: how much there is to know a name by. */
+/** The number of letters and digits before the legal form. */
 export function coreLength(name: string): number {
   return fold(partsOf(name).core).replaceAll(' ', '').length
 }

@@ -1,37 +1,15 @@
-/** Names that nobody has: made of the register's words, or of words that are nobody's. */
+/** Unregistered names, made of registered or invented words. */
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { partsOf } from './names.ts'
-import type { Register } from './register.ts'
+import type { ReferenceRegister } from './register.ts'
 
-const ONSETS = [
-  'b',
-  'br',
-  'c',
-  'cl',
-  'd',
-  'dr',
-  'f',
-  'g',
-  'gl',
-  'k',
-  'l',
-  'm',
-  'n',
-  'p',
-  'qu',
-  's',
-  'st',
-  't',
-  'tr',
-  'v',
-  'z',
-]
-const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ea', 'io', 'ou']
+const ONSETS = 'b br c cl d dr f g gl k l m n p qu s st t tr v z'.split(' ')
+const VOWELS = 'a e i o u ea io ou'.split(' ')
 const ENDS = ['', 'l', 'n', 'r', 's', 'x', 'nd', 'rk', 'th']
 const TRADES = ['SERVICES', 'CONSULTING', 'FOODS', 'ENGINEERING', 'HOLDINGS', 'MEDIA'] as const
 
-/** The beginning of one company's name and the end of another's. */
-export function recombined(random: Random, { companies }: Register): string {
+/** The first half of one company name and the second half of another. */
+export function recombined(random: Random, { companies }: ReferenceRegister): string {
   const [beginning, end] = [pick(random, companies), pick(random, companies)].map(({ name }) =>
     partsOf(name).core.split(' '),
   ) as [string[], string[]]

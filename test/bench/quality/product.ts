@@ -1,11 +1,11 @@
-/** The product as the bench asks it: the function that the service sells by, without HTTP and payment. */
+/** Calls the skills directly, without HTTP and payment. */
 import type { Operation } from '../../../agent/operation/schema.ts'
 import { resolveResponseSchema, searchResponseSchema, type Candidate } from '../../../agent/operation/result.ts'
-import type { Shelf } from '../../../agent/skills/skill.ts'
+import type { SkillContext } from '../../../agent/skills/skill.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
 
-/** What came of a search, best first; undefined when it was refused. */
-type Found = readonly Named[] | undefined
+/** The results of a search, best first; undefined when it was refused. */
+type SearchResult = readonly Named[] | undefined
 
 export interface Named {
   number: string
@@ -18,33 +18,33 @@ export interface Resolved {
 }
 
 export interface Product {
-  search(operation: Operation): Found
+  search(operation: Operation): SearchResult
   resolve(operation: Operation): Resolved
-  /** As the answers state it; undefined before the first. */
+  /** The version in the answers; undefined before the first answer. */
   matchingVersion(): string | undefined
 }
 
-export function productOf(shelf: Shelf): Product {
+export function createProduct(context: SkillContext): Product {
   let version: string | undefined
   return {
     search(operation) {
-      const prepared = prepareAnswer(operation, shelf)
+      const prepared = prepareAnswer(operation, context)
       if (prepared.kind === 'refused') return undefined
       const answer = searchResponseSchema.parse(JSON.parse(prepared.body))
       version = answer.matching_version
-      return answer.candidates.map(named)
+      return answer.candidates.map(toNamed)
     },
     resolve(operation) {
-      const prepared = prepareAnswer(operation, shelf)
+      const prepared = prepareAnswer(operation, context)
       if (prepared.kind === 'refused') return { status: 'refused', match: undefined }
       const answer = resolveResponseSchema.parse(JSON.parse(prepared.body))
       version = answer.matching_version
-      return { status: answer.status, match: answer.match ? named(answer.match) : undefined }
+      return { status: answer.status, match: answer.match ? toNamed(answer.match) : undefined }
     },
     matchingVersion: () => version,
   }
 }
 
-function named({ company }: Candidate): Named {
+function toNamed({ company }: Candidate): Named {
   return { number: company.company_number, name: company.legal_name }
 }

@@ -1,23 +1,23 @@
-/** The questions of a run, with what is known of each answer before anybody is asked. */
+/** Makes the questions of a run, each with its right answers. */
 import { parseOperation, type Operation } from '../../../agent/operation/schema.ts'
 import { randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { CLASSES, NEGATIVES, type Perturbation, type QuestionClass } from './classes.ts'
-import { typoWithEvidence, withRightEircode, type Asked } from './evidence.ts'
+import { typoWithEvidence, withRightEircode, type QueryInput } from './evidence.ts'
 import { coreLength } from './names.ts'
 import { invented, recombined } from './negatives.ts'
-import type { Listed, Register } from './register.ts'
+import type { BenchCompany, ReferenceRegister } from './register.ts'
 import type { Sampled } from './sample.ts'
 
-/** Letters and digits from which a name with a typo can be told from others. */
+/** Letters and digits of a name that stays recognisable with a typo. */
 const LONG_NAME_LENGTH = 8
-/** Searches are asked for as many as a response can hold. */
+/** The maximum of a search. */
 const CANDIDATES = 10
-/** Questions of a class whose names nobody has, for each company sampled. */
+/** Questions per class of unregistered names and sampled company. */
 const NEGATIVES_RATIO = 0.5
 const NEGATIVES_SEED_STEP = 7919
 
-/** How companies are asked for that are not there any more. */
-const OF_REMOVED: readonly { questionClass: QuestionClass; perturb: Perturbation }[] = [
+/** The questions about each company that was removed from the register. */
+const REMOVED_CLASSES: readonly { questionClass: QuestionClass; perturb: Perturbation }[] = [
   { questionClass: NEGATIVES.removed, perturb: (_random, { name }) => ({ name }) },
   { questionClass: NEGATIVES.removedWithEircode, perturb: withRightEircode },
   { questionClass: NEGATIVES.removedMistyped, perturb: typoWithEvidence },
@@ -25,94 +25,85 @@ const OF_REMOVED: readonly { questionClass: QuestionClass; perturb: Perturbation
 
 export interface Question {
   class: QuestionClass
-  asked: Asked
+  asked: QueryInput
   search: Operation
   resolve: Operation
-  /** The company that is meant; undefined when it is nobody on the register. */
-  meant: Listed | undefined
-  /** The numbers that are a right answer of a search: those that nobody could tell from the meant one by the query. */
+  /** Undefined when no registered company is the right answer. */
+  expected: BenchCompany | undefined
+  /** The right search results: companies that the query does not distinguish from the expected one. */
   accepted: readonly string[]
-  /** The name as asked, normalised, is that of the meant company and of no other. */
+  /** Whether only the expected company has the name as asked, after normalisation. */
   isUnique: boolean
-  /** The meant company's name has eight letters or more. */
+  /** Whether the name of the expected company has at least eight letters. */
   isLong: boolean
 }
 
 export interface Questions {
   questions: Question[]
-  /** By class: questions that name another company exactly, as a typo in a number does. Nobody can be blamed for those. */
-  namingAnother: Map<string, number>
+  /** By class: queries that are exactly the name of another company. They have no right answer and are not asked. */
+  collisions: Map<string, number>
 }
 
-interface Request {
-  register: Register
+interface QuestionsRequest {
+  register: ReferenceRegister
   sample: readonly Sampled[]
-  /** Companies that were taken out of the register. */
-  removed: readonly Listed[]
+  removed: readonly BenchCompany[]
   seed: number
 }
 
-/** Every class is put to every company sampled that it applies to; then the names that nobody has. */
-export function makeQuestions({ register, sample, removed, seed }: Request): Questions {
-  const result: Questions = { questions: [], namingAnother: new Map() }
-  const take = (draft: Draft | undefined) => put(result, draft && finished(draft, register))
-  for (const [stream, questionClass] of CLASSES.entries()) {
-    for (const { company } of sample) {
-      const random = randomFor(seed, Number(company.number), stream)
-      const asked = questionClass.perturb?.(random, company)
-      take(asked && { class: questionClass, asked, meant: company })
+/** Applies every class to every sampled company, then adds the unregistered names. */
+export function makeQuestions({ register, sample, removed, seed }: QuestionsRequest): Questions {
+  const questions: Question[] = []
+  const collisions = new Map<string, number>()
+  const addCollision = (id: string) => collisions.set(id, (collisions.get(id) ?? 0) + 1)
+  const add = (questionClass: QuestionClass, asked: QueryInput | undefined, expected?: BenchCompany) => {
+    if (!asked) return
+    const named = register.named(asked.name)
+    if (named.length > 0 && (!expected || !named.includes(expected.number))) addCollision(questionClass.id)
+    else questions.push(...complete({ class: questionClass, asked, expected }, named, register))
+  }
+  for (const [stream, questionClass] of CLASSES.entries())
+    for (const { company } of sample)
+      add(questionClass, questionClass.perturb?.(randomFor(seed, Number(company.number), stream), company), company)
+
+  const count = Math.ceil(sample.length * NEGATIVES_RATIO)
+  const addUnregistered = (questionClass: QuestionClass, make: (random: Random) => string) => {
+    for (let index = 0; index < count; index += 1) {
+      const name = make(randomFor(seed + NEGATIVES_SEED_STEP, index, CLASSES.length))
+      if (register.named(name).length === 0) add(questionClass, { name })
     }
   }
-  const negatives = Math.ceil(sample.length * NEGATIVES_RATIO)
-  const unlisted = (name: string) => (register.named(name).length === 0 ? { name } : undefined)
-  const drafted = (kind: QuestionClass, make: (random: Random) => string) => {
-    for (let index = 0; index < negatives; index += 1) {
-      const asked = unlisted(make(randomFor(seed + NEGATIVES_SEED_STEP, index, CLASSES.length)))
-      take(asked && { class: kind, asked, meant: undefined })
-    }
-  }
-  drafted(NEGATIVES.recombined, (random) => recombined(random, register))
-  drafted(NEGATIVES.invented, invented)
+  addUnregistered(NEGATIVES.recombined, (random) => recombined(random, register))
+  addUnregistered(NEGATIVES.invented, invented)
   for (const company of removed) {
-    for (const { questionClass, perturb } of OF_REMOVED) {
+    for (const { questionClass, perturb } of REMOVED_CLASSES) {
       const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company)
-      // A twin that stayed has the name as well, and is meant as much by a slip in it.
-      if (asked && register.named(company.name).length > 0) put(result, { namesAnother: questionClass.id })
-      else take(asked && { class: questionClass, asked, meant: undefined })
+      // Another company still has the name, so it is a right answer even with a typo.
+      if (asked && register.named(company.name).length > 0) addCollision(questionClass.id)
+      else add(questionClass, asked)
     }
   }
-  return result
+  return { questions, collisions }
 }
 
-interface Draft {
-  class: QuestionClass
-  asked: Asked
-  meant: Listed | undefined
-}
-
-type Finished = Question | { namesAnother: string } | undefined
-
-/** Undefined for what the product's input rules would refuse. */
-function finished(draft: Draft, register: Register): Finished {
-  const { asked, meant } = draft
-  const named = register.named(asked.name)
-  if (named.length > 0 && (!meant || !named.includes(meant.number))) return { namesAnother: draft.class.id }
+/** Returns nothing for input that the service rejects. */
+function complete(
+  draft: Pick<Question, 'class' | 'asked' | 'expected'>,
+  named: readonly string[],
+  register: ReferenceRegister,
+): Question[] {
+  const { asked, expected } = draft
   const { name: q, eircode } = asked
   const search = parseOperation('search', { q, limit: CANDIDATES, ...(eircode !== undefined && { eircode }) })
   const resolve = parseOperation('resolve', asked)
-  if (!search.valid || !resolve.valid) return undefined
-  return {
+  if (search.kind === 'invalid' || resolve.kind === 'invalid') return []
+  const question = {
     ...draft,
     search: search.operation,
     resolve: resolve.operation,
-    accepted: meant ? (named.length > 0 ? named : register.sameName(meant.name)) : [],
+    accepted: expected ? (named.length > 0 ? named : register.sameName(expected.name)) : [],
     isUnique: named.length === 1,
-    isLong: meant !== undefined && coreLength(meant.name) >= LONG_NAME_LENGTH,
+    isLong: expected !== undefined && coreLength(expected.name) >= LONG_NAME_LENGTH,
   }
-}
-
-function put({ questions, namingAnother }: Questions, made: Finished): void {
-  if (!made) return
-  if ('namesAnother' in made) namingAnother.set(made.namesAnother, (namingAnother.get(made.namesAnother) ?? 0) + 1)
-  else questions.push(made)
+  return [question]
 }

@@ -1,9 +1,9 @@
-/** The register as the bench knows it: what it asks about each company, and which companies a query names. */
+/** The reference answers of the benchmark: which companies a query name identifies, by the benchmark's own rules. */
 import type { Company } from '../../../store/company.ts'
 import { fold, partsOf, type LegalForm } from './names.ts'
 
-/** As little of a record as the questions need, so that a whole register fits in memory. */
-export interface Listed {
+/** The fields of a company that queries are made from, so that a whole register fits in memory. */
+export interface BenchCompany {
   number: string
   name: string
   condition: 'live' | 'dissolved' | 'other'
@@ -11,32 +11,32 @@ export interface Listed {
   addressLines: readonly string[]
 }
 
-export function listed(company: Company): Listed {
+export function toBenchCompany(company: Company): BenchCompany {
   const { company_number, legal_name, status, registered_address } = company
   return {
     number: company_number,
     name: legal_name,
-    condition: conditionOf(status ?? ''),
+    condition: toCondition(status ?? ''),
     eircode: registered_address.eircode,
     addressLines: registered_address.lines,
   }
 }
 
-function conditionOf(status: string): Listed['condition'] {
+function toCondition(status: string): BenchCompany['condition'] {
   if (status === 'Normal') return 'live'
   return status.startsWith('Dissolved') ? 'dissolved' : 'other'
 }
 
-interface Held {
+interface Entry {
   number: string
   form: LegalForm | undefined
 }
 
-export class Register {
-  readonly #byCore = new Map<string, Held[]>()
-  readonly companies: readonly Listed[]
+export class ReferenceRegister {
+  readonly #byCore = new Map<string, Entry[]>()
+  readonly companies: readonly BenchCompany[]
 
-  constructor(companies: readonly Listed[]) {
+  constructor(companies: readonly BenchCompany[]) {
     this.companies = companies
     for (const { number, name } of companies) {
       const { core, form } = partsOf(name)
@@ -47,18 +47,18 @@ export class Register {
     }
   }
 
-  /** The companies whose name a query is: the same words and kind of legal form, or the same words and no form asked. */
+  /** The companies that a query names: the same words, and the same legal form or none in the query. */
   named(query: string): string[] {
     const { core, form } = partsOf(query)
     const same = this.#byCore.get(fold(core)) ?? []
-    return same.filter((held) => form === undefined || held.form === form).map(({ number }) => number)
+    return same.filter((entry) => form === undefined || entry.form === form).map(({ number }) => number)
   }
 
-  /** The companies that nobody could tell from this one by its name. */
+  /** The companies with the same words and legal form. */
   sameName(name: string): string[] {
     const { core, form } = partsOf(name)
     const same = this.#byCore.get(fold(core)) ?? []
-    return same.filter((held) => held.form === form).map(({ number }) => number)
+    return same.filter((entry) => entry.form === form).map(({ number }) => number)
   }
 
   hasCore(foldedCore: string): boolean {

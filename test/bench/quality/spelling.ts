@@ -1,11 +1,11 @@
-/** The same name in other signs: "and", fadas, initials, apostrophes and punctuation; and other letters of the same sound. */
+/** Other notations of a name ("and", accents, initials, punctuation) and phonetic spellings. */
 import { happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { joined, partsOf } from './names.ts'
 
-/** One way to write a text otherwise; the same text when there is nothing to change. */
+/** Returns the text unchanged when the rewrite does not apply. */
 type Rewrite = (text: string, random: Random) => string
 
-/** The words before the legal form rewritten in one of the ways that change them; undefined when none does. */
+/** Applies one of the rewrites that change the name before the legal form; undefined when none does. */
 function oneOf(rewrites: readonly Rewrite[]) {
   return (random: Random, name: string): string | undefined => {
     const { core, surface } = partsOf(name)
@@ -35,7 +35,7 @@ const DOTS: Readonly<Record<string, string>> = {
 
 const withoutMarks: Rewrite = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')
 const decomposed: Rewrite = (text) => text.normalize('NFD')
-/** UTF-8 read as Latin-1: what a file says that was opened with the wrong encoding. */
+/** UTF-8 decoded as Latin-1. */
 const misread: Rewrite = (text) =>
   text.replace(/[\u00C0-\u00FF]/gu, (letter) =>
     Buffer.from(letter.toLowerCase(), 'utf8')
@@ -50,7 +50,7 @@ const fadaAdded: Rewrite = (text, random) => {
 }
 const dotted: Rewrite = (text) => text.replace(/[BCDFGMPST]H/u, (pair) => DOTS[pair] ?? pair)
 
-/** Names with fadas lose or garble them; of the others every one could be given one, too many to be like the register. */
+/** Every name could get an accent, which would make too many such queries. */
 const FADA_ADDED_RATE = 0.2
 const marksRewritten = oneOf([withoutMarks, misread, decomposed, dotted])
 const markAdded = oneOf([fadaAdded, dotted])
@@ -60,10 +60,7 @@ export function fadasChanged(random: Random, name: string): string | undefined {
   return happens(random, FADA_ADDED_RATE) ? markAdded(random, name) : undefined
 }
 
-/**
- * Two to four single letters in a row, with or without dots; or two or three consonants, which are no word, but for the Mc
- * of a surname.
- */
+/** Two to four single letters with or without dots, or a word of two or three consonants other than Mc. */
 const INITIALS =
   /(?<![\p{L}\p{N}'.])(?:(?:\p{Lu}[. ]+){1,3}\p{Lu}(?:\.|(?![\p{L}\p{N}']))|(?!MC )[BCDFGHJ-NP-TV-Z]{2,3}(?![\p{L}\p{N}'.]))/u
 const initialsAs = (between: string, after: string): Rewrite => {
@@ -96,7 +93,7 @@ const PUNCTUATION_ADDED: readonly Rewrite[] = [
   (text) => `${text}.`,
 ]
 
-/** As with the fadas: every name could be given some. */
+/** As for accents. */
 const PUNCTUATION_ADDED_RATE = 0.2
 const punctuationRewritten = oneOf(PUNCTUATION_REWRITTEN)
 const punctuationAdded = oneOf(PUNCTUATION_ADDED)

@@ -1,9 +1,9 @@
-/** The results as Markdown: a line for each class, the targets, and the peers. */
-import { markdown, percent } from '../targets.ts'
+/** Formats the results as Markdown tables. */
+import { markdown, percent } from '../markdown.ts'
 import { groupedBy } from './grouped.ts'
 import { classesOf, isRecoverable, ofClass, share, tally, uniqueOf, type Tally } from './tally.ts'
 import type { Sampled } from './sample.ts'
-import type { Verdict } from './verdicts.ts'
+import type { Evaluation } from './evaluate.ts'
 
 const HEADINGS = [
   'class',
@@ -17,18 +17,18 @@ const HEADINGS = [
   'conflicting',
   'no match',
   'refused',
-  'names another',
+  'collisions',
 ]
 
-export function classTable(verdicts: readonly Verdict[], namingAnother: ReadonlyMap<string, number>): string {
-  const lines = classesOf(verdicts).map((each) =>
-    line(`${each.id} ${each.label}`, tally(ofClass(verdicts, each)), namingAnother.get(each.id) ?? 0),
+export function classTable(evaluations: readonly Evaluation[], collisions: ReadonlyMap<string, number>): string {
+  const lines = classesOf(evaluations).map((each) =>
+    line(`${each.id} ${each.label}`, tally(ofClass(evaluations, each)), collisions.get(each.id) ?? 0),
   )
-  const another = [...namingAnother.values()].reduce((sum, count) => sum + count, 0)
-  return markdown(HEADINGS, [...lines, line('all', tally(verdicts), another)])
+  const collisionCount = [...collisions.values()].reduce((sum, count) => sum + count, 0)
+  return markdown(HEADINGS, [...lines, line('all', tally(evaluations), collisionCount)])
 }
 
-function line(label: string, { asked, findable, top1, top5, top10, resolutions }: Tally, another: number): string[] {
+function line(label: string, { asked, findable, top1, top5, top10, resolutions }: Tally, collisions: number): string[] {
   const { right, wrong, ambiguous, conflicting, no_match, refused } = resolutions
   return [
     label,
@@ -38,32 +38,32 @@ function line(label: string, { asked, findable, top1, top5, top10, resolutions }
     `${wrong} (${percent(share(wrong, asked))})`,
     ...[ambiguous, conflicting, no_match].map((count) => percent(share(count, asked))),
     String(refused),
-    String(another),
+    String(collisions),
   ]
 }
 
-/** The classes that write the same name in other signs, where the name so written is one company's only. */
-export function uniqueTable(verdicts: readonly Verdict[]): string {
-  const lines = classesOf(verdicts)
+/** The classes with another notation of the same name, restricted to unique names. */
+export function uniqueTable(evaluations: readonly Evaluation[]): string {
+  const lines = classesOf(evaluations)
     .filter(({ isSameName }) => isSameName)
     .map((each) => {
-      const { asked, findable, top1, resolutions } = uniqueOf(verdicts, each)
+      const { asked, findable, top1, resolutions } = uniqueOf(evaluations, each)
       const matched = percent(share(resolutions.right, asked))
       return [`${each.id} ${each.label}`, String(asked), percent(share(top1, findable)), matched]
     })
-  return markdown(['class', 'asked, one company of that name', 'top 1', 'matched right'], lines)
+  return markdown(['class', 'asked, unique name', 'top 1', 'matched right'], lines)
 }
 
-/** Which questions the last target counts, in words. */
-export function recoverableNote(verdicts: readonly Verdict[]): string {
-  const lost = classesOf(verdicts.filter(({ question }) => question.meant && !isRecoverable(question)))
+/** States which questions the last target leaves out. */
+export function recoverableNote(evaluations: readonly Evaluation[]): string {
+  const lost = classesOf(evaluations.filter(({ question }) => question.expected && !isRecoverable(question)))
   const names = lost.map(({ id, label, recoverable }) =>
     recoverable === 'never' ? `${id} ${label}` : `${id} ${label}, in names of fewer than eight letters`,
   )
   return `Not counted as recoverable: ${names.join('; ')}.`
 }
 
-/** How many companies of each kind were drawn. */
+/** The number of sampled companies per stratum. */
 export function sampleNote(sample: readonly Sampled[]): string {
   const kinds = [...groupedBy(sample, ({ stratum }) => stratum)].map(([kind, ofKind]) => `${ofKind.length} ${kind}`)
   return `${sample.length} companies sampled: ${kinds.toSorted().join(', ')}`

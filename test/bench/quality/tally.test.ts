@@ -1,14 +1,14 @@
-/** Answers of a product that is not there, judged and counted: known answers give known tables. */
+/** Evaluation, counts, tables and targets, with a product that gives prepared answers. */
 import { expect } from 'chai'
-import { aListed } from '../../support/listed.ts'
-import { unpadded } from '../../support/unpadded.ts'
+import { benchCompany } from '../../support/bench-company.ts'
+import { tableLines } from '../../support/markdown.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import { debugText } from './debug.ts'
 import type { Product, Resolved } from './product.ts'
 import type { Question } from './questions.ts'
 import { classTable, recoverableNote, uniqueTable } from './table.ts'
 import { accuracyTargets, tally } from './tally.ts'
-import { judge, type Verdict } from './verdicts.ts'
+import { evaluate, type Evaluation } from './evaluate.ts'
 
 const TYPO = classOf('1')
 const FORM_DROPPED = classOf('4')
@@ -17,7 +17,7 @@ const NUMBER = '42'
 
 function classOf(id: string): QuestionClass {
   const found = CLASSES.find((each) => each.id === id)
-  if (!found) throw new Error(`There is no class ${id}`)
+  if (!found) throw new Error(`Unknown class ${id}`)
   return found
 }
 
@@ -27,7 +27,7 @@ function question(change: Partial<Question> = {}): Question {
     asked: { name: 'ACNE LIMITED' },
     search: { operation: 'search', input: { q: 'ACNE LIMITED', limit: 10 } },
     resolve: { operation: 'resolve', input: { name: 'ACNE LIMITED' } },
-    meant: aListed(NUMBER, 'ACME LIMITED'),
+    expected: benchCompany(NUMBER, 'ACME LIMITED'),
     accepted: [NUMBER],
     isUnique: false,
     isLong: true,
@@ -50,47 +50,48 @@ function fake({ found = [], status = 'no_match', matched }: Answers): Product {
   }
 }
 
-const judged = (answers: Answers, change: Partial<Question> = {}): Verdict => judge(question(change), fake(answers))
+const evaluated = (answers: Answers, change: Partial<Question> = {}): Evaluation =>
+  evaluate(question(change), fake(answers))
 const matched = (number: string): Answers => ({ status: 'matched', matched: number })
-const isMet = (verdicts: readonly Verdict[], target: string) =>
-  accuracyTargets(verdicts).find((each) => each.target.startsWith(target))?.isMet
-const times = (count: number, verdict: Verdict): Verdict[] => Array.from({ length: count }, () => verdict)
+const isMet = (evaluations: readonly Evaluation[], target: string) =>
+  accuracyTargets(evaluations).find((each) => each.target.startsWith(target))?.isMet
+const times = (count: number, evaluation: Evaluation): Evaluation[] => Array.from({ length: count }, () => evaluation)
 
-describe('an answer is judged', () => {
-  it('by the first place of a right company', () => {
-    expect(judged({ found: [NUMBER] }).place).to.equal(0)
-    expect(judged({ found: ['1', '2', NUMBER] }).place).to.equal(2)
-    expect(judged({ found: ['1', '43', NUMBER] }, { accepted: [NUMBER, '43'] }).place).to.equal(1)
-    expect(judged({ found: ['1', '2'] }).place).to.equal(undefined)
+describe('an evaluation', () => {
+  it('has the rank of the first right company', () => {
+    expect(evaluated({ found: [NUMBER] }).rank).to.equal(0)
+    expect(evaluated({ found: ['1', '2', NUMBER] }).rank).to.equal(2)
+    expect(evaluated({ found: ['1', '43', NUMBER] }, { accepted: [NUMBER, '43'] }).rank).to.equal(1)
+    expect(evaluated({ found: ['1', '2'] }).rank).to.equal(undefined)
   })
 
-  it('by the company that is matched, and only the meant one is right', () => {
-    expect(judged(matched(NUMBER)).resolution).to.equal('right')
-    expect(judged(matched('43')).resolution).to.equal('wrong')
-    expect(judged(matched('43'), { accepted: [NUMBER, '43'] }).resolution).to.equal('wrong')
+  it('accepts only the expected company as a match', () => {
+    expect(evaluated(matched(NUMBER)).resolution).to.equal('right')
+    expect(evaluated(matched('43')).resolution).to.equal('wrong')
+    expect(evaluated(matched('43'), { accepted: [NUMBER, '43'] }).resolution).to.equal('wrong')
   })
 
-  it('as wrong for every match where there must be none', () => {
-    expect(judged(matched(NUMBER), { class: WRONG_EIRCODE }).resolution).to.equal('wrong')
-    expect(judged(matched(NUMBER), { class: NEGATIVES.removed, meant: undefined }).resolution).to.equal('wrong')
+  it('treats every match as wrong in classes without a right answer', () => {
+    expect(evaluated(matched(NUMBER), { class: WRONG_EIRCODE }).resolution).to.equal('wrong')
+    expect(evaluated(matched(NUMBER), { class: NEGATIVES.removed, expected: undefined }).resolution).to.equal('wrong')
   })
 
   for (const status of ['ambiguous', 'conflicting', 'no_match', 'refused'] as const) {
-    it(`as ${status} when it says so`, () => expect(judged({ status }).resolution).to.equal(status))
+    it(`keeps the status ${status}`, () => expect(evaluated({ status }).resolution).to.equal(status))
   }
 })
 
-describe('verdicts are counted', () => {
-  const verdicts = [
-    judged({ found: [NUMBER], ...matched(NUMBER) }),
-    judged({ found: ['1', NUMBER], status: 'ambiguous' }),
-    judged({ found: ['1', '2', '3', '4', '5', NUMBER], ...matched('1') }),
-    judged({ found: ['1'], status: 'no_match' }),
-    judged({ found: ['1'], ...matched('1') }, { class: NEGATIVES.invented, meant: undefined, accepted: [] }),
+describe('evaluations', () => {
+  const evaluations = [
+    evaluated({ found: [NUMBER], ...matched(NUMBER) }),
+    evaluated({ found: ['1', NUMBER], status: 'ambiguous' }),
+    evaluated({ found: ['1', '2', '3', '4', '5', NUMBER], ...matched('1') }),
+    evaluated({ found: ['1'], status: 'no_match' }),
+    evaluated({ found: ['1'], ...matched('1') }, { class: NEGATIVES.invented, expected: undefined, accepted: [] }),
   ]
 
-  it('with the places of those that can be found, and the resolutions of all', () => {
-    expect(tally(verdicts)).to.deep.equal({
+  it('counts ranks of registered companies and the resolutions of all', () => {
+    expect(tally(evaluations)).to.deep.equal({
       asked: 5,
       findable: 4,
       top1: 1,
@@ -100,81 +101,81 @@ describe('verdicts are counted', () => {
     })
   })
 
-  it('in a line for each class that was asked and one for all', () => {
-    const lines = unpadded(classTable(verdicts, new Map([['1', 7]])))
+  it('are shown in one line per class and one for all', () => {
+    const lines = tableLines(classTable(evaluations, new Map([['1', 7]])))
     expect(lines.slice(2)).to.deep.equal([
       '| 1 one typo | 4 | 25 % | 50 % | 75 % | 25 % | 1 (25 %) | 25 % | 0 % | 25 % | 0 | 7 |',
-      '| n2 not registered: invented words | 1 | - | - | - | 0 % | 1 (100 %) | 0 % | 0 % | 0 % | 0 | 0 |',
+      '| n2 not registered, invented words | 1 | - | - | - | 0 % | 1 (100 %) | 0 % | 0 % | 0 % | 0 | 0 |',
       '| all | 5 | 25 % | 50 % | 75 % | 20 % | 2 (40 %) | 20 % | 0 % | 20 % | 0 | 7 |',
     ])
   })
 
-  it('apart where one company has the name as asked', () => {
+  it('are shown separately for unique names', () => {
     const found = { found: [NUMBER], ...matched(NUMBER) }
     const some = [
-      judged(found, { class: FORM_DROPPED, isUnique: true }),
-      judged({ status: 'ambiguous' }, { class: FORM_DROPPED, isUnique: true }),
-      judged({ status: 'ambiguous' }, { class: FORM_DROPPED }),
+      evaluated(found, { class: FORM_DROPPED, isUnique: true }),
+      evaluated({ status: 'ambiguous' }, { class: FORM_DROPPED, isUnique: true }),
+      evaluated({ status: 'ambiguous' }, { class: FORM_DROPPED }),
     ]
-    expect(unpadded(uniqueTable(some)).at(-1)).to.equal('| 4 legal form left out | 2 | 50 % | 50 % |')
+    expect(tableLines(uniqueTable(some)).at(-1)).to.equal('| 4 legal form omitted | 2 | 50 % | 50 % |')
   })
 
-  it('with the wrong ones and the misses by name', () => {
-    const text = debugText(verdicts)
-    expect(text).to.include('matched wrong: 2').and.include('not first in a search: 3')
-    expect(text).to.include('1\tasked {"name":"ACNE LIMITED"}\tmeant 42 ACME LIMITED\tgot 1 COMPANY 1\twrong')
-    expect(text).to.include('n2\tasked {"name":"ACNE LIMITED"}\tmeant nobody\tgot 1 COMPANY 1\twrong')
+  it('list wrong matches and misses by name', () => {
+    const text = debugText(evaluations)
+    expect(text).to.include('matched wrong: 2').and.include('not first in search results: 3')
+    expect(text).to.include('1\tquery {"name":"ACNE LIMITED"}\texpected 42 ACME LIMITED\tgot 1 COMPANY 1\twrong')
+    expect(text).to.include('n2\tquery {"name":"ACNE LIMITED"}\texpected none\tgot 1 COMPANY 1\twrong')
   })
 })
 
 describe('the targets', () => {
-  const good = judged({ found: [NUMBER], ...matched(NUMBER) })
-  const wrong = judged({ found: [NUMBER], ...matched('1') })
+  const good = evaluated({ found: [NUMBER], ...matched(NUMBER) })
+  const wrong = evaluated({ found: [NUMBER], ...matched('1') })
 
-  it('allow one wrong match in a thousand, and no more', () => {
+  it('allow one wrong match in 1,000 and not two', () => {
     expect(isMet([...times(999, good), wrong], 'wrong matches, all')).to.equal(true)
     expect(isMet([...times(998, good), wrong, wrong], 'wrong matches, all')).to.equal(false)
   })
 
-  it('allow one in two hundred in a class, however many others are right', () => {
-    const ofClass = (verdict: Verdict) => ({ ...verdict, question: question({ class: FORM_DROPPED }) })
+  it('allow one wrong match in 200 of a class, whatever the other classes', () => {
+    const ofClass = (evaluation: Evaluation) => ({ ...evaluation, question: question({ class: FORM_DROPPED }) })
     const others = times(10_000, good)
     expect(isMet([...others, ...times(199, ofClass(good)), ofClass(wrong)], 'wrong matches in the')).to.equal(true)
     const missed = [...others, ...times(198, ofClass(good)), ofClass(wrong)]
-    expect(isMet(missed, 'wrong matches in the worst class, 4 legal form left out')).to.equal(false)
+    expect(isMet(missed, 'wrong matches in the worst class, 4 legal form omitted')).to.equal(false)
   })
 
-  it('refuse a service that refuses', () => {
+  it('allow no refusal', () => {
     expect(isMet([good], 'refused')).to.equal(true)
-    expect(isMet([good, judged({ status: 'refused' })], 'refused')).to.equal(false)
+    expect(isMet([good, evaluated({ status: 'refused' })], 'refused')).to.equal(false)
   })
 
-  it('want 99 of 100 matched of the same name, where it is unique', () => {
+  it('require 99 % matches of unique names in another notation', () => {
     const unique = { class: FORM_DROPPED, isUnique: true }
-    const right = judged(matched(NUMBER), unique)
-    const ambiguous = judged({ status: 'ambiguous' }, unique)
-    const shared = judged({ status: 'ambiguous' }, { class: FORM_DROPPED })
+    const right = evaluated(matched(NUMBER), unique)
+    const ambiguous = evaluated({ status: 'ambiguous' }, unique)
+    const shared = evaluated({ status: 'ambiguous' }, { class: FORM_DROPPED })
     expect(isMet([...times(99, right), ambiguous, shared], 'matched where unique, 4')).to.equal(true)
     expect(isMet([...times(98, right), ambiguous], 'matched where unique, 4')).to.equal(false)
   })
 
-  it('want long names with a typo first and among five', () => {
-    const second = judged({ found: ['1', NUMBER] })
-    const missed = judged({})
-    const short = judged({}, { isLong: false })
+  it('require long names with a typo at rank 1 and within rank 5', () => {
+    const second = evaluated({ found: ['1', NUMBER] })
+    const missed = evaluated({})
+    const short = evaluated({}, { isLong: false })
     expect(isMet([...times(97, good), ...times(3, second), short], 'top 1, one typo')).to.equal(true)
     expect(isMet([...times(96, good), ...times(4, second)], 'top 1, one typo')).to.equal(false)
     expect(isMet([...times(99, good), missed], 'top 5, one typo')).to.equal(true)
     expect(isMet([...times(97, good), ...times(2, missed)], 'top 5, one typo')).to.equal(false)
   })
 
-  it('count a word missing among no one`s faults', () => {
-    const missing = judged({}, { class: classOf('9') })
+  it('leave classes out that are not recoverable', () => {
+    const missing = evaluated({}, { class: classOf('9') })
     expect(isMet([good, ...times(50, missing)], 'top 5, all')).to.equal(true)
-    expect(recoverableNote([good, missing])).to.equal('Not counted as recoverable: 9 a word missing.')
+    expect(recoverableNote([good, missing])).to.equal('Not counted as recoverable: 9 a word omitted.')
   })
 
-  it('are not measured where nothing was asked', () => {
-    expect(isMet([judged({}, { class: WRONG_EIRCODE })], 'top 1, one typo')).to.equal(undefined)
+  it('are not measured without questions', () => {
+    expect(isMet([evaluated({}, { class: WRONG_EIRCODE })], 'top 1, one typo')).to.equal(undefined)
   })
 })

@@ -1,16 +1,16 @@
-/** Slips of the fingers: one letter wrong in one of six ways, or two. */
+/** Typing errors of six kinds. */
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { fold } from './names.ts'
 
 const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
-/** Rows of an Irish or British keyboard. */
+/** Rows of a QWERTY keyboard. */
 const KEYBOARD = ['QWERTYUIOP', 'ASDFGHJKL', 'ZXCVBNM']
-/** A typo that gives the same name (two letters alike exchanged) is made anew; a name of few letters may have no other. */
+/** A typo that does not change the normalised name is discarded. A short name may have no other. */
 const ATTEMPTS_MAX = 20
-/** Below this a typo leaves nothing to know the name by. */
+/** With fewer letters, a typo leaves an unrelated name. */
 const LETTERS_MIN = 3
 
-/** Changes the letters from one place on; `at` is the place of a letter. */
+/** Changes the letters at position `at`, which is a letter. */
 type Slip = (letters: string[], at: number, random: Random) => string[]
 
 const replaced = (letters: string[], at: number, ...others: string[]) => letters.toSpliced(at, 1, ...others)
@@ -26,14 +26,14 @@ const SLIPS: Record<string, Slip> = {
 
 export const SLIP_KINDS = Object.keys(SLIPS)
 
-/** The text with one typo in any of its letters, also the first; undefined where it has too few. */
+/** One typo at any letter; undefined for a text with too few letters. */
 export function withTypo(random: Random, text: string): string | undefined {
   const letters = Array.from(text)
-  const places = letters.flatMap((letter, at) => (/\p{L}/u.test(letter) ? [at] : []))
-  if (places.length < LETTERS_MIN) return undefined
+  const positions = letters.flatMap((letter, at) => (/\p{L}/u.test(letter) ? [at] : []))
+  if (positions.length < LETTERS_MIN) return undefined
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const slip = pick(random, Object.values(SLIPS))
-    const slipped = slip(letters, pick(random, places), random).join('')
+    const slipped = slip(letters, pick(random, positions), random).join('')
     if (fold(slipped) !== fold(text)) return slipped
   }
   return undefined
@@ -43,7 +43,7 @@ export function withTwoTypos(random: Random, text: string): string | undefined {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const once = withTypo(random, text)
     const twice = once === undefined ? undefined : withTypo(random, once)
-    // The first may leave too few letters, the second may undo the first.
+    // The second typo can be impossible or undo the first.
     if (twice !== undefined && fold(twice) !== fold(text)) return twice
   }
   return undefined

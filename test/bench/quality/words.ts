@@ -1,8 +1,8 @@
-/** Words in another order, missing, added, shortened, run together or apart, and numbers written another way. */
+/** Word changes: order, omitted, added, abbreviated, joined and split words, and numbers. */
 import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { joined, partsOf } from './names.ts'
 
-/** Changes the words before the legal form and keeps the form. */
+/** Changes the words before the legal form. */
 function overWords(change: (random: Random, words: string[]) => string[] | undefined) {
   return (random: Random, name: string): string | undefined => {
     const { core, surface } = partsOf(name)
@@ -26,7 +26,7 @@ export const wordMissing = overWords((random, words) =>
 const ADDED_WORDS = ['(IRELAND)', 'IRELAND', 'GROUP', 'COMPANY', 'SERVICES', 'DUBLIN'] as const
 const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS'] as const
 
-/** Within the name, or behind it as a trading name. */
+/** Adds a word to the name, or a trading name after it. */
 export function wordAdded(random: Random, name: string): string | undefined {
   const { core, surface } = partsOf(name)
   if (happens(random, 0.3)) return `${joined({ core, surface })} T/A ${pick(random, TRADE_NAMES)}`
@@ -39,7 +39,7 @@ export const wordsJoinedOrSplit = overWords((random, words) => {
     const at = below(random, words.length - 1)
     return words.toSpliced(at, 2, words.slice(at, at + 2).join(''))
   }
-  // Two letters on either side at least.
+  // Each part has at least two letters.
   const long = words.flatMap((word, at) => (/^\p{L}{4,}$/u.test(word) ? [at] : []))
   if (long.length === 0) return undefined
   const at = pick(random, long)
@@ -48,81 +48,43 @@ export const wordsJoinedOrSplit = overWords((random, words) => {
   return words.toSpliced(at, 1, word.slice(0, cut), word.slice(cut))
 })
 
-const ABBREVIATIONS: Record<string, readonly string[]> = {
-  ACCOUNTING: ['ACCTG'],
-  ADMINISTRATION: ['ADMIN'],
-  ASSOCIATES: ['ASSOC', 'ASSOCS'],
-  BROTHERS: ['BROS'],
-  BUILDING: ['BLDG'],
-  COMMUNICATIONS: ['COMMS'],
-  COMPANY: ['CO', 'CO.'],
-  CONSTRUCTION: ['CONST'],
-  CONSULTING: ['CONSULT'],
-  CORPORATION: ['CORP'],
-  DEVELOPMENT: ['DEV', 'DEVT'],
-  DEVELOPMENTS: ['DEVTS'],
-  ELECTRICAL: ['ELEC'],
-  ENGINEERING: ['ENG', 'ENGR'],
-  ENTERPRISES: ['ENT'],
-  FINANCIAL: ['FIN'],
-  GROUP: ['GRP'],
-  HOLDINGS: ['HLDGS'],
-  INTERNATIONAL: ["INT'L", 'INTL', 'INT'],
-  INVESTMENTS: ['INVS'],
-  MANAGEMENT: ['MGMT', 'MGT'],
-  MANUFACTURING: ['MFG'],
-  PROPERTIES: ['PROPS'],
-  PROPERTY: ['PROP'],
-  ROAD: ['RD'],
-  SAINT: ['ST', 'ST.'],
-  SERVICES: ['SVCS', 'SERV'],
-  SOLUTIONS: ['SOLNS'],
-  STREET: ['ST', 'ST.'],
-  TECHNOLOGIES: ['TECH', 'TECHS'],
-  TECHNOLOGY: ['TECH'],
-  TRANSPORT: ['TRANS'],
-}
+/** A long form and its short forms per group. */
+const ABBREVIATIONS = `
+  ACCOUNTING ACCTG, ADMINISTRATION ADMIN, ASSOCIATES ASSOC ASSOCS, BROTHERS BROS, BUILDING BLDG,
+  COMMUNICATIONS COMMS, COMPANY CO CO., CONSTRUCTION CONST, CONSULTING CONSULT, CORPORATION CORP,
+  DEVELOPMENT DEV DEVT, DEVELOPMENTS DEVTS, ELECTRICAL ELEC, ENGINEERING ENG ENGR, ENTERPRISES ENT, FINANCIAL FIN,
+  GROUP GRP, HOLDINGS HLDGS, INTERNATIONAL INT'L INTL INT, INVESTMENTS INVS, MANAGEMENT MGMT MGT,
+  MANUFACTURING MFG, PROPERTIES PROPS, PROPERTY PROP, ROAD RD, SAINT ST ST., SERVICES SVCS SERV, SOLUTIONS SOLNS,
+  STREET ST ST., TECHNOLOGIES TECH TECHS, TECHNOLOGY TECH, TRANSPORT TRANS
+`
 
-/** Short to long and long to short: either may be on the register. */
+/** Both directions: the register has long and short forms. */
 const SHORTER_OR_LONGER = new Map<string, string[]>()
-for (const [long, shorts] of Object.entries(ABBREVIATIONS)) {
-  SHORTER_OR_LONGER.set(long, [...shorts])
+for (const group of ABBREVIATIONS.split(',')) {
+  const [long = '', ...shorts] = group.trim().split(' ')
+  SHORTER_OR_LONGER.set(long, shorts)
   for (const short of shorts) SHORTER_OR_LONGER.set(short, [...(SHORTER_OR_LONGER.get(short) ?? []), long])
 }
 
-export const abbreviated = overWords((random, words) => exchanged(random, words, SHORTER_OR_LONGER))
+export const abbreviated = overWords((random, words) => replaceKnown(random, words, SHORTER_OR_LONGER))
 
 const NUMBERS: readonly (readonly string[])[] = [
-  ['1', 'ONE', 'I'],
-  ['2', 'TWO', 'II'],
-  ['3', 'THREE', 'III'],
-  ['4', 'FOUR', 'IV'],
-  ['5', 'FIVE', 'V'],
-  ['6', 'SIX', 'VI'],
-  ['7', 'SEVEN', 'VII'],
-  ['8', 'EIGHT', 'VIII'],
-  ['9', 'NINE', 'IX'],
-  ['10', 'TEN', 'X'],
-  ['11', 'ELEVEN', 'XI'],
-  ['12', 'TWELVE', 'XII'],
-  ['20', 'TWENTY', 'XX'],
-  ['24', 'TWENTY FOUR', 'XXIV'],
-  ['50', 'FIFTY'],
-  ['100', 'ONE HUNDRED'],
-]
+  ...'1 ONE I,2 TWO II,3 THREE III,4 FOUR IV,5 FIVE V,6 SIX VI,7 SEVEN VII,8 EIGHT VIII,9 NINE IX,10 TEN X'.split(','),
+  ...'11 ELEVEN XI,12 TWELVE XII,20 TWENTY XX,24 TWENTY_FOUR XXIV,50 FIFTY,100 ONE_HUNDRED'.split(','),
+].map((forms) => forms.split(' ').map((form) => form.replace('_', ' ')))
 
 const OTHER_NUMERALS = new Map(
   NUMBERS.flatMap((forms) =>
-    // One letter is an initial far more often than a number.
+    // A single letter is usually an initial.
     forms
       .filter((form) => !/^[IVX]$/.test(form))
       .map((form) => [form, forms.filter((other) => other !== form)] as const),
   ),
 )
 
-export const numbersRewritten = overWords((random, words) => exchanged(random, words, OTHER_NUMERALS))
+export const numbersRewritten = overWords((random, words) => replaceKnown(random, words, OTHER_NUMERALS))
 
-/** Another number in the place of one: in a series, that is another company. */
+/** Changes a number; in a series that is another company. */
 export const numberChanged = overWords((random, words) => {
   const places = words.flatMap((word, at) => (/^\d{1,6}$/.test(word) ? [at] : []))
   if (places.length === 0) return undefined
@@ -130,8 +92,8 @@ export const numberChanged = overWords((random, words) => {
   return words.toSpliced(at, 1, String(Number(words[at]) + 1 + below(random, 9)))
 })
 
-/** One of the words that the table knows, exchanged for what it has there. */
-function exchanged(
+/** Replaces one word that the table contains. */
+function replaceKnown(
   random: Random,
   words: string[],
   table: ReadonlyMap<string, readonly string[]>,

@@ -1,8 +1,8 @@
-/** The kinds of queries whose times are measured, from the best case to those made to be slow. */
+/** The kinds of queries that are timed, from exact names to queries designed to be slow. */
 import { below, pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { formSwapped } from '../quality/legal-forms.ts'
 import { fold, joined, partsOf } from '../quality/names.ts'
-import type { Register } from '../quality/register.ts'
+import type { ReferenceRegister } from '../quality/register.ts'
 import { shuffled } from '../quality/sample.ts'
 import { withTwoTypos, withTypo } from '../quality/typos.ts'
 import { wordsSwapped } from '../quality/words.ts'
@@ -13,7 +13,7 @@ export interface QueryGroup {
   queries: string[]
 }
 
-/** What the input allows (spec 8). */
+/** The longest query that the input allows. */
 const QUERY_CHARACTERS_MAX = 160
 const COMMON_WORDS = 40
 const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
@@ -34,7 +34,10 @@ const onlyOneWord: Change = (_random, name) => {
 }
 
 /** The same register, number and seed give the same queries. */
-export function makeQueries(register: Register, { count, seed }: { count: number; seed: number }): QueryGroup[] {
+export function makeQueries(
+  register: ReferenceRegister,
+  { count, seed }: { count: number; seed: number },
+): QueryGroup[] {
   const names = shuffled(register.companies, seed).map(({ name }) => name)
   const common = commonWords(register)
   const changed = (change: Change) => firstOf(names, change, { count, seed })
@@ -80,7 +83,7 @@ function firstOf(names: readonly string[], change: Change, { count, seed }: { co
   return queries
 }
 
-function commonWords({ companies }: Register): string[] {
+function commonWords({ companies }: ReferenceRegister): string[] {
   const uses = new Map<string, number>()
   for (const { name } of companies) {
     for (const word of fold(partsOf(name).core).split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1)

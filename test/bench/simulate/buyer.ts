@@ -1,64 +1,65 @@
 /**
- * A buyer of the simulation who does what docs/payments.md says: keeps a payment, repeats the request with it, and signs
- * another only after a 402. Around him proxies double his requests, answers get lost, and he gives up waiting.
+ * A buyer that follows docs/payments.md: it keeps a payment, repeats the request with it, and signs another one only after
+ * a 402. Requests may be duplicated, responses may be lost, and the buyer may stop waiting.
  */
-import { replyTo } from '../../../agent/executor/reply.ts'
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
-import type { Oracles } from './oracles.ts'
+import type { Invariants } from './invariants.ts'
 import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
-import { MISSING, NUMBERS, QUARANTINED } from './shelf.ts'
-import type { World } from './world.ts'
+import { MISSING, NUMBERS, QUARANTINED } from './catalog.ts'
+import type { Simulator } from './simulator.ts'
 
-/** Sends of one buyer before he waits for better days. */
+/** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
 const PAYMENTS_MAX = 4
 
-export interface BuyerSurroundings {
-  world: World
+export interface BuyerOptions {
+  sim: Simulator
   servers: readonly SimulatedServer[]
-  oracles: Oracles
+  invariants: Invariants
 }
 
 export class SimulatedBuyer {
   readonly payer: string
-  /** Everything he has signed, oldest first. */
+  /** All signed payments, oldest first. */
   readonly signed: SimulatedPayment[] = []
   companyNumber: string
   body: string | undefined
-  /** For an answer. */
+  /** Whether a response is awaited. */
   isWaiting = false
-  readonly #around: BuyerSurroundings
+  readonly #options: BuyerOptions
   #sends = 0
-  #isUseless = true
-  /** Whether a request with the current payment may still be under way somewhere: doubled, given up, or unanswered. */
+  /** Whether the next request needs a new payment. */
+  #needsPayment = true
+  /** Whether another request with the current payment may still be in progress: duplicated, abandoned or unanswered. */
   #isUnsure = false
-  /** The names he gives his payments: none, one for each, or the same for all until that is refused. */
-  #naming: 'none' | 'each' | 'same'
+  /** Payment ids: none, one for each payment, or the same for all until that is refused. */
+  #idPolicy: 'none' | 'each' | 'same'
 
-  constructor(payer: string, around: BuyerSurroundings) {
+  constructor(payer: string, options: BuyerOptions) {
     this.payer = payer
-    this.#around = around
-    const { world } = around
-    const isOdd = world.chance(0.1)
-    this.companyNumber = isOdd ? world.pick([MISSING, QUARANTINED]) : world.pick(NUMBERS)
-    this.#naming = world.pick(['none', 'none', 'each', 'same'] as const)
-    // Whether he stays away until the end after his first request.
-    if (world.chance(0.1)) this.#sends = SENDS_MAX - 1
-    world.quietlyAfter(world.between(0, 60_000), () => this.go())
+    this.#options = options
+    const { sim } = options
+    const isOdd = sim.chance(0.1)
+    this.companyNumber = isOdd ? sim.pick([MISSING, QUARANTINED]) : sim.pick(NUMBERS)
+    this.#idPolicy = sim.pick(['none', 'none', 'each', 'same'] as const)
+    // Some buyers send one request and return only after the faults have ended.
+    if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
+    sim.afterNoFlush(sim.between(0, 60_000), () => this.go())
   }
 
   get current(): SimulatedPayment | undefined {
     return this.signed.at(-1)
   }
 
-  /** One more try, unless he has what he wants, is waiting for an answer, or has had enough. */
+  /** Sends the next request, unless the buyer has its response, waits for one, or has reached a limit. */
   go(): void {
-    const { world } = this.#around
+    const { sim } = this.#options
     if (this.body !== undefined || this.isWaiting) return
-    if (world.isStormy && this.#sends >= SENDS_MAX) return
-    if (this.#isUseless) {
+    if (sim.injectsFaults && this.#sends >= SENDS_MAX) return
+    if (this.#needsPayment) {
       if (this.signed.length >= PAYMENTS_MAX) return
       this.#sign()
     }
@@ -66,24 +67,24 @@ export class SimulatedBuyer {
   }
 
   #sign(): void {
-    const { world } = this.#around
-    const nonce = newNonce(world.random)
-    const isShort = world.isStormy && world.chance(0.2)
-    const lifetime = isShort ? world.between(16, 60) : 300
-    const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#naming]
-    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(world) + lifetime, id })
+    const { sim } = this.#options
+    const nonce = newNonce(sim.random)
+    const isShort = sim.injectsFaults && sim.chance(0.2)
+    const lifetime = isShort ? sim.between(16, 60) : 300
+    const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#idPolicy]
+    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(sim) + lifetime, id })
     this.signed.push(payment)
-    this.#isUseless = false
+    this.#needsPayment = false
     this.#isUnsure = false
-    world.trace(
+    sim.trace(
       this.payer.slice(0, 4),
       () => `signs ${short(payment.key)} for company ${this.companyNumber}, ${lifetime} s`,
     )
-    if (this.signed.length > 1) world.count('state a buyer signs again')
+    if (this.signed.length > 1) sim.count('state a buyer signs again')
   }
 
   #send(): void {
-    const { world, servers } = this.#around
+    const { sim, servers } = this.#options
     const payment = this.current as SimulatedPayment
     this.#sends += 1
     this.isWaiting = true
@@ -92,62 +93,62 @@ export class SimulatedBuyer {
       if (isOver) return
       isOver = true
       this.isWaiting = false
-      this.#take(payment, outcome)
+      this.#receive(payment, outcome)
     }
-    const copies = world.fault('a request is doubled', 0.15) ? 2 : 1
+    const copies = sim.fault('a request is duplicated', 0.15) ? 2 : 1
     if (copies > 1) this.#isUnsure = true
-    for (let copy = 0; copy < copies; copy += 1) this.#deliver(world.pick(servers), payment, over)
-    // He gives up before the server may.
-    const patience = world.fault('a buyer gives up waiting', 0.1) ? world.between(1_000, 40_000) : 200_000
-    world.quietlyAfter(patience, () => over(undefined))
+    for (let copy = 0; copy < copies; copy += 1) this.#deliver(sim.pick(servers), payment, over)
+    // Some buyers stop waiting before the server does.
+    const patience = sim.fault('a buyer stops waiting', 0.1) ? sim.between(1_000, 40_000) : 200_000
+    sim.afterNoFlush(patience, () => over(undefined))
   }
 
   #deliver(server: SimulatedServer, payment: SimulatedPayment, over: (outcome: Outcome | undefined) => void): void {
-    const { world, oracles } = this.#around
+    const { sim, invariants } = this.#options
     const { companyNumber } = this
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    world.after(world.between(0, world.isStormy ? 2_000 : 50), () => {
-      world.trace(server.name, () => `is asked with ${short(payment.key)}`)
+    sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
+      sim.trace(server.name, () => `receives ${short(payment.key)}`)
       server.ask(operation, [payment.header], (outcome) => {
         if (outcome) {
-          world.count(`answer ${describe(outcome)}`)
-          world.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
-          oracles.answered({ payment, isWrong: false, companyNumber }, outcome)
+          sim.count(`answer ${describe(outcome)}`)
+          sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
+          invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
         }
-        const isLost = outcome === undefined || world.fault('an answer is lost', 0.05)
-        world.quietlyAfter(world.between(0, 200), () => over(isLost ? undefined : outcome))
+        const isLost = outcome === undefined || sim.fault('a response is lost', 0.05)
+        sim.afterNoFlush(sim.between(0, 200), () => over(isLost ? undefined : outcome))
       })
     })
   }
 
-  #take(payment: SimulatedPayment, outcome: Outcome | undefined): void {
-    const { world } = this.#around
-    let wait = world.isStormy ? world.between(100, 30_000) : 5_000
+  #receive(payment: SimulatedPayment, outcome: Outcome | undefined): void {
+    const { sim } = this.#options
+    let wait = sim.injectsFaults ? sim.between(100, 30_000) : 5_000
     if (outcome?.kind === 'answer') this.body = outcome.body
     else if (!outcome) this.#isUnsure = true
     else {
-      const { status } = replyTo(outcome)
+      const { status } = renderOutcome(outcome)
       const { code } = outcome.refusal
-      const isNameTaken = code === 'payment_replay_conflict' && this.#naming === 'same'
-      if (isNameTaken) world.count('state a payment id is taken')
-      if (status === 402 || isNameTaken) {
-        const left = (Number(payment.authorization.validBefore) + 1) * 1_000 - world.now
-        // Said of the record, or of a payment that nothing can happen to any more.
+      const isIdTaken = code === 'payment_replay_conflict' && this.#idPolicy === 'same'
+      if (isIdTaken) sim.count('state a payment id is taken')
+      if (status === 402 || isIdTaken) {
+        const left = (Number(payment.authorization.validBefore) + 1) * 1_000 - sim.now
+        // Certain if it comes from a record, if no other request is in progress, or if the authorization has expired.
         const isSure = code === 'payment_failed' || !this.#isUnsure || left <= 0
         if (!isSure) wait = left
         else {
-          this.#isUseless = true
-          if (isNameTaken) this.#naming = 'each'
+          this.#needsPayment = true
+          if (isIdTaken) this.#idPolicy = 'each'
         }
       }
-      // Not charged: the same payment buys something else.
-      if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = world.pick(NUMBERS)
+      // Not charged, so the same payment can buy another company.
+      if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = sim.pick(NUMBERS)
     }
-    if (this.body === undefined) world.quietlyAfter(wait, () => this.go())
+    if (this.body === undefined) sim.afterNoFlush(wait, () => this.go())
   }
 }
 
 export function describe(outcome: Outcome): string {
-  const { status } = replyTo(outcome)
+  const { status } = renderOutcome(outcome)
   return outcome.kind === 'answer' ? String(status) : `${status} ${outcome.refusal.code}`
 }

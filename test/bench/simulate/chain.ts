@@ -1,12 +1,12 @@
 /**
- * The chain of the simulation, which is the truth: blocks, nonces, balances, finality and reorganisations; and the door by
- * which a server reads it, behind which nodes lag, fail and contradict each other.
+ * The chain of the simulation: blocks, nonces, balances, finality and reorganisations. Invariants are checked against it.
+ * Servers read it through RPC nodes that lag, fail and contradict each other.
  */
-import type { Chain, Evidence } from '../../../agent/payments/chain.ts'
-import type { Authorization } from '../../../agent/payments/headers.ts'
+import type { Chain, AuthorizationEvidence } from '../../../agent/payments/chain.ts'
+import type { TransferAuthorization } from '../../../agent/payments/headers.ts'
 import { keyOf } from './keys.ts'
 import { TERMS } from './payment.ts'
-import type { Owner, World } from './world.ts'
+import type { Owner, Simulator } from './simulator.ts'
 
 export interface Transaction {
   kind: 'transfer' | 'cancel'
@@ -32,36 +32,36 @@ interface Spend extends Transaction {
 }
 
 const FIRST_BLOCK = 1000
-/** What is asked of a node, and how its faults are counted. */
+/** The calls to a node, and the names under which their faults are counted. */
 const CALLS = {
   head: { hangs: 'chain: head hangs', fails: 'chain: head fails' },
   nonce: { hangs: 'chain: nonce hangs', fails: 'chain: nonce fails' },
   evidence: { hangs: 'chain: evidence hangs', fails: 'chain: evidence fails' },
 }
-/** What the product's own limit makes of a node that hangs. */
+/** The product's deadline for a node. */
 const RPC_TIMEOUT_MS = 5_000
 
 export class SimulatedChain {
   readonly spends = new Map<string, Spend>()
-  /** Told of each transfer when it is in a block, also in one that goes again. */
+  /** Called for each transfer that is mined, also in a block that is removed later. */
   onPaid: (key: string) => void = () => undefined
   readonly mempool: Transaction[] = []
   readonly balances = new Map<string, bigint>()
-  readonly #world: World
+  readonly #sim: Simulator
   readonly #blocks: Block[]
   readonly #blockMs: number
   readonly #finalLag: number
-  /** Behind one address there may be nodes that are this many blocks behind. */
+  /** One URL may lead to nodes that are this many blocks behind. */
   readonly #lagMax: number
   #final = FIRST_BLOCK
   #hashes = 0
 
-  constructor(world: World) {
-    this.#world = world
-    this.#blocks = [{ number: FIRST_BLOCK, time: seconds(world), spends: [] }]
-    this.#blockMs = world.pick([2_000, 6_000, 12_000])
-    this.#finalLag = world.between(3, 10)
-    this.#lagMax = world.pick([0, 0, 1, 2])
+  constructor(sim: Simulator) {
+    this.#sim = sim
+    this.#blocks = [{ number: FIRST_BLOCK, time: seconds(sim), spends: [] }]
+    this.#blockMs = sim.pick([2_000, 6_000, 12_000])
+    this.#finalLag = sim.between(3, 10)
+    this.#lagMax = sim.pick([0, 0, 1, 2])
     this.#next()
   }
 
@@ -79,7 +79,7 @@ export class SimulatedChain {
   }
 
   broadcast(transaction: Transaction): void {
-    this.#world.trace('mempool', () => `${transaction.kind} ${transaction.hash.slice(-4)} of ${short(transaction.key)}`)
+    this.#sim.trace('mempool', () => `${transaction.kind} ${transaction.hash.slice(-4)} of ${short(transaction.key)}`)
     this.mempool.push(transaction)
   }
 
@@ -87,33 +87,33 @@ export class SimulatedChain {
     return spend.block <= this.#final
   }
 
-  /** Takes back the newest blocks, and makes as many others in their place. */
+  /** Removes the newest blocks and mines as many others. */
   reorganise(depth: number): void {
     const kept = this.head.number - depth
     if (kept < this.#final) return
-    this.#world.count(`fault reorganisation of depth ${depth}`)
-    this.#world.trace('chain', () => `reorganisation of ${depth} blocks`)
+    this.#sim.count(`fault reorganisation of depth ${depth}`)
+    this.#sim.trace('chain', () => `reorganisation of ${depth} blocks`)
     const gone = this.#blocks.splice(-depth)
     for (const { spends } of gone.toReversed()) for (const spend of spends.toReversed()) this.#undo(spend)
     for (const { time } of gone) this.#mine(time)
   }
 
-  /** The door of one server. */
+  /** The client of one server process. */
   reader(owner: Owner): Chain {
-    const world = this.#world
+    const sim = this.#sim
     const ask = <T>({ hangs, fails }: (typeof CALLS)['head'], read: () => T): Promise<T> =>
       new Promise((resolve, reject) => {
-        if (world.fault(hangs, 0.02)) {
-          world.after(RPC_TIMEOUT_MS, () => reject(new Error('time-out')), owner)
-        } else if (world.fault(fails, 0.04)) {
-          world.after(world.between(0, 500), () => reject(new Error('ECONNRESET')), owner)
+        if (sim.fault(hangs, 0.02)) {
+          sim.after(RPC_TIMEOUT_MS, () => reject(new Error('time-out')), owner)
+        } else if (sim.fault(fails, 0.04)) {
+          sim.after(sim.between(0, 500), () => reject(new Error('ECONNRESET')), owner)
         } else {
-          // Asked at one moment, answered of another, heard of at a third.
-          world.quietlyAfter(
-            world.between(0, 300),
+          // The request, the state it reads and the response are at three different times.
+          sim.afterNoFlush(
+            sim.between(0, 300),
             () => {
               const answer = read()
-              world.after(world.between(0, 300), () => resolve(answer), owner)
+              sim.after(sim.between(0, 300), () => resolve(answer), owner)
             },
             owner,
           )
@@ -128,10 +128,10 @@ export class SimulatedChain {
   }
 
   #next(): void {
-    this.#world.quietlyAfter(this.#blockMs, () => {
-      this.#mine(seconds(this.#world))
+    this.#sim.afterNoFlush(this.#blockMs, () => {
+      this.#mine(seconds(this.#sim))
       this.#final = Math.max(this.#final, this.head.number - this.#finalLag)
-      if (this.#world.isStormy && this.#world.chance(0.02)) this.reorganise(this.#world.between(1, 2))
+      if (this.#sim.injectsFaults && this.#sim.chance(0.02)) this.reorganise(this.#sim.between(1, 2))
       this.#next()
     })
   }
@@ -141,10 +141,10 @@ export class SimulatedChain {
     this.#blocks.push(block)
     const waiting = this.mempool.splice(0)
     for (const transaction of waiting) {
-      if (this.#world.fault('a transaction is dropped', 0.03)) continue
-      if (this.#world.fault('a transaction waits', 0.2)) this.mempool.push(transaction)
+      if (this.#sim.fault('a transaction is dropped', 0.03)) continue
+      if (this.#sim.fault('a transaction waits', 0.2)) this.mempool.push(transaction)
       else if (this.#isTaken(transaction, time)) this.#apply(transaction, block)
-      else this.#world.trace('chain', () => `reverts ${transaction.hash.slice(-4)}`)
+      else this.#sim.trace('chain', () => `reverts ${transaction.hash.slice(-4)}`)
     }
   }
 
@@ -154,7 +154,7 @@ export class SimulatedChain {
   }
 
   #apply(transaction: Transaction, block: Block): void {
-    this.#world.trace('chain', () => `block ${block.number}: ${transaction.kind} ${transaction.hash.slice(-4)}`)
+    this.#sim.trace('chain', () => `block ${block.number}: ${transaction.kind} ${transaction.hash.slice(-4)}`)
     block.spends.push(transaction)
     this.spends.set(transaction.key, { ...transaction, block: block.number })
     if (transaction.to === TERMS.payTo && transaction.value === BigInt(TERMS.prices.lookup))
@@ -165,7 +165,7 @@ export class SimulatedChain {
   #undo(transaction: Transaction): void {
     this.spends.delete(transaction.key)
     this.#move(transaction, -transaction.value)
-    if (this.#world.fault('a transaction is lost in a reorganisation', 0.4)) return
+    if (this.#sim.fault('a transaction is lost in a reorganisation', 0.4)) return
     this.mempool.push(transaction)
   }
 
@@ -179,10 +179,10 @@ export class SimulatedChain {
     return this.#blocks[number - FIRST_BLOCK] as Block
   }
 
-  /** The newest block of whichever node answers. */
+  /** The newest block of the node that responds. */
   #newest(): Block {
-    const lag = this.#world.isStormy && this.#lagMax > 0 && this.#world.chance(0.3) ? this.#lagMax : 0
-    if (lag > 0) this.#world.count('fault chain: a node lags')
+    const lag = this.#sim.injectsFaults && this.#lagMax > 0 && this.#sim.chance(0.3) ? this.#lagMax : 0
+    if (lag > 0) this.#sim.count('fault chain: a node lags')
     return this.#at(Math.max(FIRST_BLOCK, this.head.number - lag))
   }
 
@@ -190,7 +190,7 @@ export class SimulatedChain {
     return (this.spends.get(key)?.block ?? Infinity) <= block
   }
 
-  #evidence({ from, nonce, validBefore }: Authorization, fromBlock: bigint): Evidence {
+  #evidence({ from, nonce, validBefore }: TransferAuthorization, fromBlock: bigint): AuthorizationEvidence {
     const newest = this.#newest()
     const spend = this.spends.get(keyOf(from, nonce))
     if (!spend || spend.block > newest.number) {
@@ -199,8 +199,7 @@ export class SimulatedChain {
       const finalTime = isOver && final.number <= newest.number ? BigInt(final.time) : 0n
       return { nonce: 'free', time: BigInt(newest.time), finalTime }
     }
-    if (spend.block < Number(fromBlock) || this.#world.fault('chain: logs are missing', 0.05))
-      return { nonce: 'unclear' }
+    if (spend.block < Number(fromBlock) || this.#sim.fault('chain: logs are missing', 0.05)) return { nonce: 'unclear' }
     const isFinal = this.isFinal(spend)
     if (spend.kind === 'cancel') return { nonce: 'cancelled', isFinal }
     const transfer = { from: spend.from, to: spend.to, value: spend.value, transaction: spend.hash }
@@ -208,11 +207,11 @@ export class SimulatedChain {
   }
 }
 
-export function seconds(world: World): number {
-  return Math.floor(world.now / 1000)
+export function seconds(sim: Simulator): number {
+  return Math.floor(sim.now / 1000)
 }
 
-/** Enough of a key, identity or hash to tell it from the others of a run. */
+/** The end of a key, identity or hash, which is unique within a run. */
 export function short(text: string): string {
   return text.slice(-4)
 }

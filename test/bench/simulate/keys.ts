@@ -1,2 +1,2 @@
-/** What the chain of the simulation knows a payment by: payer and nonce, lower case. */
+/** The key of a payment on the simulated chain: payer and nonce in lower case. */
 export const keyOf = (from: string, nonce: string) => `${from}/${nonce}`.toLowerCase()

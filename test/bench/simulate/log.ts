@@ -1,54 +1,60 @@
 /**
- * The response log of the simulation: the port's own compare-and-set over memory that two servers share. A call is carried
- * out at one moment and acknowledged at a later one; a crash between them, or before, is the seed's to decide.
+ * The response log of the simulation: compare-and-set over memory that all servers share. A call takes effect at one time
+ * and is acknowledged later. A crash may come before, between or after the two.
  */
-import { isFinal, TRANSITIONS, type Place, type ResponseRecord, type State } from '../../../store/record.ts'
+import {
+  isFinal,
+  TRANSITIONS,
+  type RecordVersion,
+  type ResponseRecord,
+  type RecordState,
+} from '../../../store/record.ts'
 import type { ResponseLog } from '../../../store/responses.ts'
 import { short } from './chain.ts'
-import type { Owner, World } from './world.ts'
+import type { Owner, Simulator } from './simulator.ts'
 
 interface Write {
   owner: Owner
-  carryOut: () => void
+  apply: () => void
 }
 
 export class SimulatedLog {
-  /** What is on disk. */
+  /** The records on disk. */
   readonly records = new Map<string, ResponseRecord>()
-  /** Told of every record that is written. */
+  /** Called for every record that is written. */
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
-  /** Told of every record that is removed. */
+  /** Called for every record that is removed. */
   onPrune: (record: ResponseRecord) => void = () => undefined
-  readonly #world: World
+  readonly #sim: Simulator
   readonly #ids = new Map<string, string>()
   readonly #unfinished = new Set<string>()
-  readonly #underWay = new Set<Write>()
+  readonly #inProgress = new Set<Write>()
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(sim: Simulator) {
+    this.#sim = sim
   }
 
-  /** The writes of a process that has died are on disk or not. */
+  /** Each write in progress of the crashed process takes effect or is lost. */
   crash(owner: Owner): void {
-    for (const write of this.#underWay) {
+    for (const write of this.#inProgress) {
       if (write.owner !== owner) continue
-      this.#underWay.delete(write)
-      if (!this.#world.chance(0.5)) continue
-      this.#world.count('fault crash: a write in flight survives')
-      attempt(write.carryOut)
+      this.#inProgress.delete(write)
+      if (!this.#sim.chance(0.5)) continue
+      this.#sim.count('fault crash: a write in flight survives')
+      attempt(write.apply)
     }
   }
 
   isWriting(owner: Owner): boolean {
-    return [...this.#underWay].some((write) => write.owner === owner)
+    return [...this.#inProgress].some((write) => write.owner === owner)
   }
 
   unfinished(): string[] {
     return [...this.#unfinished]
   }
 
-  /** The door of one server. */
-  door(owner: Owner): ResponseLog {
+  /** The log of one server process. */
+  open(owner: Owner): ResponseLog {
     return {
       read: (identity, paymentId) => this.#read(owner, () => this.#find(identity, paymentId)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
@@ -61,14 +67,14 @@ export class SimulatedLog {
   }
 
   #read<T>(owner: Owner, read: () => T): Promise<T> {
-    const world = this.#world
+    const sim = this.#sim
     return new Promise((resolve, reject) => {
-      const isFailed = world.fault('store: a read fails', 0.01)
-      world.quietlyAfter(
-        world.between(0, 2),
+      const isFailed = sim.fault('store: a read fails', 0.01)
+      sim.afterNoFlush(
+        sim.between(0, 2),
         () => {
           const found = read()
-          world.after(world.between(0, 2), () => (isFailed ? reject(new Error('EIO')) : resolve(found)), owner)
+          sim.after(sim.between(0, 2), () => (isFailed ? reject(new Error('EIO')) : resolve(found)), owner)
         },
         owner,
       )
@@ -76,24 +82,24 @@ export class SimulatedLog {
   }
 
   #write<T>(owner: Owner, write: () => T): Promise<T> {
-    const world = this.#world
+    const sim = this.#sim
     return new Promise((resolve, reject) => {
-      const tell = (work: () => void) => void world.after(world.between(0, 20), work, owner)
-      if (world.fault('store: the disk is full', 0.015)) return tell(() => reject(new Error('ENOSPC')))
-      const isUnacknowledged = world.fault('store: an error after the write', 0.01)
-      const carryOut = () => {
+      const tell = (work: () => void) => void sim.after(sim.between(0, 20), work, owner)
+      if (sim.fault('store: the disk is full', 0.015)) return tell(() => reject(new Error('ENOSPC')))
+      const isUnacknowledged = sim.fault('store: an error after the write', 0.01)
+      const apply = () => {
         const written = write()
         tell(() => (isUnacknowledged ? reject(new Error('EIO')) : resolve(written)))
       }
-      const pending = { owner, carryOut }
-      this.#underWay.add(pending)
-      const delay = world.fault('store: a slow disk', 0.02) ? world.between(1_000, 20_000) : world.between(0, 20)
-      world.quietlyAfter(
+      const pending = { owner, apply }
+      this.#inProgress.add(pending)
+      const delay = sim.fault('store: a slow disk', 0.02) ? sim.between(1_000, 20_000) : sim.between(0, 20)
+      sim.afterNoFlush(
         delay,
         () => {
-          this.#underWay.delete(pending)
+          this.#inProgress.delete(pending)
           try {
-            carryOut()
+            apply()
           } catch (cause) {
             tell(() => reject(cause))
           }
@@ -124,10 +130,10 @@ export class SimulatedLog {
     return { claimed: true, record }
   }
 
-  #advance(from: Place, change: Partial<ResponseRecord> & { state: State }): ResponseRecord | undefined {
+  #advance(from: RecordVersion, change: Partial<ResponseRecord> & { state: RecordState }): ResponseRecord | undefined {
     const found = this.records.get(from.identity)
     if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
-    if (!(TRANSITIONS[found.state] as readonly State[]).includes(change.state)) {
+    if (!(TRANSITIONS[found.state] as readonly RecordState[]).includes(change.state)) {
       throw new Error(`A ${found.state} record cannot become ${change.state}`)
     }
     return this.#put({ ...found, ...change })
@@ -137,8 +143,8 @@ export class SimulatedLog {
     const isOver = ({ state, updated_at }: ResponseRecord) => isFinal(state) && updated_at < before
     const ended = [...this.records.values()].filter(isOver).slice(0, max)
     for (const record of ended) {
-      this.#world.count(`state ${record.state} -> removed`)
-      this.#world.trace('disk', () => `${short(record.identity)} is removed`)
+      this.#sim.count(`state ${record.state} -> removed`)
+      this.#sim.trace('disk', () => `${short(record.identity)} is removed`)
       this.records.delete(record.identity)
       if (this.#ids.get(record.payment_id ?? '') === record.identity) this.#ids.delete(record.payment_id ?? '')
       this.onPrune(record)
@@ -148,8 +154,8 @@ export class SimulatedLog {
 
   #put(record: ResponseRecord): ResponseRecord {
     const before = this.records.get(record.identity)
-    this.#world.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
-    this.#world.trace(
+    this.#sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
+    this.#sim.trace(
       'disk',
       () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
     )
@@ -165,6 +171,6 @@ function attempt(work: () => void): void {
   try {
     work()
   } catch {
-    // Nobody is left to be told.
+    // The process that would receive the error has crashed.
   }
 }

@@ -1,10 +1,10 @@
-/** The payments of the simulation: those of contract wallets, whose signature the facilitator judges and not we. */
+/** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
 import { sha256Hex } from '../../../agent/operation/canonical.ts'
-import { requirementsOf, termsOf, type Terms } from '../../../agent/payments/terms.ts'
+import { buildRequirements, buildTerms, type Terms } from '../../../agent/payments/terms.ts'
 import { keyOf } from './keys.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
-export const TERMS: Terms = termsOf('testnet', PAY_TO)
+export const TERMS: Terms = buildTerms('testnet', PAY_TO)
 
 export interface Authorization {
   from: string
@@ -16,32 +16,32 @@ export interface Authorization {
 }
 
 export interface SimulatedPayment {
-  /** Payer and nonce, lower case: what the chain knows it by. */
+  /** Payer and nonce in lower case, the chain's key. */
   key: string
-  /** What our log knows it by. */
+  /** The key of the response log. */
   identity: string
-  /** The payer's own name for it (the extension payment-identifier). */
+  /** The id of the extension payment-identifier. */
   id: string | undefined
   header: string
   authorization: Authorization
 }
 
 /**
- * A signature is a digest of what is signed, one byte longer than a plain account's: the product leaves such to the
- * facilitator (ERC-1271), which here compares it. The recovery of plain ones has its own tests, and would take most of the time.
+ * A digest of the authorization, one byte longer than the signature of a plain account. The product leaves such
+ * signatures to the facilitator (ERC-1271), which compares the digest. Recovering plain signatures would take most of the time.
  */
 export function signatureOf(authorization: Authorization): string {
   return `0x${sha256Hex(JSON.stringify(authorization)).repeat(3).slice(0, 132)}`
 }
 
-export interface Wish {
+export interface PaymentFields {
   from: string
   nonce: string
   validBefore: number
   operation?: 'lookup' | 'resolve'
-  /** Made up by somebody who doesn't have the key. */
+  /** Whether the signature is wrong. */
   isForged?: boolean
-  /** Unsigned text beside the payment. */
+  /** Unsigned extra text in the payload. */
   remark?: string
   id?: string | undefined
 }
@@ -59,8 +59,8 @@ export function paymentOf({
   isForged = false,
   remark,
   id,
-}: Wish): SimulatedPayment {
-  const accepted = requirementsOf(TERMS, operation)
+}: PaymentFields): SimulatedPayment {
+  const accepted = buildRequirements(TERMS, operation)
   const authorization: Authorization = {
     from,
     to: accepted.payTo,

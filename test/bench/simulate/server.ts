@@ -1,43 +1,43 @@
-/** One server process of the simulation: the product's own executor and reconciler between simulated doors. */
+/** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
-import { Offers } from '../../../agent/executor/offers.ts'
-import { Turns } from '../../../agent/executor/turns.ts'
+import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
+import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
-import type { Timer } from '../../../agent/payments/facilitator.ts'
-import { openReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
-import { openRetention } from '../../../agent/payments/retention.ts'
-import type { Window } from '../../../store/window.ts'
+import type { Timer } from '../../../store/runtime.ts'
+import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
+import { startRetention } from '../../../agent/payments/retention.ts'
+import type { SlidingWindow } from '../../../store/window.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
 import { TERMS } from './payment.ts'
-import type { SimulatedShelf } from './shelf.ts'
-import type { Owner, World } from './world.ts'
+import type { SimulatedCatalog } from './catalog.ts'
+import type { Owner, Simulator } from './simulator.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 export const RETENTION_DAYS = 30
-/** How long requests may go on at the door before a stop goes on without them. */
+/** How long a stop waits for open requests. */
 const GRACE_MS_MAX = 10_000
-/** What a stop may take: several limits of time on others, and slow disks. */
+/** The longest graceful stop: several deadlines of externals, and slow disks. */
 const STOP_MS_MAX = 5 * 60_000
 
-export interface Surroundings {
-  world: World
+export interface ServerOptions {
+  sim: Simulator
   chain: SimulatedChain
   facilitator: SimulatedFacilitator
   log: SimulatedLog
-  shelf: SimulatedShelf
-  /** Of the rate limit, which they share. */
-  window: Window
-  /** What the servers write to their logs. */
+  catalog: SimulatedCatalog
+  /** The window of the rate limit, which all servers share. */
+  window: SlidingWindow
+  /** Called with each line of a server's log. */
   onReport: (line: string) => void
-  /** A process has ended itself in order; `unanswered` requests were left. */
+  /** Called when a server has stopped gracefully, with the number of unanswered requests. */
   onStopped: (owner: Owner, unanswered: number) => void
-  /** It was told to and has not. */
+  /** Called when a graceful stop takes too long. */
   onStuck: (owner: Owner) => void
 }
 
@@ -45,7 +45,7 @@ type Answer = (outcome: Outcome | undefined) => void
 
 export class SimulatedServer {
   readonly name: string
-  readonly #around: Surroundings
+  readonly #options: ServerOptions
   readonly #perMinute: number
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
@@ -53,13 +53,13 @@ export class SimulatedServer {
   #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
   readonly #waiting = new Set<Answer>()
-  /** How far its clock is off, in milliseconds. */
+  /** The error of its clock in milliseconds. */
   #skew = 0
 
-  constructor(name: string, around: Surroundings) {
+  constructor(name: string, options: ServerOptions) {
     this.name = name
-    this.#around = around
-    this.#perMinute = around.world.pick([120, 120, 3])
+    this.#options = options
+    this.#perMinute = options.sim.pick([120, 120, 3])
     this.#owner = { name, alive: false }
     this.start()
   }
@@ -68,91 +68,91 @@ export class SimulatedServer {
     return this.#owner.alive
   }
 
-  /** Whether it lets requests in. */
+  /** Whether it accepts requests. */
   get isOpen(): boolean {
     return this.isUp && !this.#isStopping
   }
 
   start(): void {
     if (this.isUp) return
-    const { world, chain, facilitator, log, shelf, window, onReport } = this.#around
-    world.trace(this.name, () => 'starts')
+    const { sim, chain, facilitator, log, catalog, window, onReport } = this.#options
+    sim.trace(this.name, () => 'starts')
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
     this.#isStopping = false
-    const now = () => new Date(world.now + this.#skew)
-    const timer: Timer = (callback, milliseconds) => world.after(milliseconds, callback, owner)
-    const turns = new Turns()
+    const now = () => new Date(sim.now + this.#skew)
+    const timer: Timer = (callback, milliseconds) => sim.after(milliseconds, callback, owner)
+    const turns = new KeyedMutex()
     const seller = {
       terms: TERMS,
-      catalog: shelf.catalog(),
-      desk: {
-        log: log.door(owner),
-        facilitator: facilitator.door(owner),
+      catalog: catalog.open(),
+      payments: {
+        log: log.open(owner),
+        facilitator: facilitator.client(owner),
         chain: chain.reader(owner),
         now,
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
       rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
-      turns,
-      offers: new Offers(),
+      paymentMutex: turns,
+      paymentDecoder: new PaymentDecoder(),
     }
-    this.#executor = new CompanyAgentExecutor({ seller, baseUrl: BASE_URL, help: '' })
-    const { report } = seller.desk
-    this.#endRetention = openRetention({ log: seller.desk.log, days: RETENTION_DAYS, now, timer, report })
-    this.#reconciler = openReconciler({
-      desk: seller.desk,
+    this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: '' })
+    const { report } = seller.payments
+    this.#endRetention = startRetention({ log: seller.payments.log, days: RETENTION_DAYS, now, timer, report })
+    this.#reconciler = startReconciler({
+      payments: seller.payments,
       timer,
-      random: world.random,
-      // As agent/service does.
-      alone: async (identity, work) => {
-        if (!turns.isTaken(identity)) await turns.run(identity, work, () => undefined)
+      random: sim.random,
+      // The same condition as in agent/service.
+      runExclusively: async (identity, work) => {
+        if (!turns.isHeld(identity)) await turns.run(identity, work, () => undefined)
       },
     })
   }
 
-  /** As by SIGKILL: nothing of it goes on, and what it had under way on disk is there or not. */
+  /** As by SIGKILL: all its work ends, and its writes in progress take effect or are lost. */
   crash(): void {
     if (!this.isUp) return
-    const { world, log } = this.#around
-    world.trace(this.name, () => 'CRASHES')
+    const { sim, log } = this.#options
+    sim.trace(this.name, () => 'CRASHES')
     this.#owner.alive = false
     log.crash(this.#owner)
-    for (const answer of this.#waiting) world.after(0, () => answer(undefined))
+    for (const answer of this.#waiting) sim.after(0, () => answer(undefined))
     this.#waiting.clear()
   }
 
-  /** As by SIGTERM: lets nobody in any more and ends what has begun, in the order of agent/service. */
+  /** As by SIGTERM: refuses new requests and finishes open work, in the order of agent/service. */
   async stop(): Promise<void> {
     if (!this.isOpen) return
-    const { world, onStopped, onStuck } = this.#around
+    const { sim, onStopped, onStuck } = this.#options
     const owner = this.#owner
     this.#isStopping = true
-    world.trace(this.name, () => 'stops')
-    world.after(STOP_MS_MAX, () => onStuck(owner), owner)
-    await new Promise<void>((resolve) => void world.after(world.between(0, GRACE_MS_MAX), resolve, owner))
+    sim.trace(this.name, () => 'stops')
+    sim.after(STOP_MS_MAX, () => onStuck(owner), owner)
+    await new Promise<void>((resolve) => void sim.after(sim.between(0, GRACE_MS_MAX), resolve, owner))
     await this.#reconciler?.stop()
     await this.#endRetention()
     await this.#executor?.drain()
-    world.after(
+    sim.after(
       0,
       () => {
-        world.trace(this.name, () => 'has stopped')
+        sim.trace(this.name, () => 'has stopped')
         owner.alive = false
         onStopped(owner, this.#waiting.size)
-        world.after(world.between(0, 30_000), () => this.start())
+        sim.after(sim.between(0, 30_000), () => this.start())
       },
       owner,
     )
   }
 
   setClock(skew: number): void {
-    this.#around.world.trace(this.name, () => `its clock is off by ${skew / 1000} s`)
+    this.#options.sim.trace(this.name, () => `sets its clock off by ${skew / 1000} s`)
     this.#skew = skew
   }
 
-  /** Answers once the request is done, or with undefined once the server has died over it. */
+  /** Calls back with the outcome, or with undefined if the server crashes first. */
   ask(operation: Operation, paymentHeaders: string[], answer: Answer): void {
     const owner = this.#owner
     if (!this.isOpen || !this.#executor) return answer(undefined)

@@ -1,23 +1,23 @@
-/** The import of whole archives on a real LMDB: what is kept, what its id is, and what a failure leaves behind. */
+/** Tests of whole imports on a real LMDB: the stored snapshot, its id, failures, pruning and the switch. */
 import { createHash } from 'node:crypto'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { cp, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
-import type { Row } from '../../../store/import/rows.ts'
+import type { RegisterRow } from '../../../store/import/rows.ts'
 import { buildingFolder, INFO_KEY, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/layout.ts'
-import { openEnvironment } from '../../../store/open.ts'
+import { openEnvironment } from '../../../store/environment.ts'
 import { CRO_COMPANIES } from '../../../store/source.ts'
 import type { Snapshot } from '../../../store/snapshot.ts'
-import { aRow, csvOf, HEADER, outcomeOf } from '../../support/register.ts'
-import { zipOf } from '../../support/zip.ts'
+import { registerRow, toCsv, HEADER, numberedRows, outcomeOf } from '../../support/register.ts'
+import { buildZip } from '../../support/zip.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const OWN_PROCESS = 100
-const LIVING_PROCESS = 200
+const RUNNING_PROCESS = 200
 const DEAD_PROCESS = 300
 const TOKEN = 'own-token'
 
@@ -27,15 +27,12 @@ describe('an import', () => {
   let now: Date
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'import-'))
+    directory = await makeTemporaryDirectory()
     catalog = openCatalog(directory)
     now = new Date('2026-01-02T03:04:05.000Z')
   })
 
-  afterEach(async () => {
-    await catalog.close()
-    await rm(directory, { recursive: true })
-  })
+  afterEach(() => catalog.close())
 
   let files = 0
 
@@ -46,15 +43,15 @@ describe('an import', () => {
       dataDirectory: directory,
       catalog,
       path,
-      // Each file from elsewhere, so that it may have fewer rows than the one before.
+      // A new location for each file, so that it may have fewer rows than the one before.
       location: `file ${(files += 1)}`,
       publication: CRO_COMPANIES,
-      processes: { own: OWN_PROCESS, token: TOKEN, isRunning: (process) => process === LIVING_PROCESS },
+      processes: { ownPid: OWN_PROCESS, token: TOKEN, isRunning: (process) => process === RUNNING_PROCESS },
       now: () => now,
     })
   }
 
-  const importRows = (...rows: Row[]) => importFile(csvOf(...rows))
+  const importRows = (...rows: RegisterRow[]) => importFile(toCsv(...rows))
 
   function current(): Snapshot {
     const dataset = catalog.current()
@@ -62,24 +59,20 @@ describe('an import', () => {
     return dataset.snapshot
   }
 
+  async function writeInto(folder: string, key: string, value: unknown): Promise<void> {
+    const environment = openEnvironment({ folder, kind: 'snapshot' })
+    await environment.put(key, value)
+    await environment.close()
+  }
+
   const building = () => readdir(buildingFolder(directory)).catch(() => [])
   const snapshots = () => readdir(join(directory, 'snapshots')).catch(() => [])
   const numbers = () => [...current().entries()].map(([number]) => number)
 
-  const one = aRow({ company_num: '1', company_name: 'ONE' })
-  const two = aRow({ company_num: '2', company_name: 'TWO' })
-  const three = aRow({ company_num: '3', company_name: 'THREE' })
-  const many = (count: number) =>
-    Array.from({ length: count }, (_, index) =>
-      aRow({ company_num: String(index + 1), company_name: `NUMBER ${index}` }),
-    )
-
-  it('is of nothing before the first', () => {
-    expect(catalog.current()).to.equal(undefined)
-    expect(catalog.retrieval()).to.equal(undefined)
-  })
-
-  it('publishes what it read, with its counts and its provenance', async () => {
+  const one = registerRow({ company_num: '1', company_name: 'ONE' })
+  const two = registerRow({ company_num: '2', company_name: 'TWO' })
+  const three = registerRow({ company_num: '3', company_name: 'THREE' })
+  it('publishes the companies with their counts and provenance', async () => {
     const { info, changed } = await importRows(one, two, { ...three, company_reg_date: 'x', nard: 'y' })
     expect(changed).to.equal(true)
     expect(info).to.deep.include({
@@ -101,14 +94,8 @@ describe('an import', () => {
     expect(await building()).to.deep.equal([])
   })
 
-  it('takes a real file of the register, with all its dirt', async () => {
-    const { info } = await importFile(await readFile(new URL(import.meta.resolve('#root/test/fixtures/register.csv'))))
-    expect(info.row_count).to.equal(info.company_count + info.rejected_row_count + repeats(info.findings))
-    expect(numbers()).to.have.lengthOf(info.company_count + info.quarantined_company_count)
-  })
-
-  describe('of repeated numbers', () => {
-    it('takes identical records as one company', async () => {
+  describe('with repeated numbers', () => {
+    it('[11.4] stores identical records as one company', async () => {
       const { info } = await importRows(one, two, one, { ...one, company_name: ' ONE ' })
       expect(info).to.deep.include({ row_count: 4, company_count: 2, quarantined_company_count: 0 })
       expect(info.findings).to.deep.equal({ row_repeated: 2 })
@@ -118,13 +105,13 @@ describe('an import', () => {
     const other = { ...one, company_name: 'ANOTHER' }
     const third = { ...one, company_name: 'A THIRD' }
     for (const [what, rows] of [
-      ['two that contradict', [one, other]],
-      ['a third', [one, other, third]],
-      ['one like the first after the contradiction', [one, other, one]],
-      ['one like the first before it', [one, one, other]],
-      ['the contradicting one twice', [one, other, other]],
+      ['two different records', [one, other]],
+      ['three different records', [one, other, third]],
+      ['the first record again after a different one', [one, other, one]],
+      ['the first record twice before a different one', [one, one, other]],
+      ['the different record twice', [one, other, other]],
     ] as const) {
-      it(`quarantines the number whole: ${what}`, async () => {
+      it(`[11.4] quarantines the number: ${what}`, async () => {
         const { info } = await importRows(...rows, two)
         expect(info).to.deep.include({ company_count: 1, quarantined_company_count: 1, row_count: rows.length + 1 })
         expect(current().find('1')).to.equal('quarantined')
@@ -134,20 +121,16 @@ describe('an import', () => {
       })
     }
 
-    it('finds them across the batches that rows are written in', async () => {
-      const rows = many(BATCH_ROWS)
-      const { info } = await importRows(
-        ...rows,
-        aRow({ company_num: '1', company_name: 'ANOTHER' }),
-        ...rows.slice(1, 3),
-      )
+    it('finds them across batches', async () => {
+      const rows = numberedRows(BATCH_ROWS)
+      const { info } = await importRows(...rows, { ...one, company_name: 'ANOTHER' }, ...rows.slice(1, 3))
       expect(info).to.deep.include({ company_count: BATCH_ROWS - 1, quarantined_company_count: 1 })
       expect(info.findings).to.deep.equal({ row_contradicting: 1, row_repeated: 2 })
     })
 
-    it('tells numbers apart by their leading zeros', async () => {
+    it('distinguishes numbers by their leading zeros', async () => {
       await importRows(
-        ...['1', '01', '001', '10'].map((company_num) => aRow({ company_num, company_name: company_num })),
+        ...['1', '01', '001', '10'].map((company_num) => registerRow({ company_num, company_name: company_num })),
       )
       expect(numbers()).to.deep.equal(['1', '01', '10', '001'])
       expect(current().find('01')).to.deep.include({ company_number: '01', legal_name: '01' })
@@ -155,16 +138,16 @@ describe('an import', () => {
     })
   })
 
-  describe('gives an id', () => {
+  describe('computes a snapshot id', () => {
     const rows = [
       two,
-      aRow({ company_num: '10' }),
+      registerRow({ company_num: '10' }),
       one,
       { ...one, company_name: 'ANOTHER' },
-      aRow({ company_num: '02' }),
+      registerRow({ company_num: '02' }),
     ]
 
-    it('that anyone can compute from the records: sorted RFC 8785 lines after the version', async () => {
+    it('[11.5] that is the hash of the version and the sorted records in RFC 8785 form', async () => {
       const { info } = await importRows(...rows)
       const lines = [...current().entries()]
         .map(([number, entry]) => (entry === 'quarantined' ? { company_number: number, quarantined: true } : entry))
@@ -175,49 +158,51 @@ describe('an import', () => {
       expect(await snapshots()).to.deep.equal([info.snapshot_id.replace('sha256:', '')])
     })
 
-    it('that is the same in any row order, as CSV and as ZIP, and whatever characters there are', async () => {
-      const odd = aRow({
+    it('[11.5] that is the same for any row order, as CSV and as ZIP, with any characters', async () => {
+      const odd = registerRow({
         company_num: '5',
         company_name: 'Ó "\\ / \u2028 \uD83D\uDE00 <é>',
         company_address_1: '\uFFFD',
       })
       const id = (await importRows(...rows, odd)).info.snapshot_id
       expect((await importRows(odd, ...rows.toReversed())).info.snapshot_id).to.equal(id)
-      expect((await importFile(`\uFEFF${csvOf(...rows, odd).replaceAll('\n', '\r\n')}`)).info.snapshot_id).to.equal(id)
-      const zip = zipOf({ name: 'companies.csv', content: csvOf(...rows, odd) })
+      expect((await importFile(`\uFEFF${toCsv(...rows, odd).replaceAll('\n', '\r\n')}`)).info.snapshot_id).to.equal(id)
+      const zip = buildZip({ name: 'companies.csv', content: toCsv(...rows, odd) })
       expect((await importFile(zip)).info.snapshot_id).to.equal(id)
       expect(await snapshots()).to.have.lengthOf(1)
     })
 
-    it('that hangs on no row that was rejected and on no batch', async () => {
-      const full = many(BATCH_ROWS + 1)
+    it('that does not depend on rejected rows or batches', async () => {
+      const full = numberedRows(BATCH_ROWS + 1)
       const id = (await importRows(...full)).info.snapshot_id
-      const rejected = aRow({ company_name: '' })
+      const rejected = registerRow({ company_name: '' })
       expect((await importRows(rejected, ...full.toReversed())).info.snapshot_id).to.equal(id)
     })
 
-    it('that another value changes', async () => {
+    it('that depends on every value', async () => {
       const ids = new Set<string>()
       for (const change of [{}, { eircode: '' }, { company_address_2: '' }, { company_num: '073848' }]) {
-        ids.add((await importRows(aRow(change), one)).info.snapshot_id)
+        ids.add((await importRows(registerRow(change), one)).info.snapshot_id)
       }
       expect(ids.size).to.equal(4)
     })
   })
 
-  describe('that is refused', () => {
-    const rejected = aRow({ company_num: 'x' })
+  describe('is refused', () => {
+    const rejected = registerRow({ company_num: 'x' })
 
-    it('has more than one row in a hundred that can be no company', async () => {
-      expect(await outcomeOf(importRows(...many(99), rejected))).to.equal('done')
-      expect(await outcomeOf(importRows(...many(98), rejected))).to.equal('too_many_rejected')
-      expect(await outcomeOf(importRows(...many(198), rejected, aRow({ company_name: ' ' })))).to.equal('done')
-      expect(await outcomeOf(importRows(...many(197), rejected, aRow({ company_name: ' ' })))).to.equal(
-        'too_many_rejected',
-      )
+    it('[11.2] with more than 1 % rejected rows', async () => {
+      const nameless = registerRow({ company_name: ' ' })
+      for (const [valid, invalid] of [
+        [99, [rejected]],
+        [198, [rejected, nameless]],
+      ] as const) {
+        expect(await outcomeOf(importRows(...numberedRows(valid), ...invalid))).to.equal('done')
+        expect(await outcomeOf(importRows(...numberedRows(valid - 1), ...invalid))).to.equal('too_many_rejected')
+      }
     })
 
-    it('has no company', async () => {
+    it('without a company', async () => {
       expect(await outcomeOf(importFile(`${HEADER}\n`))).to.equal('no_companies')
       expect(await outcomeOf(importRows(one, { ...one, company_name: 'ANOTHER' }))).to.equal('no_companies')
     })
@@ -225,11 +210,11 @@ describe('an import', () => {
     for (const [what, fault, content] of [
       ['an empty file', 'wrong_header', ''],
       ['a web page', 'wrong_header', '<!DOCTYPE html>\n<html></html>\n'],
-      ['a ZIP cut short', 'archive_damaged', zipOf({ name: 'a.csv', content: csvOf(one, two) }).subarray(0, 300)],
-      ['a quote that is not closed', 'csv_malformed', `${csvOf(one, two)}3,"THREE\n`],
-      ['only rows that are none', 'too_many_rejected', csvOf(rejected)],
+      ['a truncated ZIP', 'archive_damaged', buildZip({ name: 'a.csv', content: toCsv(one, two) }).subarray(0, 300)],
+      ['an unclosed quote', 'csv_malformed', `${toCsv(one, two)}3,"THREE\n`],
+      ['only rejected rows', 'too_many_rejected', toCsv(rejected)],
     ] as const) {
-      it(`leaves the last good snapshot and nothing else: ${what}`, async () => {
+      it(`[11.1] and keeps only the current snapshot: ${what}`, async () => {
         const { info } = await importRows(one, two)
         const before = catalog.retrieval()
         now = new Date('2026-01-03T00:00:00.000Z')
@@ -243,48 +228,39 @@ describe('an import', () => {
     }
   })
 
-  describe('of the archive that is already served', () => {
-    it('changes nothing but the time of retrieval', async () => {
-      const first = await importRows(one, two)
-      now = new Date('2026-01-03T00:00:00.000Z')
-      const second = await importRows(one, two)
-      expect(second).to.deep.equal({ info: first.info, changed: false })
-      expect(catalog.current()?.source.retrieved_at).to.equal('2026-01-03T00:00:00.000Z')
-      expect(current().info.imported_at).to.equal('2026-01-02T03:04:05.000Z')
-    })
+  it('changes only the time of retrieval for the archive of the current snapshot', async () => {
+    const first = await importRows(one, two)
+    now = new Date('2026-01-03T00:00:00.000Z')
+    expect(await importRows(one, two)).to.deep.equal({ info: first.info, changed: false })
+    expect(catalog.current()?.source.retrieved_at).to.equal('2026-01-03T00:00:00.000Z')
+    expect(current().info.imported_at).to.equal('2026-01-02T03:04:05.000Z')
+  })
 
-    it('builds its snapshot again when that was lost', async () => {
+  for (const [what, error, change] of [
+    ['that is lost', /no such file/i, (folder: string) => rm(folder, { recursive: true })],
+    [
+      'with another layout version',
+      /layout version/,
+      (folder: string) => writeInto(folder, LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 }),
+    ],
+  ] as const) {
+    it(`builds a snapshot ${what} again`, async () => {
       const { info } = await importRows(one, two)
       await catalog.close()
-      await rm(snapshotFolder(directory, info.snapshot_id), { recursive: true })
+      await change(snapshotFolder(directory, info.snapshot_id))
       catalog = openCatalog(directory)
-      expect(() => catalog.current()).to.throw(/No such file|no such file/)
-      expect((await importRows(one, two)).changed).to.equal(true)
+      expect(() => catalog.current()).to.throw(error)
+      expect(await importRows(one, two)).to.deep.include({ changed: true })
       expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
     })
-  })
+  }
 
-  it('builds the snapshot again that another version has laid out', async () => {
-    const { info } = await importRows(one, two)
-    await catalog.close()
-    const folder = snapshotFolder(directory, info.snapshot_id)
-    const environment = openEnvironment({ folder, kind: 'snapshot' })
-    await environment.put(LAYOUT_KEY, { kind: 'snapshot', version: LAYOUT_VERSION.snapshot - 1 })
-    await environment.close()
-    catalog = openCatalog(directory)
-    expect(() => catalog.current()).to.throw(/layout version/)
-    expect(await importRows(one, two)).to.deep.include({ changed: true })
-    expect(current().find('1')).to.deep.include({ legal_name: 'ONE' })
-  })
-
-  it('serves the snapshot that older rules have made, until the same archive is read again by these', async () => {
+  it('serves a snapshot of older normalisation rules until the same archive is imported again', async () => {
     const { info } = await importRows(one, two)
     const older = { ...info, snapshot_id: `sha256:${'0'.repeat(64)}`, normalisation: 'cro-0' }
     const folder = snapshotFolder(directory, older.snapshot_id)
     await cp(snapshotFolder(directory, info.snapshot_id), folder, { recursive: true })
-    const environment = openEnvironment({ folder, kind: 'snapshot' })
-    await environment.put(INFO_KEY, older)
-    await environment.close()
+    await writeInto(folder, INFO_KEY, older)
     const retrieval = catalog.retrieval()
     if (!retrieval) throw new Error('no retrieval')
     await catalog.publish({ ...retrieval, snapshot_id: older.snapshot_id })
@@ -298,119 +274,116 @@ describe('an import', () => {
     expect(await importRows(one, two)).to.deep.include({ changed: false })
   })
 
-  it('removes what dead processes left, but nothing of a living one or its own', async () => {
-    const names = [OWN_PROCESS, LIVING_PROCESS, DEAD_PROCESS].map((process) => `${process}-${TOKEN}-0`)
+  it('removes the builds of dead processes, but not its own or those of running processes', async () => {
+    const names = [OWN_PROCESS, RUNNING_PROCESS, DEAD_PROCESS].map((process) => `${process}-${TOKEN}-0`)
     for (const name of names) await mkdir(join(buildingFolder(directory), name), { recursive: true })
     await writeFile(join(buildingFolder(directory), `${DEAD_PROCESS}-${TOKEN}-0`, 'data.mdb'), 'x')
     await importRows(one)
     expect(await building()).to.have.members(names.slice(0, 2))
   })
 
-  it('removes what a dead process of its own number left, once nothing is written there any more', async () => {
-    const folders = ['other-token-0', `${TOKEN}-0`].map((name) =>
-      join(buildingFolder(directory), `${OWN_PROCESS}-${name}`),
-    )
-    for (const folder of folders) {
-      await mkdir(folder, { recursive: true })
-      await writeFile(join(folder, 'data.mdb'), 'x')
+  it('removes an untouched build of another process with its own pid', async () => {
+    const [foreign, own] = [`${OWN_PROCESS}-other-token-0`, `${OWN_PROCESS}-${TOKEN}-0`]
+    for (const name of [foreign, own]) {
+      await mkdir(join(buildingFolder(directory), name), { recursive: true })
+      await writeFile(join(buildingFolder(directory), name, 'data.mdb'), 'x')
     }
-    const [left = '', own = ''] = folders.map((folder) => basename(folder))
-    const lastWritten = (await stat(join(folders[0] ?? '', 'data.mdb'))).mtime
+    const lastWritten = (await stat(join(buildingFolder(directory), foreign, 'data.mdb'))).mtime.getTime()
     const minute = 60_000
-    now = new Date(lastWritten.getTime() + 9 * minute)
+    now = new Date(lastWritten + 9 * minute)
     await importRows(one)
-    expect(await building()).to.have.members([left, own])
-    now = new Date(lastWritten.getTime() + 11 * minute)
+    expect(await building()).to.have.members([foreign, own])
+    now = new Date(lastWritten + 11 * minute)
     await importRows(two)
     expect(await building()).to.deep.equal([own])
   })
 
-  it('of two at a time keeps one snapshot whole', async () => {
-    const path = join(directory, 'twin')
-    await writeFile(path, csvOf(one, two))
-    const processes = { own: OWN_PROCESS, token: TOKEN, isRunning: () => true }
+  it('may run twice at the same time', async () => {
+    const path = join(directory, 'same.csv')
+    await writeFile(path, toCsv(one, two))
+    const processes = { ownPid: OWN_PROCESS, token: TOKEN, isRunning: () => true }
     const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, processes, now: () => now }
     await Promise.all([importDataset(request), importDataset(request)])
     expect(numbers()).to.deep.equal(['1', '2'])
     expect(await building()).to.deep.equal([])
   })
 
-  describe('removes snapshots', () => {
+  describe('removes all snapshots', () => {
     const hour = 60 * 60 * 1000
-    const later = () => void (now = new Date(now.getTime() + hour))
+    const passAnHour = () => void (now = new Date(now.getTime() + hour))
     const folderOf = ({ info }: ImportResult) => info.snapshot_id.replace('sha256:', '')
 
     it('but the current and the previous one', async () => {
       await importRows(one)
-      later()
+      passAnHour()
       const before = await importRows(two)
-      later()
+      passAnHour()
       const after = await importRows(three)
       expect(await snapshots()).to.have.members([folderOf(before), folderOf(after)])
-      later()
+      passAnHour()
       await importRows(three)
       expect(await snapshots()).to.have.members([folderOf(before), folderOf(after)])
     })
 
-    it('but those that this process has open', async () => {
+    it('but the open ones', async () => {
       await importRows(one)
-      const held = current()
+      const previous = current()
       for (const row of [two, three]) {
-        later()
+        passAnHour()
         await importRows(row)
       }
-      expect(held.find('1')).to.deep.include({ legal_name: 'ONE' })
+      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(await snapshots()).to.have.lengthOf(3)
     })
 
-    it('but one that was kept a moment ago: its import may be about to publish it', async () => {
+    it('but new ones, which another import may be about to publish', async () => {
       const other = await importRows(one)
       for (const row of [two, three]) await importRows(row)
       expect(await snapshots()).to.include(folderOf(other))
     })
   })
 
-  describe('switches', () => {
-    it('while whoever holds the snapshot before goes on reading it', async () => {
+  describe('switches to the new snapshot', () => {
+    it('[11.6] while requests go on reading the previous one', async () => {
       await importRows(one)
-      const held = current()
+      const previous = current()
       await importRows(two)
       expect(current().find('1')).to.equal(undefined)
-      expect(held.find('1')).to.deep.include({ legal_name: 'ONE' })
-      expect(held.find('2')).to.equal(undefined)
+      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
+      expect(previous.find('2')).to.equal(undefined)
     })
 
-    it('back to an earlier snapshot, and on, without closing the one that was read last', async () => {
+    it('also if it is an earlier one, without closing the one that was read last', async () => {
       await importRows(one)
       current()
       await importRows(two)
       current()
       await importRows(one)
-      const held = current()
+      const previous = current()
       await importRows(three)
       current()
-      expect(held.find('1')).to.deep.include({ legal_name: 'ONE' })
+      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
     })
 
-    it('on from the one before: reading that is an error, and not the end of the process', async () => {
+    it('twice, after which reading the first one is an error and not a crash', async () => {
       await importRows(one)
-      const held = current()
+      const previous = current()
       for (const row of [two, three]) {
         await importRows(row)
         current()
       }
-      expect(() => held.find('1')).to.throw()
+      expect(() => previous.find('1')).to.throw()
     })
 
-    it('nothing for a reader by importing its snapshot again in another form', async () => {
+    it('but not if the same snapshot is imported in another form', async () => {
       await importRows(one, two)
-      const held = current()
+      const previous = current()
       await importRows(two, one)
-      expect(held.find('1')).to.deep.include({ legal_name: 'ONE' })
-      expect(current()).to.equal(held)
+      expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
+      expect(current()).to.equal(previous)
     })
 
-    it('what another catalogue of the same folder reads next', async () => {
+    it('in every catalogue of the same folder', async () => {
       await importRows(one)
       const other = openCatalog(directory)
       expect(other.current()?.snapshot.find('1')).to.deep.include({ legal_name: 'ONE' })
@@ -420,8 +393,3 @@ describe('an import', () => {
     })
   })
 })
-
-/** Rows that are no company of their own. */
-function repeats(findings: Record<string, number>): number {
-  return (findings['row_repeated'] ?? 0) + 2 * (findings['row_contradicting'] ?? 0)
-}

@@ -1,4 +1,4 @@
-/** A CSV as records: the quick way and the strict one come to the same, wherever the file is cut into pieces. */
+/** Tests that the CSV reader gives the same records as csv-parse, for chunks of any size. */
 import { parse } from 'csv-parse/sync'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
@@ -11,12 +11,12 @@ async function recordsOf(csv: string | Buffer, chunkBytes: number): Promise<CsvR
   const chunks = []
   for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes))
   const records: CsvRecord[] = []
-  for await (const some of readRecords(Readable.from(chunks, { objectMode: false }))) records.push(...some)
+  for await (const batch of readRecords(Readable.from(chunks, { objectMode: false }))) records.push(...batch)
   return records
 }
 
-/** What csv-parse alone makes of it, in one go. */
-function judged(csv: string): string[][] | 'refused' {
+/** Parses the whole file with csv-parse. */
+function parseAtOnce(csv: string): string[][] | 'refused' {
   try {
     return parse(csv, { record_delimiter: ['\r\n', '\n'], relax_column_count: true, skip_empty_lines: true })
   } catch {
@@ -25,7 +25,7 @@ function judged(csv: string): string[][] | 'refused' {
 }
 
 describe('a CSV', () => {
-  it('of records as RFC 4180 writes them comes back as it was written', async () => {
+  it('in RFC 4180 form yields the written records', async () => {
     const field = fc.string({ unit: fc.constantFrom('a', 'É', '😀', '"', ',', '\r', '\n', ' ', '') })
     const record = fc.array(field, { minLength: 2, maxLength: 4 })
     const file = fc.array(record, { minLength: 1, maxLength: 6 })
@@ -43,11 +43,11 @@ describe('a CSV', () => {
     )
   })
 
-  it('of any kind is what csv-parse makes of it, or has malformed records where that refuses it', async () => {
+  it('in any form yields the records of csv-parse, or malformed records if csv-parse refuses it', async () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'é', '"', '"', ',', '\r', '\n', '\r\n', ' '), maxLength: 30 })
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 12 }), async (csv, size) => {
-        const expected = judged(csv)
+        const expected = parseAtOnce(csv)
         const records = await recordsOf(csv, size).catch(() => [null])
         if (expected === 'refused') expect(records).to.include(null)
         else expect(records).to.deep.equal(expected)
@@ -56,10 +56,10 @@ describe('a CSV', () => {
     )
   })
 
-  it('has the same records after an odd one as without it', async () => {
+  it('yields the same records after a malformed one as without it', async () => {
     const lines = ['1,a', '2,"b ""c"""', '3,"d\ne"', '4,f']
-    const odd = [...lines.slice(0, 2), 'x,y"z"', ...lines.slice(2)]
-    const records = await recordsOf(odd.map((line) => `${line}\n`).join(''), 7)
+    const withMalformed = [...lines.slice(0, 2), 'x,y"z"', ...lines.slice(2)]
+    const records = await recordsOf(withMalformed.map((line) => `${line}\n`).join(''), 7)
     expect(records.filter((record) => record === null)).to.have.lengthOf(1)
     expect(records.filter((record) => record !== null)).to.deep.equal([
       ['1', 'a'],
@@ -69,19 +69,19 @@ describe('a CSV', () => {
     ])
   })
 
-  it('loses its byte order mark and no other', async () => {
+  it('loses its first byte order mark only', async () => {
     expect(await recordsOf('\uFEFFa,b\n\uFEFFc,d\n', 4)).to.deep.equal([
       ['a', 'b'],
       ['\uFEFFc', 'd'],
     ])
   })
 
-  it('keeps what is no UTF-8 visible, the same wherever it is cut', async () => {
+  it('replaces invalid UTF-8 with U+FFFD for chunks of any size', async () => {
     const bytes = Buffer.concat([Buffer.from('a,'), Buffer.from([0xe2, 0x82]), Buffer.from('b\n')])
     for (const size of [1, 3, 4, 100]) expect(await recordsOf(bytes, size)).to.deep.equal([['a', '\uFFFDb']])
   })
 
-  it('is refused where a line never ends, before it is read to its end', async () => {
+  it('is refused before its end if a line exceeds the limit', async () => {
     let read = 0
     async function* endless() {
       yield Buffer.from('a\n')

@@ -1,21 +1,25 @@
-/** The retrieval over HTTP: what is taken, when nothing has changed, and every way a portal fails. */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+/** Tests of retrievals over HTTP: archives, CKAN resources, conditional requests, redirects and failures. */
+import { readdir, rm } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
-import { mayFetch, mayFollow, upgraded } from '../../../store/import/location.ts'
 import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
-import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, rowsMinOf } from '../../../store/source.ts'
+import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minRowCount } from '../../../store/source.ts'
 import { PROCESSES } from '../../support/fixtures.ts'
-import { answers, redirects, sends, sendsUnlessKnown, startPortal, type Portal } from '../../support/portal.ts'
-import { aRow, csvOf, outcomeOf } from '../../support/register.ts'
-import { zipOf } from '../../support/zip.ts'
+import {
+  sendCkanResult,
+  redirectTo,
+  sendBody,
+  sendIfChanged,
+  startPortal,
+  type TestPortal,
+} from '../../support/portal.ts'
+import { numberedRows, toCsv, outcomeOf } from '../../support/register.ts'
+import { buildZip } from '../../support/zip.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-const rows = (count: number) =>
-  Array.from({ length: count }, (_, index) => aRow({ company_num: String(index + 1), company_name: `NUMBER ${index}` }))
-const register = (count: number) => zipOf({ name: 'companies.csv', content: csvOf(...rows(count)) })
+const register = (count: number) => buildZip({ name: 'companies.csv', content: toCsv(...numberedRows(count)) })
 
 const ARCHIVE = '/download/companies.csv.zip'
 const RESOURCE = '/dataset/companies/resource/r-1'
@@ -23,17 +27,17 @@ const RESOURCE_SHOW = '/api/3/action/resource_show?id=r-1'
 const PACKAGE_SHOW = '/api/3/action/package_show?id=p-1'
 const MODIFIED = 'Thu, 01 Jan 2026 04:05:06 GMT'
 
-/** Long enough for a loopback answer on a busy machine, unless the test waits for it to end. */
+/** Long enough for loopback answers on a busy machine. Tests of timeouts use shorter limits. */
 const LIMITS = { idleMs: 10_000, totalMs: 10_000 }
 
 describe('a retrieval over HTTP', () => {
   let directory: string
   let catalog: Catalog
-  let portal: Portal
+  let portal: TestPortal
   let clock: number
 
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'download-'))
+    directory = await makeTemporaryDirectory()
     catalog = openCatalog(directory)
     portal = await startPortal()
     clock = Date.parse('2026-01-02T00:00:00Z')
@@ -41,7 +45,6 @@ describe('a retrieval over HTTP', () => {
   afterEach(async () => {
     await portal.close()
     await catalog.close()
-    await rm(directory, { recursive: true })
   })
 
   const retrieve = (path = ARCHIVE, change: Partial<ImportRequest> = {}) =>
@@ -58,11 +61,11 @@ describe('a retrieval over HTTP', () => {
 
   const updatedAt = () => catalog.retrieval()?.source.source_updated_at
   const retrievedAt = () => catalog.retrieval()?.source.retrieved_at ?? ''
-  const leavings = () => readdir(join(directory, 'building')).catch(() => [])
+  const buildingFolders = () => readdir(join(directory, 'building')).catch(() => [])
 
   describe('of an archive', () => {
-    it('takes the ZIP whatever the server calls it, with the time that the server gives', async () => {
-      portal.on(ARCHIVE, sends(register(3), { 'content-type': 'text/html', 'last-modified': MODIFIED, etag: '"a"' }))
+    it('imports a ZIP with any content type and records the time that the server states', async () => {
+      portal.on(ARCHIVE, sendBody(register(3), { 'content-type': 'text/html', 'last-modified': MODIFIED, etag: '"a"' }))
       const { changed, info } = await retrieve()
       expect({ changed, rows: info.row_count }).to.deep.equal({ changed: true, rows: 3 })
       expect(catalog.retrieval()).to.deep.include({
@@ -70,11 +73,11 @@ describe('a retrieval over HTTP', () => {
         validators: { url: portal.url + ARCHIVE, etag: '"a"', last_modified: MODIFIED },
       })
       expect(updatedAt()).to.equal('2026-01-01T04:05:06.000Z')
-      expect(await leavings()).to.deep.equal([])
+      expect(await buildingFolders()).to.deep.equal([])
     })
 
-    it('takes a bare CSV, whose time nobody knows', async () => {
-      portal.on(ARCHIVE, sends(`\uFEFF${csvOf(...rows(2))}`))
+    it('imports a plain CSV; its update time is null if the server states none', async () => {
+      portal.on(ARCHIVE, sendBody(`\uFEFF${toCsv(...numberedRows(2))}`))
       expect((await retrieve()).info.row_count).to.equal(2)
       expect(updatedAt()).to.equal(null)
       expect(catalog.retrieval()?.validators).to.equal(null)
@@ -85,8 +88,8 @@ describe('a retrieval over HTTP', () => {
       { 'last-modified': MODIFIED },
       { etag: 'W/"a"', 'last-modified': MODIFIED },
     ]) {
-      it(`is fresh again without being sent again, by ${Object.keys(validators).join(' and ')}`, async () => {
-        portal.on(ARCHIVE, sendsUnlessKnown(register(3), validators))
+      it(`[11.1] counts status 304 as a retrieval, by ${Object.keys(validators).join(' and ')}`, async () => {
+        portal.on(ARCHIVE, sendIfChanged(register(3), validators))
         await retrieve()
         const first = catalog.retrieval()
         for (const _ of [2, 3]) {
@@ -103,183 +106,155 @@ describe('a retrieval over HTTP', () => {
       })
     }
 
-    it('is fresh again by its bytes where the server has no validators', async () => {
-      portal.on(ARCHIVE, sends(register(3)))
+    it('[11.1] counts the same bytes as a retrieval if the server has no validators', async () => {
+      portal.on(ARCHIVE, sendBody(register(3)))
       await retrieve()
       const before = retrievedAt()
       expect((await retrieve()).changed).to.equal(false)
       expect(retrievedAt() > before).to.equal(true)
-      expect(portal.asked[1]?.headers).to.not.have.any.keys('if-none-match', 'if-modified-since')
+      expect(portal.requests[1]?.headers).to.not.have.any.keys('if-none-match', 'if-modified-since')
     })
 
-    it('takes the new one when it has changed', async () => {
-      portal.on(ARCHIVE, sendsUnlessKnown(register(3), { etag: '"a"' }))
+    it('imports a changed archive', async () => {
+      portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
       await retrieve()
-      portal.on(ARCHIVE, sendsUnlessKnown(register(4), { etag: '"b"' }))
+      portal.on(ARCHIVE, sendIfChanged(register(4), { etag: '"b"' }))
       expect(await retrieve()).to.deep.include({ changed: true })
       expect(catalog.retrieval()?.validators?.etag).to.equal('"b"')
     })
 
-    it('asks for the whole when the validators are of another address', async () => {
-      portal.on(ARCHIVE, sendsUnlessKnown(register(3), { etag: '"a"' }))
-      portal.on('/other.zip', sendsUnlessKnown(register(4), { etag: '"a"' }))
+    it('sends no condition if the validators belong to another URL', async () => {
+      portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
+      portal.on('/other.zip', sendIfChanged(register(4), { etag: '"a"' }))
       await retrieve()
       expect((await retrieve('/other.zip')).info.row_count).to.equal(4)
     })
 
-    it('asks for the whole when what was served is lost', async () => {
-      portal.on(ARCHIVE, sendsUnlessKnown(register(3), { etag: '"a"' }))
+    it('sends no condition if the snapshot is lost', async () => {
+      portal.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
       await retrieve()
       await catalog.close()
       await rm(join(directory, 'snapshots'), { recursive: true })
       catalog = openCatalog(directory)
       expect((await retrieve()).changed).to.equal(true)
-      expect(catalog.current()?.snapshot.find('1')).to.include({ legal_name: 'NUMBER 0' })
+      expect(catalog.current()?.snapshot.find('1')).to.include({ legal_name: 'NUMBER 1' })
     })
 
-    it('does not believe a time that is yet to come', async () => {
-      portal.on(ARCHIVE, sends(register(3), { 'last-modified': 'Fri, 02 Jan 2026 00:00:02 GMT' }))
+    it('ignores a time in the future', async () => {
+      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Fri, 02 Jan 2026 00:00:02 GMT' }))
       await retrieve()
       expect(updatedAt()).to.equal(null)
     })
   })
 
-  describe('of a resource of the portal', () => {
-    const resource = (facts: object) => answers({ url: portal.url + ARCHIVE, format: 'CSV', ...facts })
+  describe('of a CKAN resource', () => {
+    const resource = (facts: object) => sendCkanResult({ url: portal.url + ARCHIVE, format: 'CSV', ...facts })
 
-    beforeEach(() => portal.on(ARCHIVE, sends(register(3), { 'last-modified': MODIFIED })))
+    beforeEach(() => portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': MODIFIED })))
 
     for (const location of [RESOURCE, RESOURCE_SHOW]) {
-      it(`asks at ${location} where the archive is and when it was updated`, async () => {
+      it(`reads the archive's URL and time for ${location}`, async () => {
         portal.on(RESOURCE_SHOW, resource({ last_modified: '2025-12-30T01:02:03.456789', metadata_modified: null }))
         expect((await retrieve(location)).info.row_count).to.equal(3)
         expect(updatedAt()).to.equal('2025-12-30T01:02:03.456Z')
         expect(catalog.retrieval()?.location).to.equal(portal.url + location)
-        expect(portal.asked.map(({ path }) => path)).to.deep.equal([RESOURCE_SHOW, ARCHIVE])
+        expect(portal.requests.map(({ path }) => path)).to.deep.equal([RESOURCE_SHOW, ARCHIVE])
       })
     }
 
-    it('takes the time of its metadata, then that of its package', async () => {
+    it('falls back to the time of its metadata, then to that of its package', async () => {
       portal.on(RESOURCE_SHOW, resource({ last_modified: null, metadata_modified: '2025-12-29T00:00:00' }))
       await retrieve(RESOURCE)
       expect(updatedAt()).to.equal('2025-12-29T00:00:00.000Z')
       portal.on(RESOURCE_SHOW, resource({ package_id: 'p-1' }))
-      portal.on(PACKAGE_SHOW, answers({ metadata_modified: '2025-12-28T00:00:00' }))
+      portal.on(PACKAGE_SHOW, sendCkanResult({ metadata_modified: '2025-12-28T00:00:00' }))
       await retrieve(RESOURCE)
       expect(updatedAt()).to.equal('2025-12-28T00:00:00.000Z')
     })
 
-    it('does without the times that the portal leaves out', async () => {
+    it('ignores missing and invalid times of the portal', async () => {
       portal.on(RESOURCE_SHOW, resource({ package_id: 'p-1', last_modified: 'yesterday', metadata_modified: 7 }))
       expect((await retrieve(RESOURCE)).changed).to.equal(true)
       expect(updatedAt()).to.equal('2026-01-01T04:05:06.000Z')
     })
 
-    for (const [what, answer] of [
-      ['a page', sends('<html>')],
-      ['a failure', sends('{"success": false, "error": {}}')],
-      ['no address', answers({})],
-      ['an address that is none', answers({ url: 'http://' })],
-    ] as [string, RequestListener][]) {
-      it(`gives up when the portal answers ${what}`, async () => {
+    it('fails if the portal answers a page, a failure, no URL or an invalid URL', async () => {
+      const answers = [
+        sendBody('<html>'),
+        sendBody('{"success": false, "error": {}}'),
+        sendCkanResult({}),
+        sendCkanResult({ url: 'http://' }),
+      ]
+      for (const [index, answer] of answers.entries()) {
         portal.on(RESOURCE_SHOW, answer)
-        expect(await outcomeOf(retrieve(RESOURCE))).to.equal('source_answer')
-      })
-    }
-
-    it('does not follow the portal to another machine without TLS', async () => {
-      portal.on(RESOURCE_SHOW, answers({ url: 'http://192.0.2.1/companies.zip' }))
-      expect(await outcomeOf(retrieve(RESOURCE))).to.equal('source_refused')
+        expect(await outcomeOf(retrieve(RESOURCE)), String(index)).to.equal('source_answer')
+      }
     })
   })
 
-  describe('that is redirected', () => {
-    it('follows three times, also to another loopback address, and stays conditional', async () => {
+  describe('with redirects', () => {
+    it('follows three, also to another loopback address, and keeps the condition', async () => {
       const other = await startPortal('localhost')
       try {
-        portal.on('/1', redirects('/2', 301))
-        portal.on('/2', redirects('3', 307))
-        portal.on('/3', redirects(`${other.url}${ARCHIVE}`, 308))
-        other.on(ARCHIVE, sendsUnlessKnown(register(3), { etag: '"a"' }))
+        portal.on('/1', redirectTo('/2', 301))
+        portal.on('/2', redirectTo('3', 307))
+        portal.on('/3', redirectTo(`${other.url}${ARCHIVE}`, 308))
+        other.on(ARCHIVE, sendIfChanged(register(3), { etag: '"a"' }))
         expect((await retrieve('/1')).changed).to.equal(true)
         expect((await retrieve('/1')).changed).to.equal(false)
-        expect(other.asked[1]?.headers['if-none-match']).to.equal('"a"')
+        expect(other.requests[1]?.headers['if-none-match']).to.equal('"a"')
       } finally {
         await other.close()
       }
     })
 
-    it('gives up at the fourth', async () => {
-      portal.on('/loop', redirects('/loop'))
+    it('fails at the fourth', async () => {
+      portal.on('/loop', redirectTo('/loop'))
       expect(await outcomeOf(retrieve('/loop'))).to.equal('source_refused')
-      expect(portal.asked).to.have.lengthOf(4)
+      expect(portal.requests).to.have.lengthOf(4)
     })
 
-    for (const to of ['http://192.0.2.1/x', 'https://192.0.2.1/x', 'file:///etc/passwd', 'http://u:p@127.0.0.1/', '']) {
-      it(`does not go to "${to}"`, async () => {
-        portal.on(ARCHIVE, redirects(to))
-        expect(await outcomeOf(retrieve())).to.equal('source_refused')
-      })
-    }
-
-    it('stays within https, which never leads to http, not even here', () => {
-      const url = (text: string) => new URL(text)
-      expect(mayFollow(url('https://a.example'), url('https://b.example'))).to.equal(true)
-      expect(mayFollow(url('https://a.example'), url('http://b.example'))).to.equal(false)
-      expect(mayFollow(url('https://a.example'), url('http://127.0.0.1'))).to.equal(false)
-    })
-  })
-
-  describe('of a resource whose portal names its archive by http', () => {
-    const asked: string[] = []
-    const { fetch } = globalThis
-    beforeEach(() => {
-      asked.length = 0
-      // An https portal with a certificate can't be had on a loopback address.
-      globalThis.fetch = async (input) => {
-        const url = input instanceof URL ? input.href : ''
-        asked.push(url)
-        return url.includes('resource_show')
-          ? Response.json({ success: true, result: { url: named, last_modified: '2026-01-01T00:00:00' } })
-          : new Response(csvOf(...rows(3)))
+    it('[11.7] does not follow one that is not allowed', async () => {
+      const targets = ['http://192.0.2.1/x', 'https://192.0.2.1/x', 'file:///etc/passwd', 'http://u:p@127.0.0.1/', '']
+      for (const to of targets) {
+        portal.on(ARCHIVE, redirectTo(to))
+        expect(await outcomeOf(retrieve()), to).to.equal('source_refused')
       }
     })
-    afterEach(() => {
-      globalThis.fetch = fetch
-    })
-    let named = ''
+  })
 
-    it('asks the same host by https', async () => {
-      named = 'http://portal.example/a.zip?b=c'
-      expect((await retrieve('https://portal.example/dataset/d/resource/r')).info.row_count).to.equal(3)
-      expect(asked).to.deep.equal([
-        'https://portal.example/api/3/action/resource_show?id=r',
-        'https://portal.example/a.zip?b=c',
-      ])
-    })
+  describe('of a CKAN resource with an http URL', () => {
+    const { fetch } = globalThis
+    afterEach(() => void (globalThis.fetch = fetch))
 
-    for (const elsewhere of [
-      'http://other.example/a.zip',
-      'http://portal.example:8080/a.zip',
-      'http://127.0.0.1/a.zip',
-      'http://u:p@portal.example/a.zip',
-      'ftp://portal.example/a.zip',
-    ]) {
-      it(`refuses ${elsewhere} and asks for nothing more`, async () => {
-        named = elsewhere
-        expect(await outcomeOf(retrieve('https://portal.example/dataset/d/resource/r'))).to.equal('source_refused')
-        expect(asked).to.have.lengthOf(1)
-      })
+    /** Retrieves from a stubbed portal that states this URL. A loopback address has no valid https certificate. */
+    async function retrieveStated(url: string) {
+      const requestedUrls: string[] = []
+      globalThis.fetch = async (input) => {
+        requestedUrls.push(input instanceof URL ? input.href : '')
+        return requestedUrls.length === 1
+          ? Response.json({ success: true, result: { url, last_modified: '2026-01-01T00:00:00' } })
+          : new Response(toCsv(...numberedRows(3)))
+      }
+      const outcome = await outcomeOf(retrieve('https://portal.example/dataset/d/resource/r'))
+      return { outcome, requestedUrls }
     }
 
-    it('changes nothing where both are on loopback', () => {
-      const [from, to] = [new URL('http://127.0.0.1:1/a'), new URL('http://127.0.0.1:1/b')]
-      expect(upgraded(from, to).href).to.equal(to.href)
+    it('upgrades the URL to https on the same host', async () => {
+      expect(await retrieveStated('http://portal.example/a.zip?b=c')).to.deep.equal({
+        outcome: 'done',
+        requestedUrls: ['https://portal.example/api/3/action/resource_show?id=r', 'https://portal.example/a.zip?b=c'],
+      })
+    })
+
+    it('[11.7] refuses an http URL on another host and sends no further request', async () => {
+      const { outcome, requestedUrls } = await retrieveStated('http://other.example/a.zip')
+      expect(outcome).to.equal('source_refused')
+      expect(requestedUrls).to.have.lengthOf(1)
     })
   })
 
-  it('does not begin where it may not ask', async () => {
-    expect(mayFetch(new URL('https://user:password@a.example'))).to.equal(false)
+  it('[11.7] refuses a URL that may not be fetched', async () => {
     for (const location of ['http://192.0.2.1/x', 'http://127.0.0.1.example/', 'ftp://127.0.0.1/x', 'https://']) {
       expect(await outcomeOf(retrieve(location)), location).to.equal('source_refused')
     }
@@ -287,77 +262,75 @@ describe('a retrieval over HTTP', () => {
 
   describe('that fails', () => {
     const PAGE = '<!DOCTYPE html><title>We value your privacy</title>'
-    const FAILURES: [what: string, fault: string, answer: RequestListener][] = [
+    const FAILURES: [what: string, code: string, answer: RequestListener, limits?: object][] = [
       ['answers 500', 'source_status', (_, response) => void response.writeHead(500).end('sorry')],
       ['answers 304 to no condition', 'source_status', (_, response) => void response.writeHead(304).end()],
       ['answers 206', 'source_status', (_, response) => void response.writeHead(206).end(register(3))],
-      ['closes without a word', 'source_unreachable', (request) => void request.socket.destroy()],
-      ['sends a page', 'source_is_page', sends(PAGE, { 'content-type': 'text/csv' })],
-      ['sends a page after white space', 'source_is_page', sends(`\uFEFF\r\n  ${PAGE}`)],
-      ['calls its text a page', 'source_is_page', sends('Please wait', { 'content-type': 'text/html; charset=utf-8' })],
-      ['sends an image', 'source_wrong_type', sends(Buffer.from('\u0089PNG\r\n\u001A\n\u0000', 'latin1'))],
-      ['sends JSON', 'source_wrong_type', sends('{"success": true}')],
-      ['sends nothing', 'source_wrong_type', sends('')],
-      ['sends another table', 'wrong_header', sends('a,b\n1,2\n')],
-      ['sends half a ZIP', 'archive_damaged', sends(register(3).subarray(0, 200))],
-      ['breaks off', 'source_cut', breaksOff({ 'content-length': '4000' })],
-      ['breaks off between chunks', 'source_cut', breaksOff({})],
-      ['hangs before it answers', 'source_timeout', () => undefined],
-      ['hangs in the middle', 'source_timeout', (_, response) => void response.writeHead(200).write('company_num')],
+      ['closes the connection', 'source_unreachable', (request) => void request.socket.destroy()],
+      ['sends an HTML page', 'source_is_page', sendBody(PAGE, { 'content-type': 'text/csv' })],
+      ['sends an HTML page after white space', 'source_is_page', sendBody(`\uFEFF\r\n  ${PAGE}`)],
       [
-        'announces too much',
+        'sends text as text/html',
+        'source_is_page',
+        sendBody('Please wait', { 'content-type': 'text/html; charset=utf-8' }),
+      ],
+      ['sends an image', 'source_wrong_type', sendBody(Buffer.from('\u0089PNG\r\n\u001A\n\u0000', 'latin1'))],
+      ['sends JSON', 'source_wrong_type', sendBody('{"success": true}')],
+      ['sends an empty body', 'source_wrong_type', sendBody('')],
+      ['sends another table', 'wrong_header', sendBody('a,b\n1,2\n')],
+      ['sends half a ZIP', 'archive_damaged', sendBody(register(3).subarray(0, 200))],
+      ['breaks the connection', 'source_cut', breakConnection({ 'content-length': '4000' })],
+      ['breaks the connection between chunks', 'source_cut', breakConnection({})],
+      ['hangs before it answers', 'source_timeout', () => undefined, { idleMs: 100 }],
+      [
+        'hangs within the body',
+        'source_timeout',
+        (_, response) => void response.writeHead(200).write('c'),
+        { idleMs: 100 },
+      ],
+      ['sends too slowly', 'source_timeout', sendSlowly, { totalMs: 200 }],
+      [
+        'announces too many bytes',
         'archive_too_large',
         (_, response) => void response.writeHead(200, { 'content-length': '5001' }).write('c'),
       ],
-      ['sends too much unannounced', 'archive_too_large', floods],
+      ['sends too many bytes without a length', 'archive_too_large', sendEndlessly],
     ]
 
-    for (const [what, fault, answer] of FAILURES) {
-      it(`says ${fault} of a source that ${what}, and leaves what is served`, async () => {
-        portal.on('/good', sends(register(3)))
+    for (const [what, code, answer, limits] of FAILURES) {
+      it(`[11.1] ends with ${code} and keeps the current snapshot if the source ${what}`, async () => {
+        portal.on('/good', sendBody(register(3)))
         await retrieve('/good')
         const before = catalog.retrieval()
         portal.on(ARCHIVE, answer)
-        const limits = { ...LIMITS, bytesMax: 5000, ...(fault === 'source_timeout' ? { idleMs: 100 } : {}) }
-        expect(await outcomeOf(retrieve(ARCHIVE, { limits }))).to.equal(fault)
+        const outcome = outcomeOf(retrieve(ARCHIVE, { limits: { ...LIMITS, bytesMax: 5000, ...limits } }))
+        expect(await outcome).to.equal(code)
         expect(catalog.retrieval()).to.deep.equal(before)
-        expect(await leavings()).to.deep.equal([])
+        expect(await buildingFolders()).to.deep.equal([])
       })
     }
 
-    it('says source_timeout of a source that drips', async () => {
-      let drip: NodeJS.Timeout | undefined
-      portal.on(ARCHIVE, (_, response) => {
-        response.writeHead(200)
-        drip = setInterval(() => response.write('c'), 20)
-      })
-      expect(await outcomeOf(retrieve(ARCHIVE, { limits: { idleMs: 10_000, totalMs: 200 } }))).to.equal(
-        'source_timeout',
-      )
-      clearInterval(drip)
-    })
-
-    it('says source_unreachable when nobody listens', async () => {
+    it('ends with source_unreachable if the connection is refused', async () => {
       const gone = await startPortal()
       await gone.close()
-      const fault = await retrieve(gone.url).catch((cause: unknown) => cause)
-      expect(fault).to.include({
-        fault: 'source_unreachable',
+      const error = await retrieve(gone.url).catch((cause: unknown) => cause)
+      expect(error).to.include({
+        code: 'source_unreachable',
         message: 'the source cannot be reached (ECONNREFUSED)',
       })
     })
 
-    it('takes exactly as much as it may', async () => {
+    it('accepts exactly as many bytes as the limit', async () => {
       const archive = register(3)
-      portal.on(ARCHIVE, sends(archive))
+      portal.on(ARCHIVE, sendBody(archive))
       const within = (bytesMax: number) => outcomeOf(retrieve(ARCHIVE, { limits: { ...LIMITS, bytesMax } }))
       expect(await within(archive.length - 1)).to.equal('archive_too_large')
       expect(await within(archive.length)).to.equal('done')
     })
   })
 
-  it('ends at once, and leaves nothing, when it is stopped', async () => {
-    const asked = new Promise<void>((resolve) => {
+  it('ends at once and leaves nothing on disk if it is stopped', async () => {
+    const requested = new Promise<void>((resolve) => {
       portal.on(ARCHIVE, (_, response) => {
         response.writeHead(200).write('company_num')
         resolve()
@@ -365,62 +338,63 @@ describe('a retrieval over HTTP', () => {
     })
     const controller = new AbortController()
     const outcome = outcomeOf(retrieve(ARCHIVE, { signal: controller.signal }))
-    await asked
+    await requested
     controller.abort()
     expect(await outcome).to.equal('stopped')
-    expect(await leavings()).to.deep.equal([])
+    expect(await buildingFolders()).to.deep.equal([])
     expect(await outcomeOf(retrieve(ARCHIVE, { signal: controller.signal }))).to.equal('stopped')
   })
 
-  describe('that has fewer rows', () => {
-    it('than nine tenths of what the same location gave is refused', async () => {
-      portal.on(ARCHIVE, sends(register(20)))
+  describe('with fewer rows', () => {
+    it('[11.2] than 90 % of the last retrieval is refused for the same location only', async () => {
+      portal.on(ARCHIVE, sendBody(register(20)))
       await retrieve()
       const before = catalog.retrieval()
-      portal.on(ARCHIVE, sends(register(17)))
+      portal.on(ARCHIVE, sendBody(register(17)))
       expect(await outcomeOf(retrieve())).to.equal('rows_lost')
       expect(catalog.retrieval()).to.deep.equal(before)
       expect(await readdir(join(directory, 'snapshots'))).to.have.lengthOf(1)
-      portal.on(ARCHIVE, sends(register(18)))
+      portal.on(ARCHIVE, sendBody(register(18)))
       expect(await outcomeOf(retrieve())).to.equal('done')
+      portal.on('/other', sendBody(register(2)))
+      expect(await outcomeOf(retrieve('/other'))).to.equal('done')
     })
 
-    it('than another location gave is taken', async () => {
-      portal.on('/other', sends(register(20)))
-      portal.on(ARCHIVE, sends(register(2)))
-      await retrieve('/other')
-      expect(await outcomeOf(retrieve())).to.equal('done')
-    })
-
-    it('than its location is believed is refused', async () => {
-      portal.on(ARCHIVE, sends(register(4)))
+    it('than the minimum of its location is refused', async () => {
+      portal.on(ARCHIVE, sendBody(register(4)))
       expect(await outcomeOf(retrieve(ARCHIVE, { rowsMin: 5 }))).to.equal('too_few_rows')
       expect(await outcomeOf(retrieve(ARCHIVE, { rowsMin: 4 }))).to.equal('done')
     })
 
-    it('than half a million is refused where it is the register, and nowhere else', () => {
-      expect(rowsMinOf(CRO_COMPANIES_LOCATION)).to.equal(500_000)
-      expect(rowsMinOf('https://opendata.cro.ie/any.zip')).to.equal(500_000)
-      expect(rowsMinOf('https://mirror.example/companies.zip')).to.equal(0)
-      expect(rowsMinOf('/tmp/opendata.cro.ie.zip')).to.equal(0)
+    it('[11.2] than 500,000 is refused for the real register only', () => {
+      expect(minRowCount(CRO_COMPANIES_LOCATION)).to.equal(500_000)
+      expect(minRowCount('https://opendata.cro.ie/any.zip')).to.equal(500_000)
+      expect(minRowCount('https://mirror.example/companies.zip')).to.equal(0)
+      expect(minRowCount('/tmp/opendata.cro.ie.zip')).to.equal(0)
     })
   })
 })
 
-/** Sends a little of what it announced, then cuts the connection. */
-function breaksOff(headers: Record<string, string>): RequestListener {
+/** Sends a part of the body, then closes the connection. */
+function breakConnection(headers: Record<string, string>): RequestListener {
   return (request, response) => {
     response.writeHead(200, headers)
-    response.write(csvOf(...rows(2)), () => request.socket.destroy())
+    response.write(toCsv(...numberedRows(2)), () => request.socket.destroy())
   }
 }
 
-/** Sends without end and without a length, for as long as it is read. */
-function floods(_request: unknown, response: ServerResponse): void {
+function sendSlowly(_request: unknown, response: ServerResponse): void {
   response.writeHead(200)
-  const pour = (): void => {
+  const interval = setInterval(() => response.write('c'), 20)
+  response.on('close', () => clearInterval(interval))
+}
+
+/** Sends an endless body without a length while the client reads. */
+function sendEndlessly(_request: unknown, response: ServerResponse): void {
+  response.writeHead(200)
+  const send = (): void => {
     while (!response.destroyed && response.write('c'.repeat(1000)));
   }
-  response.on('drain', pour)
-  pour()
+  response.on('drain', send)
+  send()
 }

@@ -1,25 +1,25 @@
-/** A row as a company: every rule of the normalisation, with the dirt that the register is known to hold. */
+/** Tests of every rule of the normalisation, with the irregularities of the real register. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { companySchema, type Company } from '../../../store/company.ts'
-import { normalise, type Finding } from '../../../store/import/normalise.ts'
-import { COLUMNS, type Column, type Row } from '../../../store/import/rows.ts'
-import { aRow } from '../../support/register.ts'
+import { normalise, type NormalisationFinding } from '../../../store/import/normalise.ts'
+import { COLUMNS, type RegisterColumn, type RegisterRow } from '../../../store/import/rows.ts'
+import { registerRow } from '../../support/register.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
-function normalised(change: Partial<Row>) {
-  const findings: Finding[] = []
-  return { result: normalise(aRow(change), (finding) => findings.push(finding)), findings }
+function normalised(change: Partial<RegisterRow>) {
+  const findings: NormalisationFinding[] = []
+  return { result: normalise(registerRow(change), (finding) => findings.push(finding)), findings }
 }
 
-/** The company that a row becomes, with what was found on the way. */
-function company(change: Partial<Row>): Company & { findings: Finding[] } {
+/** Normalises a row that must not be rejected. */
+function company(change: Partial<RegisterRow>): Company & { findings: NormalisationFinding[] } {
   const { result, findings } = normalised(change)
   if (result.kind !== 'company') throw new Error(`rejected: ${result.reason}`)
   return { ...result.company, findings }
 }
 
-const DATES: [column: Column, field: keyof Company][] = [
+const DATES: [column: RegisterColumn, field: keyof Company][] = [
   ['company_reg_date', 'registered_date'],
   ['comp_dissolved_date', 'dissolved_date'],
   ['last_ar_date', 'last_annual_return_date'],
@@ -31,7 +31,7 @@ const DATES: [column: Column, field: keyof Company][] = [
 ]
 
 describe('a row of the register', () => {
-  it('becomes a company, every column in its field', () => {
+  it('[2.1] becomes a company with every column in its field', () => {
     expect(company({})).to.deep.equal({
       company_number: '73848',
       legal_name: 'PLAIN FIXTURE LIMITED',
@@ -54,8 +54,8 @@ describe('a row of the register', () => {
     })
   })
 
-  it('needs no more than a number and a name', () => {
-    const empty = Object.fromEntries(COLUMNS.map((column) => [column, ' '])) as Row
+  it('needs only a number and a name', () => {
+    const empty = Object.fromEntries(COLUMNS.map((column) => [column, ' '])) as RegisterRow
     const { registered_address, company_number, legal_name, findings, ...rest } = company({
       ...empty,
       company_num: '1',
@@ -66,7 +66,7 @@ describe('a row of the register', () => {
     expect(new Set(Object.values(rest))).to.deep.equal(new Set([null]))
   })
 
-  it('always becomes a company that may be sold, or a reason', () => {
+  it('becomes a valid company or is rejected, whatever its content', () => {
     const anyDate = fc
       .tuple(fc.nat(9999), fc.nat(13), fc.nat(32))
       .map(
@@ -74,7 +74,7 @@ describe('a row of the register', () => {
           `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`,
       )
     const value = fc.oneof(fc.string({ unit: 'binary' }), fc.string(), anyDate, fc.stringMatching(/^[0-9]{1,21}$/))
-    const anyRow = fc.record(Object.fromEntries(COLUMNS.map((column) => [column, value]))) as fc.Arbitrary<Row>
+    const anyRow = fc.record(Object.fromEntries(COLUMNS.map((column) => [column, value]))) as fc.Arbitrary<RegisterRow>
     fc.assert(
       fc.property(anyRow, fc.boolean(), (row, isNumbered) => {
         const { result } = normalised(
@@ -87,7 +87,7 @@ describe('a row of the register', () => {
 })
 
 describe('a company number', () => {
-  it('has 1 to 20 digits, with its leading zeros, and spaces round it are dropped', () => {
+  it('[11.3] has 1 to 20 digits, keeps leading zeros and loses spaces around it', () => {
     for (const number of ['0', '00', '081615', '73848', '9'.repeat(20)]) {
       expect(company({ company_num: ` ${number} ` }).company_number).to.equal(number)
     }
@@ -104,12 +104,14 @@ describe('a company number', () => {
     ['٣', 'malformed_company_number'],
     ['1\n', undefined],
   ] as const) {
-    it(`${reason ? 'is refused' : 'is taken'} as ${JSON.stringify(number)}`, () => {
+    it(`[11.3] is ${reason ? 'rejected' : 'accepted'} as ${JSON.stringify(number)}`, () => {
       const { result } = normalised({ company_num: number })
       expect(result.kind === 'rejected' ? result.reason : undefined).to.equal(reason)
     })
   }
 })
+
+const PUNCTUATION = `Ó Fixture's & Sons (€) "No. 1" / + @ ! _ : ? ; ’ ********`
 
 describe('a text of the register', () => {
   const name = (company_name: string) => {
@@ -117,69 +119,40 @@ describe('a text of the register', () => {
     return [legal_name, ...findings]
   }
 
-  it('is refused as a name when nothing of it can be seen', () => {
+  it('[11.3] is rejected as a name without visible characters', () => {
     for (const company_name of ['', '   ', '\u200B', ' \u0000\uFEFF ']) {
       expect(normalised({ company_name }).result).to.deep.equal({ kind: 'rejected', reason: 'no_company_name' })
     }
   })
 
-  it('has one space where the register has several, and none round it', () => {
-    expect(name('ALÉO FASHIONS  LIMITED ')).to.deep.equal(['ALÉO FASHIONS LIMITED'])
-    expect(name(' A\t\r\nB\u00A0\u2003\u3000C\u2028D\v')).to.deep.equal(['A B C D'])
+  const TEXTS: [what: string, text: string, expected: string, ...findings: NormalisationFinding[]][] = [
+    ['has single spaces inside and none around it', ' A\t\r\nB\u00A0\u2003\u3000C\u2028D\v', 'A B C D'],
+    ['keeps its case, punctuation and accents', PUNCTUATION, PUNCTUATION],
+    ['is composed (NFC)', 'TU\u0301SU\u0301R', 'TÚSÚR'],
+    ['is composed after hidden characters are removed', 'U\u200B\u0301', 'Ú', 'hidden_characters_removed'],
+    ['keeps an emoji without its variation selector', '\u2764\uFE0F B', '\u2764 B', 'hidden_characters_removed'],
+    ['keeps U+FFFD for invalid UTF-8 and counts it', 'A\uFFFDB', 'A\uFFFDB', 'invalid_utf8_replaced'],
+    ...['\u0000', '\u200B', '\uFEFF', '\u202E', '\u{E0041}', '\uFE0F', '\u115F', '\uFFFF'].map(
+      (hidden): (typeof TEXTS)[number] => [
+        `loses ${escape(hidden)} and counts it`,
+        `${hidden}RY${hidden}AN ${hidden} AIR${hidden}`,
+        'RYAN AIR',
+        'hidden_characters_removed',
+      ],
+    ),
+  ]
+  for (const [what, text, ...expected] of TEXTS) {
+    it(`[11.8] ${what}`, () => {
+      expect(name(text)).to.deep.equal(expected)
+    })
+  }
+
+  it('has single spaces in the status and the type', () => {
     expect(company({ company_status: 'Normal ' }).status).to.equal('Normal')
     expect(company({ company_type: ' LTD  -  x ' }).company_type).to.equal('LTD - x')
   })
 
-  it('keeps its case, punctuation and accents', () => {
-    const text = `Ó Fixture's & Sons (€) "No. 1" / + @ ! _ : ? ; ’ ********`
-    expect(name(text)).to.deep.equal([text])
-  })
-
-  it('is composed (NFC)', () => {
-    expect(name('TU\u0301SU\u0301R')).to.deep.equal(['TÚSÚR'])
-  })
-
-  for (const [what, hidden] of [
-    ['control', '\u0000'],
-    ['control', '\u001B'],
-    ['control', '\u0085'],
-    ['zero-width', '\u200B'],
-    ['zero-width', '\u200D'],
-    ['zero-width', '\uFEFF'],
-    ['zero-width', '\u00AD'],
-    ['bidi', '\u202E'],
-    ['bidi', '\u2066'],
-    ['tag', '\u{E0041}'],
-    ['variation selector', '\uFE0F'],
-    ['variation selector', '\u{E0100}'],
-    ['joiner', '\u034F'],
-    ['filler', '\u115F'],
-    ['filler', '\u3164'],
-    ['filler', '\uFFA0'],
-    ['vowel', '\u17B4'],
-    ['annotation', '\uFFF9'],
-    ['noncharacter', '\uFFFF'],
-  ] as const) {
-    it(`loses a ${what} character U+${hidden.codePointAt(0)?.toString(16).toUpperCase()}, which is counted`, () => {
-      expect(name(`${hidden}RY${hidden}AN ${hidden} AIR${hidden}`)).to.deep.equal([
-        'RYAN AIR',
-        'hidden_characters_removed',
-      ])
-    })
-  }
-
-  it('composes what a removed character kept apart', () => {
-    expect(name('U\u200B\u0301')).to.deep.equal(['Ú', 'hidden_characters_removed'])
-  })
-
-  it('keeps an emoji without the selector of its colours', () => {
-    expect(name('\u2764\uFE0F BREW \u{1F37A} CO')).to.deep.equal([
-      '\u2764 BREW \u{1F37A} CO',
-      'hidden_characters_removed',
-    ])
-  })
-
-  it('holds no hidden character, whatever stands in the file', () => {
+  it('[11.8] contains no hidden character of Unicode', () => {
     for (const text of allOfUnicode(64)) {
       const { company_type, status, legal_name, registered_address, findings } = company({
         company_name: `A${text}`,
@@ -187,20 +160,16 @@ describe('a text of the register', () => {
         company_type: text,
         company_address_1: text,
       })
-      const sold = [legal_name, status ?? '', company_type ?? '', ...registered_address.lines].join('')
-      expect(hiddenIn(sold)).to.deep.equal([])
-      // White space is what a control may also be.
-      const isWhite = /^[^\S\uFEFF]$/
-      const isCounted = hiddenIn(text).some((character) => !isWhite.test(character))
+      const texts = [legal_name, status ?? '', company_type ?? '', ...registered_address.lines].join('')
+      expect(hiddenIn(texts)).to.deep.equal([])
+      // Some control characters are white space, which is not counted.
+      const whiteSpace = /^[^\S\uFEFF]$/
+      const isCounted = hiddenIn(text).some((character) => !whiteSpace.test(character))
       expect(findings.includes('hidden_characters_removed'), escape(text)).to.equal(isCounted)
     }
   })
 
-  it('keeps what could not be decoded visible, and counts it', () => {
-    expect(name('A\uFFFDB')).to.deep.equal(['A\uFFFDB', 'invalid_utf8_replaced'])
-  })
-
-  it('is not changed by being normalised again', () => {
+  it('does not change if it is normalised again', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const [once = ''] = name(`A${text}`)
@@ -211,19 +180,13 @@ describe('a text of the register', () => {
 })
 
 describe('an address of the register', () => {
-  const lines = (...four: [string, string?, string?, string?]) =>
-    company({
-      company_address_1: four[0],
-      company_address_2: four[1] ?? '',
-      company_address_3: four[2] ?? '',
-      company_address_4: four[3] ?? '',
-    }).registered_address.lines
+  const lines = (...four: string[]) => {
+    const [one = '', two = '', three = '', last = ''] = four
+    const address = { company_address_1: one, company_address_2: two, company_address_3: three }
+    return company({ ...address, company_address_4: last }).registered_address.lines
+  }
 
-  it('has no line for what is empty', () => {
-    expect(lines('1 STREET', '', ' , ', 'Ireland')).to.deep.equal(['1 STREET', 'Ireland'])
-  })
-
-  it('has none for the placeholder, also inside a line and twice', () => {
+  it('loses every placeholder, also inside a line', () => {
     const placeholder = '********NO ADDRESS DETAILS*******'
     expect(lines(placeholder)).to.deep.equal([])
     expect(lines(`${placeholder}, ${placeholder}`, placeholder)).to.deep.equal([])
@@ -232,11 +195,12 @@ describe('an address of the register', () => {
     expect(lines('NO ADDRESS DETAILS ROAD', '5* HOTEL')).to.deep.equal(['NO ADDRESS DETAILS ROAD', '5* HOTEL'])
   })
 
-  it('loses the commas of an empty town, and no other', () => {
+  it('has no empty lines and no commas at the ends of lines', () => {
+    expect(lines('1 STREET', '', ' , ', 'Ireland')).to.deep.equal(['1 STREET', 'Ireland'])
     expect(lines(', Ireland', 'DUBLIN 7, DUBLIN,', 'A,, B')).to.deep.equal(['Ireland', 'DUBLIN 7, DUBLIN', 'A,, B'])
   })
 
-  it('counts hidden characters like a name', () => {
+  it('[11.8] loses hidden characters, which are counted', () => {
     const { registered_address, findings } = company({ company_address_2: 'A\u202EB' })
     expect(registered_address.lines[1]).to.equal('AB')
     expect(findings).to.deep.equal(['hidden_characters_removed'])
@@ -245,7 +209,7 @@ describe('an address of the register', () => {
 
 describe('a date of the register', () => {
   for (const [column, field] of DATES) {
-    it(`in ${column} is ${field}, or null and counted`, () => {
+    it(`[11.3] in ${column} is ${field}; if it is malformed, null and counted`, () => {
       expect(company({ [column]: ' 2015-06-01 ' })[field]).to.equal('2015-06-01')
       expect(company({ [column]: '' })).to.deep.include({ [field]: null, findings: [] })
       expect(company({ [column]: '2009-02-30' })).to.deep.include({ [field]: null, findings: ['date_malformed'] })
@@ -253,39 +217,27 @@ describe('a date of the register', () => {
     })
   }
 
-  it('may have the midnight of the datastore', () => {
+  it('may have a time of midnight, as in the datastore', () => {
     for (const time of ['T00:00:00', 'T00:00:00Z', 'T00:00:00.000', 'T00:00:00.000Z']) {
       expect(company({ nard: `2015-06-01${time}` }).next_annual_return_date).to.equal('2015-06-01')
     }
   })
 
-  it('may be old, far ahead, or a leap day', () => {
+  it('may be old, far in the future or a leap day', () => {
     for (const date of ['1844-01-01', '1899-12-31', '2000-02-29', '2024-02-29', '2999-12-31']) {
       expect(company({ company_reg_date: date })).to.deep.include({ registered_date: date, findings: [] })
     }
   })
 
-  for (const date of [
-    '2023-02-29',
-    '1900-02-29',
-    '2015-13-01',
-    '2015-00-10',
-    '2015-6-1',
-    '01/06/2015',
-    '20150601',
-    'x',
-  ]) {
-    it(`is null and counted as ${date}`, () => {
-      expect(company({ nard: date })).to.deep.include({ next_annual_return_date: null, findings: ['date_malformed'] })
-    })
-  }
-
-  it('is null and counted with a time of day', () => {
-    expect(company({ nard: '2015-06-01T12:30:00' }).findings).to.deep.equal(['date_malformed'])
-  })
-
-  it('is null and counted as the sentinel of the year one', () => {
-    expect(company({ nard: '0001-01-01T00:00:00' }).findings).to.deep.equal(['date_sentinel'])
+  it('is null and counted if it is malformed, or a placeholder with a time', () => {
+    const malformed = '2023-02-29 1900-02-29 2015-13-01 2015-00-10 2015-6-1 01/06/2015 20150601 x 2015-06-01T12:30:00'
+    for (const date of malformed.split(' '))
+      expect(company({ nard: date }), date).to.deep.include({
+        next_annual_return_date: null,
+        findings: ['date_malformed'],
+      })
+    const sentinel = company({ nard: '0001-01-01T00:00:00' })
+    expect(sentinel).to.deep.include({ next_annual_return_date: null, findings: ['date_sentinel'] })
   })
 })
 
@@ -295,7 +247,7 @@ describe('a code of the register', () => {
     ['company_type_code', 'company_type_code'],
     ['princ_object_code', 'principal_object_code'],
   ] as const) {
-    it(`in ${column} is ${field} as delivered, or null and counted`, () => {
+    it(`[11.3] in ${column} is ${field} as delivered; if it is malformed, null and counted`, () => {
       for (const code of ['1', '1151', '00012', '24.41', '99999999', '1.1234']) {
         expect(company({ [column]: ` ${code} ` })).to.deep.include({ [field]: code, findings: [] })
       }
@@ -306,20 +258,15 @@ describe('a code of the register', () => {
     })
   }
 
-  it('of NACE gets back the zeros that a number loses', () => {
-    for (const [text, code] of [
-      ['3101.0', '3101'],
-      ['150.0', '0150'],
-      ['16.0', '0016'],
-      ['0150', '0150'],
-      [' 6420 ', '6420'],
-    ] as const) {
+  it('of NACE is padded with leading zeros', () => {
+    const padded = { '3101.0': '3101', '150.0': '0150', '16.0': '0016', '0150': '0150', ' 6420 ': '6420' }
+    for (const [text, code] of Object.entries(padded)) {
       expect(company({ nace_v2_code: text })).to.deep.include({ nace_v2_code: code, findings: [] })
     }
     expect(company({ nace_v2_code: '' })).to.deep.include({ nace_v2_code: null, findings: [] })
   })
 
-  it('of NACE is null and counted as anything else', () => {
+  it('of NACE is null and counted in any other form', () => {
     for (const text of ['31010', '3101.5', '3101.00', 'A', '31.01', '-1.0', 'nan']) {
       expect(company({ nace_v2_code: text })).to.deep.include({ nace_v2_code: null, findings: ['nace_malformed'] })
     }
@@ -340,19 +287,9 @@ describe('an Eircode of the register', () => {
     expect(eircode('')).to.deep.equal([null])
   })
 
-  it('is null and counted when it is none; nothing is guessed', () => {
-    for (const text of [
-      '11',
-      '00000',
-      ',',
-      'DO4A9K8',
-      'D02X28',
-      'D02X2855',
-      'D0WX285',
-      'A1WX285',
-      'D02 X28É',
-      '1234567',
-    ]) {
+  it('is null and counted in any other form; typing errors are not corrected', () => {
+    const malformed = '11/00000/,/DO4A9K8/D02X28/D02X2855/D0WX285/A1WX285/D02 X28É/1234567'
+    for (const text of malformed.split('/')) {
       expect(eircode(text), text).to.deep.equal([null, 'eircode_malformed'])
     }
   })

@@ -1,147 +1,139 @@
-/** The register's CSV row by row: its exact header, and what becomes of rows that are none. */
+/** Tests of the rows of the register's CSV: the exact header, and malformed rows. */
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { ROW_BYTES_MAX } from '../../../store/import/csv.ts'
-import { COLUMNS, readRows, type ReadRow } from '../../../store/import/rows.ts'
-import { aRow, csvLine, csvOf, HEADER, outcomeOf } from '../../support/register.ts'
+import { COLUMNS, readRows, type ParsedRow } from '../../../store/import/rows.ts'
+import { registerRow, toCsvLine, toCsv, HEADER, numberedRows, outcomeOf } from '../../support/register.ts'
 
-/** As large a piece of the file as comes at a time; odd, so that it cuts rows and characters anywhere. */
+/** An odd size, so that chunks split rows and characters at any position. */
 const CHUNK_BYTES = 997
 
-async function rowsOf(csv: string | Buffer): Promise<ReadRow[]> {
+async function rowsOf(csv: string | Buffer): Promise<ParsedRow[]> {
   const bytes = Buffer.from(csv)
   const chunks = []
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) chunks.push(bytes.subarray(at, at + CHUNK_BYTES))
-  const rows: ReadRow[] = []
+  const rows: ParsedRow[] = []
   for await (const some of readRows(Readable.from(chunks, { objectMode: false }))) rows.push(...some)
   return rows
 }
 
-/** The company numbers of rows, or why they are none. */
-async function summary(csv: string | Buffer): Promise<string[]> {
+/** Returns the company number of each row, or the reason of its rejection. */
+async function summarise(csv: string | Buffer): Promise<string[]> {
   return (await rowsOf(csv)).map((read) => (read.kind === 'row' ? read.row.company_num : read.reason))
 }
-
-const numbered = (from: number, count: number) =>
-  Array.from({ length: count }, (_, index) => aRow({ company_num: String(from + index) }))
 
 describe('the header of the register', () => {
   it('is its 21 columns in their order', async () => {
     expect(COLUMNS).to.have.lengthOf(21)
-    expect(await rowsOf(csvOf(aRow()))).to.deep.equal([{ kind: 'row', row: aRow() }])
+    expect(await rowsOf(toCsv(registerRow()))).to.deep.equal([{ kind: 'row', row: registerRow() }])
   })
 
-  it('may follow a byte order mark and have spaces round its names', async () => {
+  it('may have a byte order mark and spaces around its names', async () => {
     const spaced = COLUMNS.map((name) => ` ${name}\t`).join(',')
-    expect(await summary(`\uFEFF${spaced}\n${csvLine(aRow())}\n`)).to.deep.equal(['73848'])
-    expect(await summary(`\uFEFF${csvOf(aRow())}`)).to.deep.equal(['73848'])
+    expect(await summarise(`\uFEFF${spaced}\n${toCsvLine(registerRow())}\n`)).to.deep.equal(['73848'])
+    expect(await summarise(`\uFEFF${toCsv(registerRow())}`)).to.deep.equal(['73848'])
   })
 
   for (const [what, header] of [
     ['reordered', COLUMNS.toReversed().join(',')],
-    ['short of a column', COLUMNS.slice(0, -1).join(',')],
-    ['longer by a column', `${HEADER},extra`],
+    ['with a column missing', COLUMNS.slice(0, -1).join(',')],
+    ['with an additional column', `${HEADER},extra`],
     ['in upper case', HEADER.toUpperCase()],
-    ['missing, so that a row comes first', csvLine(aRow())],
-    ['that of the datastore, with an _id', `_id,${HEADER}`],
-    ['separated by semicolons', HEADER.replaceAll(',', ';')],
-    ['malformed, with a right one after it', `a"b"\n${HEADER}`],
+    ['if it is missing', toCsvLine(registerRow())],
+    ['of the datastore, with an _id', `_id,${HEADER}`],
+    ['with semicolons', HEADER.replaceAll(',', ';')],
+    ['if it is malformed, even before a correct one', `a"b"\n${HEADER}`],
   ] as const) {
-    it(`is refused ${what}`, async () => {
-      expect(await outcomeOf(rowsOf(`${header}\n${csvLine(aRow())}\n`))).to.equal('wrong_header')
+    it(`[11.2] is refused ${what}`, async () => {
+      expect(await outcomeOf(rowsOf(`${header}\n${toCsvLine(registerRow())}\n`))).to.equal('wrong_header')
     })
   }
 
-  it('is refused as a web page', async () => {
+  it('is refused in an HTML page and in an empty file', async () => {
     const page =
       '<!DOCTYPE html>\n<html lang="en"><head>\n<title>Cookies</title></head>\n<body class="x"></body></html>\n'
-    expect(await outcomeOf(rowsOf(page))).to.equal('wrong_header')
-    expect(await outcomeOf(rowsOf(page.replaceAll('\n', '').repeat(500)))).to.equal('wrong_header')
+    for (const text of [page, page.replaceAll('\n', '').repeat(500), '', '\n\n'])
+      expect(await outcomeOf(rowsOf(text))).to.equal('wrong_header')
   })
 
-  it('is refused as an empty file', async () => {
-    expect(await outcomeOf(rowsOf(''))).to.equal('wrong_header')
-    expect(await outcomeOf(rowsOf('\n\n'))).to.equal('wrong_header')
-  })
-
-  it('may stand alone', async () => {
+  it('may be the only line', async () => {
     expect(await rowsOf(`${HEADER}\n`)).to.deep.equal([])
   })
 })
 
 describe('the rows of the register', () => {
-  it('are all there, in the order of the file', async () => {
-    const rows = numbered(1, 2_000)
-    expect(await summary(csvOf(...rows))).to.deep.equal(rows.map((row) => row.company_num))
+  it('are read in the order of the file', async () => {
+    const rows = numberedRows(2_000)
+    expect(await summarise(toCsv(...rows))).to.deep.equal(rows.map((row) => row.company_num))
   })
 
-  it('end in LF or CRLF, or in either in one file', async () => {
-    const csv = csvOf(...numbered(1, 3))
-    const expected = numbered(1, 3).map((row) => ({ kind: 'row', row }))
+  it('end with LF, CRLF or both in one file', async () => {
+    const csv = toCsv(...numberedRows(3))
+    const expected = numberedRows(3).map((row) => ({ kind: 'row', row }))
     expect(await rowsOf(csv)).to.deep.equal(expected)
     expect(await rowsOf(csv.replaceAll('\n', '\r\n'))).to.deep.equal(expected)
     expect(await rowsOf(csv.replace('\n', '\r\n'))).to.deep.equal(expected)
     expect(await rowsOf(csv.replace(/\n$/, ''))).to.deep.equal(expected)
   })
 
-  it('may have empty lines between them, which are no rows', async () => {
-    expect(await summary(csvOf(...numbered(1, 2)).replaceAll('\n', '\n\n'))).to.deep.equal(['1', '2'])
+  it('may be separated by empty lines', async () => {
+    expect(await summarise(toCsv(...numberedRows(2)).replaceAll('\n', '\n\n'))).to.deep.equal(['1', '2'])
   })
 
-  it('keep commas, quotes and line ends inside quotes, and every character', async () => {
-    const row = aRow({ company_name: 'A, "B"\nÉIRE 😀', company_address_4: 'DUBLIN 7, DUBLIN\r\nIreland' })
+  it('keep every character, also commas, quotes and line ends inside quotes', async () => {
+    const row = registerRow({ company_name: 'A, "B"\nÉIRE 😀', company_address_4: 'DUBLIN 7, DUBLIN\r\nIreland' })
     for (let padding = 0; padding < 8; padding += 1) {
-      const before = aRow({ company_name: 'x'.repeat(CHUNK_BYTES - 200 + padding) })
-      expect((await rowsOf(csvOf(before, row)))[1]).to.deep.equal({ kind: 'row', row })
+      const before = registerRow({ company_name: 'x'.repeat(CHUNK_BYTES - 200 + padding) })
+      expect((await rowsOf(toCsv(before, row)))[1]).to.deep.equal({ kind: 'row', row })
     }
   })
 
-  it('are rejected and counted with a column too few or too many', async () => {
-    const short = csvLine(aRow()).replace(/,[^,]*$/, '')
-    const csv = `${csvOf(aRow({ company_num: '1' }))}${short}\n${short},,\n${csvLine(aRow({ company_num: '2' }))}\n`
-    expect(await summary(csv)).to.deep.equal(['1', 'wrong_column_count', 'wrong_column_count', '2'])
+  it('[11.3] are rejected with a missing or an additional column', async () => {
+    const short = toCsvLine(registerRow()).replace(/,[^,]*$/, '')
+    const csv = `${toCsv(registerRow({ company_num: '1' }))}${short}\n${short},,\n${toCsvLine(registerRow({ company_num: '2' }))}\n`
+    expect(await summarise(csv)).to.deep.equal(['1', 'wrong_column_count', 'wrong_column_count', '2'])
   })
 
-  it('are rejected once each for quotes in the middle of a value', async () => {
-    const bad = csvLine(aRow()).replace('PLAIN FIXTURE', 'PLAIN "FIX" "TURE"')
-    const csv = `${csvOf(aRow({ company_num: '1' }))}${bad}\n${csvLine(aRow({ company_num: '2' }))}\n`
-    expect(await summary(csv)).to.have.members(['1', 'malformed_row', '2'])
+  it('are rejected once each for quotes inside a value', async () => {
+    const bad = toCsvLine(registerRow()).replace('PLAIN FIXTURE', 'PLAIN "FIX" "TURE"')
+    const csv = `${toCsv(registerRow({ company_num: '1' }))}${bad}\n${toCsvLine(registerRow({ company_num: '2' }))}\n`
+    expect(await summarise(csv)).to.have.members(['1', 'malformed_row', '2'])
   })
 
   it('are rejected for text after a closing quote, up to the next row with quotes', async () => {
-    const bad = csvLine(aRow()).replace('PLAIN FIXTURE', '"PLAIN" FIXTURE')
-    const after = [aRow({ company_num: '2', company_address_4: 'A, B' }), aRow({ company_num: '3' })]
-    const csv = `${csvOf(aRow({ company_num: '1' }))}${bad}\n${after.map(csvLine).join('\n')}\n`
-    expect(await summary(csv)).to.have.members(['1', 'malformed_row', 'malformed_row', '3'])
+    const bad = toCsvLine(registerRow()).replace('PLAIN FIXTURE', '"PLAIN" FIXTURE')
+    const after = [registerRow({ company_num: '2', company_address_4: 'A, B' }), registerRow({ company_num: '3' })]
+    const csv = `${toCsv(registerRow({ company_num: '1' }))}${bad}\n${after.map(toCsvLine).join('\n')}\n`
+    expect(await summarise(csv)).to.have.members(['1', 'malformed_row', 'malformed_row', '3'])
   })
 
-  it('are never made of two companies by a quote that is not closed', async () => {
-    const open = csvLine(aRow({ company_num: '1' })).replace('PLAIN', '"PLAIN')
-    const rows = await rowsOf(`${HEADER}\n${open}\n${csvOf(aRow({ company_num: '2', company_name: 'A, B' }))}`)
+  it('are never merged by an unclosed quote', async () => {
+    const open = toCsvLine(registerRow({ company_num: '1' })).replace('PLAIN', '"PLAIN')
+    const rows = await rowsOf(`${HEADER}\n${open}\n${toCsv(registerRow({ company_num: '2', company_name: 'A, B' }))}`)
     expect(rows.filter(({ kind }) => kind === 'row')).to.deep.equal([])
   })
 
-  it('end the import when a quote that is not closed swallows them', async () => {
-    const open = csvLine(aRow()).replace('PLAIN', '"PLAIN')
-    const toTheEnd = `${csvOf(...numbered(1, 3))}${open}\n${csvLine(aRow())}\n`
+  it('end the import if an unclosed quote consumes the rows after it', async () => {
+    const open = toCsvLine(registerRow()).replace('PLAIN', '"PLAIN')
+    const toTheEnd = `${toCsv(...numberedRows(3))}${open}\n${toCsvLine(registerRow())}\n`
     expect(await outcomeOf(rowsOf(toTheEnd))).to.equal('csv_malformed')
-    const tooFar = `${toTheEnd}${numbered(1, 500).map(csvLine).join('\n')}\n${csvLine(aRow({ eircode: '"' }))}\n`
+    const tooFar = `${toTheEnd}${numberedRows(500).map(toCsvLine).join('\n')}\n${toCsvLine(registerRow({ eircode: '"' }))}\n`
     expect(await outcomeOf(rowsOf(tooFar))).to.equal('csv_malformed')
   })
 
-  it('end the import when one is longer than any row, so that memory stays bounded', async () => {
-    const lengthOf = (row: ReturnType<typeof aRow>) => Object.values(row).join('').length
-    const rest = lengthOf(aRow({ company_name: '' }))
-    const longest = aRow({ company_name: 'x'.repeat(ROW_BYTES_MAX - rest) })
-    expect(await summary(csvOf(longest))).to.deep.equal(['73848'])
-    // The parser looks before it takes a character, and no more after the last.
+  it('end the import if one exceeds the limit, so that memory stays bounded', async () => {
+    const lengthOf = (row: ReturnType<typeof registerRow>) => Object.values(row).join('').length
+    const rest = lengthOf(registerRow({ company_name: '' }))
+    const longest = registerRow({ company_name: 'x'.repeat(ROW_BYTES_MAX - rest) })
+    expect(await summarise(toCsv(longest))).to.deep.equal(['73848'])
+    // The parser checks the limit before each character, so one more character is accepted.
     const longer = { ...longest, company_name: `${longest.company_name}xx` }
-    expect(await outcomeOf(rowsOf(csvOf(longer)))).to.equal('csv_malformed')
+    expect(await outcomeOf(rowsOf(toCsv(longer)))).to.equal('csv_malformed')
   })
 
-  it('end the import with the error of the stream they come from', async () => {
+  it('end the import if their stream fails', async () => {
     async function* broken() {
-      yield Buffer.from(csvOf(aRow()))
+      yield Buffer.from(toCsv(registerRow()))
       throw new Error('broken')
     }
     const read = async () => {
@@ -150,7 +142,7 @@ describe('the rows of the register', () => {
     expect(await outcomeOf(read())).to.equal('csv_malformed')
   })
 
-  it('close the stream they come from when it is not the register', async () => {
+  it('close their stream if it is not the register', async () => {
     const csv = Readable.from(Array.from({ length: 100 }, () => Buffer.from('x,y\n'.repeat(10_000))))
     const read = async () => {
       for await (const _ of readRows(csv));

@@ -1,4 +1,4 @@
-/** When the dataset is retrieved, by a clock and a timer of the test. */
+/** Tests of the schedule of retrievals with a fake clock and fake timers. */
 import { expect } from 'chai'
 import { openSchedule, type Schedule } from '../../../store/import/schedule.ts'
 
@@ -10,8 +10,8 @@ describe('the schedule of retrievals', () => {
   let clock: number
   let elapsed: number
   let timers: { at: number; callback: () => void }[]
-  /** When each retrieval began, by the time that has really passed. */
-  let began: number[]
+  /** The start of each retrieval, in elapsed milliseconds. */
+  let startTimes: number[]
   let outcomes: ('success' | 'failure' | 'never')[]
   let failures: unknown[]
   let random: number
@@ -22,14 +22,14 @@ describe('the schedule of retrievals', () => {
     clock = Date.parse('2026-01-01T00:00:00Z')
     elapsed = 0
     timers = []
-    began = []
+    startTimes = []
     outcomes = []
     failures = []
     signals = []
     random = 0.5
     schedule = openSchedule({
       retrieve(signal) {
-        began.push(elapsed)
+        startTimes.push(elapsed)
         signals.push(signal)
         const outcome = outcomes.shift() ?? 'success'
         if (outcome === 'never') return new Promise(() => undefined)
@@ -46,12 +46,12 @@ describe('the schedule of retrievals', () => {
     })
   })
 
-  /** Lets promises that have settled be heard. */
-  const settle = () => new Promise((resolve) => void setImmediate(resolve))
-  const begin = () => schedule.retrieve().catch(() => undefined)
+  /** Runs the callbacks of settled promises. */
+  const runCallbacks = () => new Promise((resolve) => void setImmediate(resolve))
+  const startRetrieval = () => schedule.retrieve().catch(() => undefined)
 
-  /** Passes time, on the timers and, unless it stands still, on the clock. */
-  async function pass(milliseconds: number, { clockRuns = true } = {}): Promise<void> {
+  /** Lets time pass on the timers and, with `clockRuns`, on the clock. */
+  async function passTime(milliseconds: number, { clockRuns = true } = {}): Promise<void> {
     const end = elapsed + milliseconds
     for (;;) {
       const [next] = timers.toSorted((one, other) => one.at - other.at)
@@ -61,105 +61,93 @@ describe('the schedule of retrievals', () => {
       if (!next || next.at > end) return
       timers = timers.filter((other) => other !== next)
       next.callback()
-      await settle()
+      await runCallbacks()
     }
   }
 
-  const gaps = () => began.slice(1).map((at, index) => at - (began[index] ?? 0))
+  const gaps = () => startTimes.slice(1).map((at, index) => at - (startTimes[index] ?? 0))
 
-  it('is once at the beginning, then daily', async () => {
-    await begin()
-    await pass(3 * DAY)
+  it('[11.1] retrieves at start, then daily', async () => {
+    await startRetrieval()
+    await passTime(3 * DAY)
     expect(gaps()).to.deep.equal([DAY, DAY, DAY])
     expect(failures).to.deep.equal([])
   })
 
-  it('wavers by a tenth', async () => {
+  it('varies the interval by up to a tenth', async () => {
     for (const [drawn, gap] of [
       [0, 0.9 * DAY],
       [0.75, Math.round(1.05 * DAY)],
       [0.999_999_999_999, Math.round(1.1 * DAY)],
     ] as const) {
       random = drawn
-      began = []
-      await begin()
-      await pass(2 * DAY)
+      startTimes = []
+      await startRetrieval()
+      await passTime(2 * DAY)
       expect(gaps()[0]).to.equal(gap)
     }
   })
 
-  it('comes back 5 minutes after a failure, then ever later, at most 6 hours, until it succeeds', async () => {
-    outcomes = Array.from({ length: 9 }, () => 'failure')
-    await begin()
-    await pass(4 * DAY)
+  it('retries after 5 minutes, then after twice the delay, at most 6 hours, and after 5 minutes again after a success', async () => {
+    outcomes = [...Array.from({ length: 9 }, () => 'failure' as const), 'success', 'failure', 'success']
+    await startRetrieval()
+    await passTime(4 * DAY)
     const minutes = gaps().map((gap) => gap / MINUTE)
-    expect(minutes).to.deep.equal([5, 10, 20, 40, 80, 160, 320, 360, 360, 1440, 1440, 1440])
-    expect(failures).to.have.lengthOf(8)
+    expect(minutes).to.deep.equal([5, 10, 20, 40, 80, 160, 320, 360, 360, 1440, 5, 1440, 1440])
+    expect(failures).to.have.lengthOf(9)
   })
 
-  it('begins again at 5 minutes once it has succeeded', async () => {
-    outcomes = ['failure', 'failure', 'success', 'failure', 'success']
-    await begin()
-    await pass(2 * DAY)
-    expect(gaps().map((gap) => gap / MINUTE)).to.deep.equal([5, 10, 1440, 5])
-  })
-
-  it('hands the failure of a retrieval to whoever asked for it', async () => {
+  it('rejects a requested retrieval with its failure', async () => {
     outcomes = ['failure']
     expect(await schedule.retrieve().catch((error: unknown) => (error as Error).message)).to.equal('no')
     expect(failures).to.deep.equal([])
   })
 
-  it('is one at a time: whoever asks meanwhile joins', async () => {
+  it('joins a running retrieval instead of starting a second one', async () => {
     outcomes = ['never']
     const one = schedule.retrieve()
     expect(schedule.retrieve()).to.equal(one)
-    await pass(10 * DAY)
-    expect(began).to.have.lengthOf(1)
+    await passTime(10 * DAY)
+    expect(startTimes).to.have.lengthOf(1)
   })
 
-  it('plans one retrieval, however many were asked for', async () => {
-    await begin()
-    await pass(HOUR)
-    await begin()
+  it('plans one retrieval after several requests', async () => {
+    await startRetrieval()
+    await passTime(HOUR)
+    await startRetrieval()
     expect(timers).to.have.lengthOf(1)
-    await pass(DAY)
+    await passTime(DAY)
     expect(gaps()).to.deep.equal([HOUR, DAY])
   })
 
-  it('does not wait longer when the clock is set back', async () => {
-    await begin()
-    await pass(HOUR)
+  it('does not wait longer if the clock is set back or stands still', async () => {
+    await startRetrieval()
+    await passTime(HOUR)
     clock -= 300 * DAY
-    await pass(DAY)
-    expect(gaps()).to.deep.equal([DAY])
+    await passTime(DAY)
+    await passTime(DAY, { clockRuns: false })
+    expect(gaps()).to.deep.equal([DAY, DAY])
   })
 
-  it('does not wait longer when the clock stands still', async () => {
-    await begin()
-    await pass(DAY, { clockRuns: false })
-    expect(gaps()).to.deep.equal([DAY])
-  })
-
-  it('is made up for soon after a machine has slept', async () => {
-    await begin()
-    await pass(HOUR)
+  it('retrieves within an hour after the machine has slept past the due time', async () => {
+    await startRetrieval()
+    await passTime(HOUR)
     clock += 2 * DAY
-    await pass(HOUR)
+    await passTime(HOUR)
     expect(gaps()).to.deep.equal([2 * HOUR])
   })
 
-  it('starts nothing more once stopped', async () => {
-    await begin()
+  it('starts no retrieval after a stop', async () => {
+    await startRetrieval()
     schedule.stop()
-    await pass(10 * DAY)
-    expect(began).to.have.lengthOf(1)
+    await passTime(10 * DAY)
+    expect(startTimes).to.have.lengthOf(1)
     expect(timers).to.deep.equal([])
   })
 
-  it('is told of a stop while under way, after which its failure plans nothing', async () => {
+  it('aborts the running retrieval at a stop and plans no retry', async () => {
     outcomes = ['failure']
-    const first = begin()
+    const first = startRetrieval()
     schedule.stop()
     await first
     expect(signals[0]?.aborted).to.equal(true)

@@ -1,22 +1,21 @@
-/** The command `snapshot-id`, and the worked example of docs/data.md: the id can be recomputed by hand. */
+/** Tests of the command `snapshot-id` and of the worked example in docs/data.md. */
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { snapshotIdCommand } from '../../../store/import/snapshot-id-command.ts'
+import { snapshotIdCommand } from '../../../store/import/command.ts'
 import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
 import { HEADER, outcomeOf } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the snapshot id', () => {
   let directory: string
   let printed: string[]
   beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'snapshot-id-test-'))
+    directory = await makeTemporaryDirectory()
     await mkdir(join(directory, 'temporary'))
     printed = []
   })
-  afterEach(() => rm(directory, { recursive: true }))
 
   const recompute = (path: string) =>
     snapshotIdCommand({
@@ -25,25 +24,25 @@ describe('the snapshot id', () => {
       processes: PROCESSES,
       now: () => new Date(),
       print: (line) => void printed.push(line),
-      progress: () => undefined,
+      onProgress: () => undefined,
     })
-  const left = () => readdir(join(directory, 'temporary'))
+  const remaining = () => readdir(join(directory, 'temporary'))
 
-  it('is recomputed with its counts, and nothing is kept', async () => {
-    expect(await recompute(REGISTER)).to.equal(0)
+  it('is printed with the counts, and nothing is stored', async () => {
+    await recompute(REGISTER)
     expect(printed).to.include.members(['rows        30', 'companies   27', 'quarantined 1'])
     expect(printed.at(-1)).to.match(/^snapshot {4}sha256:[0-9a-f]{64}$/)
-    expect(await left()).to.deep.equal([])
+    expect(await remaining()).to.deep.equal([])
   })
 
-  it('is of no file that is refused, of which nothing is kept either', async () => {
+  it('is not computed for a refused file, and nothing is stored', async () => {
     const path = join(directory, 'page.html')
     await writeFile(path, '<!DOCTYPE html>\n')
     expect(await outcomeOf(recompute(path))).to.equal('wrong_header')
-    expect(await left()).to.deep.equal([])
+    expect(await remaining()).to.deep.equal([])
   })
 
-  it('is what the worked example says, by its lines and by its file', async () => {
+  it('[11.5] is that of the worked example, from its lines and from its file', async () => {
     const [csv = '', lines = '', id = ''] = await workedExample()
     expect(csv.split('\n')[0]).to.equal(HEADER)
     expect(`sha256:${createHash('sha256').update(lines).digest('hex')}`).to.equal(id.trim())
@@ -54,7 +53,7 @@ describe('the snapshot id', () => {
   })
 })
 
-/** The fenced blocks of the example's section: the file, the hashed lines, the id. Each ends with its line feed. */
+/** Reads the fenced blocks of the example: the file, the hashed lines and the id. */
 async function workedExample(): Promise<string[]> {
   const document = await readFile(new URL(import.meta.resolve('#root/docs/data.md')), 'utf8')
   const [, section = ''] = document.split('### A worked example')

@@ -1,21 +1,21 @@
-/** The words of a register: those that are there are found, and similar ones are all found, whichever letter is wrong. */
+/** The dictionary: exact lookup, and exhaustive search for similar words. */
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { NameIndexBuilder } from '../../../store/index/build.ts'
-import { inDictionaryOrder, type Dictionary, type SimilarWord } from '../../../store/index/dictionary.ts'
+import { sortWords, type Dictionary, type SimilarWord } from '../../../store/index/dictionary.ts'
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { NameIndex } from '../../../store/index/name-index.ts'
-import { editsAllowed, numeralOf } from '../../../store/index/spelling.ts'
-import { distance } from '../../support/distance.ts'
+import { maxEditDistance, extractNumber } from '../../../store/index/spelling.ts'
+import { referenceDistance } from '../../support/edit-distance.ts'
 
 function dictionaryOf(words: readonly string[]): Dictionary {
   const builder = new NameIndexBuilder()
-  for (const [place, word] of words.entries())
-    builder.add({ company_number: String(place + 1), legal_name: `${word} LIMITED`, status: null })
+  for (const [at, word] of words.entries())
+    builder.add({ company_number: String(at + 1), legal_name: `${word} LIMITED`, status: null })
   return new NameIndex(builder.parts()).dictionary
 }
 
-/** Few letters, so that many are neighbours; digits, another alphabet, Roman numerals, abbreviations. */
+/** Few letters, so that many words are similar; digits, other alphabets, Roman numerals, abbreviations. */
 const letter = fc.constantFrom('a', 'e', 'r', 'z', 'k', '1', '2', 'б', '東')
 const word = fc.oneof(
   { weight: 6, arbitrary: fc.array(letter, { minLength: 2, maxLength: 7 }).map((letters) => letters.join('')) },
@@ -23,74 +23,64 @@ const word = fc.oneof(
 )
 const words = fc.uniqueArray(word, { minLength: 1, maxLength: 60 })
 
-/** The rules as they are documented, word by word. */
-function similarByTheRules(all: readonly string[], text: string): Map<string, number> {
+/** The reference: applies the documented rules to every word. */
+function scanSimilar(all: readonly string[], text: string): Map<string, number> {
   const found = new Map<string, number>()
   const isKnown = all.includes(text)
   if (isKnown) found.set(text, 1)
   for (const other of equivalentsOf(text)) if (all.includes(other)) found.set(other, 0.95)
-  if (numeralOf(text) === text) return found
-  const limit = Math.min(editsAllowed(text.length), isKnown ? 1 : 2)
+  if (extractNumber(text) === text) return found
+  const limit = Math.min(maxEditDistance(text.length), isKnown ? 1 : 2)
   for (const other of all) {
-    const apart = distance(text, other)
-    if (found.has(other) || apart > limit || numeralOf(other) !== numeralOf(text)) continue
+    const apart = referenceDistance(text, other)
+    if (found.has(other) || apart > limit || extractNumber(other) !== extractNumber(text)) continue
     const similarity = 1 - apart / Math.max(text.length, other.length)
     if (similarity > 0) found.set(other, isKnown ? similarity * 0.9 : similarity)
   }
   return found
 }
 
-const inNumbersOrder = (one: SimilarWord, other: SimilarWord) =>
-  other.similarity - one.similarity || one.word - other.word
+const byRank = (one: SimilarWord, other: SimilarWord) => other.similarity - one.similarity || one.word - other.word
 
 describe('the dictionary', () => {
-  it('finds exactly the words there are, and gives each back', () => {
+  it('finds every word, and numbers words by length, letters and code units, in any order of insertion', () => {
     fc.assert(
       fc.property(words, words, (held, others) => {
         const dictionary = dictionaryOf(held)
         expect(dictionary.size).to.equal(held.length)
         for (const text of held) expect(dictionary.text(dictionary.find(text) ?? -1)).to.equal(text)
         for (const text of others) expect(dictionary.find(text) !== undefined).to.equal(held.includes(text))
+        const ordered = Array.from({ length: dictionary.size }, (_, each) => dictionary.text(each))
+        expect(ordered).to.deep.equal(sortWords(held.toReversed()))
+        const lengths = ordered.map(({ length }) => length)
+        expect(lengths).to.deep.equal(lengths.toSorted((one, other) => one - other))
       }),
     )
   })
 
-  it('does not find what is longer than every word, nor an empty word', () => {
+  it('finds neither an empty word nor one that is longer than every word', () => {
     const dictionary = dictionaryOf(['kerry'])
     for (const text of ['', 'kerr', 'kerryy', 'k'.repeat(160)]) expect(dictionary.find(text)).to.equal(undefined)
   })
 
-  it('numbers words by length, letters, code units: whatever the order they came in', () => {
-    fc.assert(
-      fc.property(words, (held) => {
-        const dictionary = dictionaryOf(held)
-        const ordered = Array.from({ length: dictionary.size }, (_, each) => dictionary.text(each))
-        expect(ordered).to.deep.equal(inDictionaryOrder(held.toReversed()))
-        expect(ordered.map(({ length }) => length)).to.deep.equal(
-          held.map(({ length }) => length).toSorted((one, other) => one - other),
-        )
-      }),
-    )
-  })
-
-  it('finds every similar word that its rules name, and no other, the most similar first', () => {
+  it('finds exactly the similar words of the rules, most similar first', () => {
     fc.assert(
       fc.property(words, word, (held, text) => {
         const dictionary = dictionaryOf(held)
-        const found = dictionary.similar(text)
+        const found = dictionary.findSimilar(text)
         const named = new Map(found.map(({ word: number, similarity }) => [dictionary.text(number), similarity]))
         expect(named.size).to.equal(found.length)
-        expect(Object.fromEntries(named)).to.deep.equal(Object.fromEntries(similarByTheRules(held, text)))
-        expect(found).to.deep.equal(found.toSorted(inNumbersOrder))
+        expect(Object.fromEntries(named)).to.deep.equal(Object.fromEntries(scanSimilar(held, text)))
+        expect(found).to.deep.equal(found.toSorted(byRank))
       }),
       { numRuns: 500 },
     )
   })
 
-  it('takes a word for another number never, and for an abbreviation nearly', () => {
+  it('never matches another number, and matches abbreviations and variants with lower similarity', () => {
     const dictionary = dictionaryOf(['57', '58', 'iii', 'phase2', 'international', 'kerry', 'kerri'])
     const similar = (text: string) =>
-      dictionary.similar(text).map(({ word: number, similarity }) => [dictionary.text(number), similarity])
+      dictionary.findSimilar(text).map(({ word: number, similarity }) => [dictionary.text(number), similarity])
     expect(similar('57')).to.deep.equal([['57', 1]])
     expect(similar('ii')).to.deep.equal([])
     expect(similar('phase3')).to.deep.equal([])

@@ -1,9 +1,15 @@
-/** How alike words are spelt: against the textbook's definition, and the numbers that words hold. */
+/** Edit distance against a textbook implementation, spelling similarity, and numbers in words. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { edits, editsAllowed, lettersOf, numeralOf, spellingSimilarity } from '../../../store/index/spelling.ts'
-import { areApart, areSurelyApart, masksOf } from '../../../store/index/letters.ts'
-import { distance } from '../../support/distance.ts'
+import {
+  editDistance,
+  maxEditDistance,
+  toCodeUnits,
+  extractNumber,
+  spellingSimilarity,
+} from '../../../store/index/spelling.ts'
+import { lettersDiffer, letterCountsDiffer, letterMasks } from '../../../store/index/letters.ts'
+import { referenceDistance } from '../../support/edit-distance.ts'
 
 const letters = fc.constantFrom('a', 'b', 'c', 'é', '1', '東', '\u{1F600}')
 const word = fc.oneof(
@@ -13,12 +19,12 @@ const word = fc.oneof(
 )
 
 /** A word, and the same word after some edits. */
-const neighbours = fc
+const variants = fc
   .tuple(word, fc.array(fc.tuple(fc.nat(3), fc.nat(70), letters), { maxLength: 4 }))
   .map(([text, changes]) => {
     const units = text.split('')
-    for (const [kind, place, unit] of changes) {
-      const at = place % (units.length + 1)
+    for (const [kind, offset, unit] of changes) {
+      const at = offset % (units.length + 1)
       if (kind === 0) units.splice(at, 1)
       else if (kind === 1) units.splice(at, 0, unit)
       else if (kind === 2) units.splice(at, 1, unit)
@@ -26,60 +32,60 @@ const neighbours = fc
     }
     return [text, units.join('')] as const
   })
-const pairs = fc.oneof(neighbours, fc.tuple(word, word))
+const pairs = fc.oneof(variants, fc.tuple(word, word))
 
-describe('the edits between two words', () => {
-  it('are those of the optimal string alignment, counted up to the limit', () => {
+describe('the edit distance', () => {
+  it('is the optimal string alignment distance, up to the limit', () => {
     fc.assert(
       fc.property(pairs, fc.nat(5), ([one, other], limit) => {
         const isLong = Math.max(one.length, other.length) > 64
-        const expected = isLong ? limit + 1 : Math.min(distance(one, other), limit + 1)
-        expect(edits(lettersOf(one), lettersOf(other), limit)).to.equal(expected)
-        expect(edits(lettersOf(other), lettersOf(one), limit)).to.equal(expected)
+        const expected = isLong ? limit + 1 : Math.min(referenceDistance(one, other), limit + 1)
+        expect(editDistance(toCodeUnits(one), toCodeUnits(other), limit)).to.equal(expected)
+        expect(editDistance(toCodeUnits(other), toCodeUnits(one), limit)).to.equal(expected)
       }),
       { numRuns: 1000 },
     )
   })
 
-  it('are counted in the middle of an array too', () => {
-    const { units } = lettersOf('xxkerryyy')
-    expect(edits({ units, start: 2, length: 5 }, lettersOf('kreey'), 3)).to.equal(2)
+  it('compares words in the middle of an array', () => {
+    const { units } = toCodeUnits('xxkerryyy')
+    expect(editDistance({ units, start: 2, length: 5 }, toCodeUnits('kreey'), 3)).to.equal(2)
   })
 
-  it('never exceed a limit when the letters alone do not', () => {
+  it('exceeds the limit whenever the letter sets say so', () => {
     fc.assert(
       fc.property(pairs, fc.integer({ min: 1, max: 2 }), ([one, other], limit) => {
-        const [masks, otherMasks] = [one, other].map((text) => masksOf(lettersOf(text).units, 0, text.length))
-        if (areApart(masks!.once, otherMasks!.once, limit) || areSurelyApart(masks!, otherMasks!, limit))
-          expect(distance(one, other)).to.be.greaterThan(limit)
+        const [masks, otherMasks] = [one, other].map((text) => letterMasks(toCodeUnits(text).units, 0, text.length))
+        if (lettersDiffer(masks!.once, otherMasks!.once, limit) || letterCountsDiffer(masks!, otherMasks!, limit))
+          expect(referenceDistance(one, other)).to.be.greaterThan(limit)
       }),
       { numRuns: 1000 },
     )
   })
 })
 
-describe('the likeness of two words', () => {
-  const likeness = (one: string, other: string) =>
-    spellingSimilarity(lettersOf(one), lettersOf(other), editsAllowed(one.length))
+describe('the spelling similarity', () => {
+  const similarity = (one: string, other: string) =>
+    spellingSimilarity(toCodeUnits(one), toCodeUnits(other), maxEditDistance(one.length))
 
-  it('is one less the edits per letter of the longer word', () => {
-    expect(likeness('kerry', 'kerry')).to.equal(1)
-    expect(likeness('kerry', 'kery')).to.equal(0.8)
-    expect(likeness('holdings', 'hlodings')).to.equal(0.875)
-    expect(likeness('holdings', 'holding')).to.equal(0.875)
-    expect(likeness('abcd', 'abce')).to.equal(0.75)
+  it('is 1 minus the edit distance per letter of the longer word', () => {
+    expect(similarity('kerry', 'kerry')).to.equal(1)
+    expect(similarity('kerry', 'kery')).to.equal(0.8)
+    expect(similarity('holdings', 'hlodings')).to.equal(0.875)
+    expect(similarity('holdings', 'holding')).to.equal(0.875)
+    expect(similarity('abcd', 'abce')).to.equal(0.75)
   })
 
-  it('is nothing beyond the edits that its length allows: none, one up to four letters, two', () => {
-    expect([1, 2, 4, 5, 40].map(editsAllowed)).to.deep.equal([0, 1, 1, 2, 2])
-    expect(likeness('a', 'b')).to.equal(0)
-    expect(likeness('cork', 'kerr')).to.equal(0)
-    expect(likeness('kerry', 'derby')).to.equal(0.6)
-    expect(likeness('kerry', 'dorby')).to.equal(0)
+  it('is 0 above the allowed edits: none for one letter, one up to four letters, otherwise two', () => {
+    expect([1, 2, 4, 5, 40].map(maxEditDistance)).to.deep.equal([0, 1, 1, 2, 2])
+    expect(similarity('a', 'b')).to.equal(0)
+    expect(similarity('cork', 'kerr')).to.equal(0)
+    expect(similarity('kerry', 'derby')).to.equal(0.6)
+    expect(similarity('kerry', 'dorby')).to.equal(0)
   })
 })
 
-describe('the number that a word holds', () => {
+describe('the number in a word', () => {
   const cases: [string, string][] = [
     ['kerry', ''],
     ['57', '57'],
@@ -103,7 +109,7 @@ describe('the number that a word holds', () => {
   ]
   for (const [text, numeral] of cases) {
     it(`is ${numeral || 'none'} for ${text}`, () => {
-      expect(numeralOf(text)).to.equal(numeral)
+      expect(extractNumber(text)).to.equal(numeral)
     })
   }
 })

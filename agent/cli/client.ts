@@ -1,0 +1,130 @@
+/** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
+import { join } from 'node:path'
+import { Option, type Command } from 'commander'
+import type { OperationName } from '../operation/schema.ts'
+import type { ClientContext } from '../client/commands.ts'
+import { loadConfig, serviceUrl, type AddCommand, type CommandContext } from './context.ts'
+
+const HELP = `
+A purchase asks for a quote, checks it against what the service publishes, signs one payment, saves it in
+DATA_DIR/purchases, sends it, and prints the answer. If the answer does not arrive, repeat the purchase with --retry:
+the same payment is sent again and is charged at most once.
+
+Examples:
+  irish-company-agent client lookup 00000000
+  irish-company-agent client lookup 00000000 --a2a --url http://127.0.0.1:4021
+  irish-company-agent client search "alpha sample trading" --limit 3
+  irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
+  irish-company-agent client resolve --number 100001
+  irish-company-agent client --retry data/purchases/0x1234.json
+  irish-company-agent client verify-card`
+
+type ClientOptions = { url?: string; keyFile?: string; a2a?: boolean; retry?: string }
+type SearchOptions = { limit?: string; status?: string; eircode?: string }
+type ResolveOptions = { number?: string; eircode?: string; address?: string }
+
+export const addClientCommand: AddCommand = (program, context) => {
+  const client = program
+    .command('client')
+    .description('Buy from a running service')
+    .option('--url <url>', 'the URL of the service; by default the one of the configuration')
+    .option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer")
+    .option('--a2a', 'buy over A2A instead of REST')
+    .addOption(
+      new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts([
+        'url',
+        'keyFile',
+        'a2a',
+      ]),
+    )
+    .addHelpText('after', HELP)
+    .hook('preSubcommand', (command) => {
+      if (command.opts<ClientOptions>().retry !== undefined) command.error("error: option '--retry' takes no command")
+    })
+    .action(async ({ retry }: ClientOptions, command: Command) => {
+      if (retry === undefined) return command.help({ error: true })
+      const { retryPurchase } = await import('../client/commands.ts')
+      context.finish(await retryPurchase(toClientContext(context), retry))
+    })
+  addBuyCommands(client, context)
+  client
+    .command('verify-card')
+    .description('check the signature of the agent card')
+    .action(async (_options: object, command: Command) => {
+      const { verifyCardSignature } = await import('../client/commands.ts')
+      context.finish(await verifyCardSignature(toClientContext(context), await targetUrl(context, command)))
+    })
+}
+
+/** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
+function addBuyCommands(client: Command, context: CommandContext): void {
+  client
+    .command('lookup')
+    .description('buy one company record')
+    .argument('<number>', 'the company number; 00000000 is a made-up company that is always on sale on testnet')
+    .action((number: string, _options: object, command: Command) =>
+      buy(context, command, 'lookup', { company_number: number }),
+    )
+  client
+    .command('search')
+    .description('buy a ranked list of companies with similar names')
+    .argument('<name>', 'the name to search, 3 to 160 characters')
+    .option('--limit <n>', 'the number of companies, 1 to 10')
+    .option('--status <text>', 'return companies with this status only')
+    .option('--eircode <code>', 'an Eircode that raises the rank of companies with it')
+    .action(async (name: string, { limit, status, eircode }: SearchOptions, command: Command) => {
+      const { parseLimitText } = await import('../operation/schema.ts')
+      return buy(context, command, 'search', { q: name, limit: limit && parseLimitText(limit), status, eircode })
+    })
+  client
+    .command('resolve')
+    .description('buy a decision on which company a name or a number identifies')
+    .argument('[name]', 'the name of the company; a name, a number or both are required')
+    .option('--number <n>', 'the company number')
+    .option('--eircode <code>', 'the Eircode of the company')
+    .option('--address <text>', 'a part of the address')
+    .action((name: string | undefined, { number, eircode, address }: ResolveOptions, command: Command) =>
+      buy(context, command, 'resolve', { name, company_number: number, eircode, address }),
+    )
+}
+
+async function buy(
+  context: CommandContext,
+  command: Command,
+  operation: OperationName,
+  values: Record<string, unknown>,
+): Promise<void> {
+  const { buyAnswer } = await import('../client/commands.ts')
+  const { dataDirectory } = await loadConfig(context)
+  const { keyFile, a2a = false } = command.optsWithGlobals<ClientOptions>()
+  const options = {
+    operation,
+    input: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)),
+    baseUrl: await targetUrl(context, command),
+    keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
+    a2a,
+    purchasesDirectory: join(dataDirectory, 'purchases'),
+  }
+  context.finish(await buyAnswer(toClientContext(context), options))
+}
+
+async function targetUrl(context: CommandContext, command: Command): Promise<string> {
+  const { url } = command.optsWithGlobals<ClientOptions>()
+  return (url ?? (await serviceUrl(context))).replace(/\/$/, '')
+}
+
+function toClientContext({ print, now, sleep, fetch }: CommandContext): ClientContext {
+  return { print, now, sleep, fetch: withClearFailures(fetch) }
+}
+
+/** Adds the origin to network failures, which `fetch` reports as "fetch failed". */
+function withClearFailures(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return async (input, init) => {
+    try {
+      return await fetch(input, init)
+    } catch (cause) {
+      const { origin } = new URL(input instanceof Request ? input.url : input)
+      throw new Error(`Cannot reach ${origin}. Is the service running there?`, { cause })
+    }
+  }
+}

@@ -1,0 +1,38 @@
+/** What the commands use of the process: environment, streams, clock and network. Tests pass their own values. */
+import type { Command } from 'commander'
+import type { Config } from '../config.ts'
+
+export interface CliContext {
+  environment: Record<string, string | undefined>
+  /** Writes one line to stdout. */
+  print: (line: string) => void
+  /** Errors, usage and progress bars. Progress bars appear on a terminal only. */
+  stderr: NodeJS.WritableStream
+  now: () => Date
+  fetch: typeof globalThis.fetch
+  sleep: (milliseconds: number) => Promise<void>
+}
+
+/** A context for the definitions of commands. */
+export interface CommandContext extends CliContext {
+  /** Sets the result of the command: false ends the process with exit status 1. */
+  finish: (isDone: boolean) => void
+}
+
+/**
+ * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its
+ * action imports the rest, so that `--help` starts fast.
+ */
+export type AddCommand = (program: Command, context: CommandContext) => void
+
+/** Reads the configuration when a command needs it, so that `--help` works with any environment. */
+export async function loadConfig({ environment }: CliContext): Promise<Config> {
+  const { readConfig } = await import('../config.ts')
+  return readConfig(environment)
+}
+
+/** The URL at which a service with this configuration is reached. */
+export async function serviceUrl(context: CliContext): Promise<string> {
+  const { baseUrl, host, port } = await loadConfig(context)
+  return baseUrl ?? `http://${host}:${port}`
+}

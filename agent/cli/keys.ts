@@ -1,0 +1,34 @@
+/** The command `keys`: the ES256 keys that sign the agent card. */
+import { loadConfig, type AddCommand } from './context.ts'
+
+const HELP = `
+A running service signs with a new key after a restart. A retired key stays in the JWKS for 30 days, so that cached
+agent cards still verify.
+
+Examples:
+  irish-company-agent keys list
+  irish-company-agent keys rotate`
+
+const ACTIONS = [
+  ['generate', 'make the first key', 'generateFirstKey'],
+  ['rotate', 'make a new key and retire the current one', 'rotateAndReport'],
+  ['list', 'show each key with its state', 'listKeys'],
+] as const
+
+export const addKeysCommand: AddCommand = (program, context) => {
+  const { print, now, finish } = context
+  const keys = program
+    .command('keys')
+    .description('Manage the keys that sign the agent card')
+    .addHelpText('after', HELP)
+  for (const [name, description, exported] of ACTIONS) {
+    keys
+      .command(name)
+      .description(description)
+      .action(async () => {
+        const commands = await import('../../keys/command.ts')
+        const { keysDirectory: directory } = await loadConfig(context)
+        finish(await commands[exported]({ directory, now: () => now().getTime(), print }))
+      })
+  }
+}

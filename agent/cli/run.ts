@@ -1,0 +1,79 @@
+/** Parses the arguments, runs the command, and maps its result or error to an exit status (contract 14.5). */
+import { Command, CommanderError } from 'commander'
+import { ImportError } from '../../store/import/errors.ts'
+import { addClientCommand } from './client.ts'
+import type { CliContext, CommandContext } from './context.ts'
+import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addKeysCommand } from './keys.ts'
+import { addPaymentsCommand } from './payments.ts'
+import { addRegistryCommand } from './registry.ts'
+import { addServeCommand } from './serve.ts'
+
+const EXIT_DONE = 0
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
+
+const HELP = `
+Examples:
+  irish-company-agent serve                        start the sandbox
+  irish-company-agent client lookup 00000000       buy one company record from it
+  irish-company-agent help client                  show the help of a command
+
+In a checkout, write "npm run cli --" in place of "irish-company-agent".
+Configuration is read from environment variables; docs/operations.md lists them.`
+
+const EXIT_HELP = '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments.'
+
+/** Resolves with the exit status. Only the callbacks and the stream of the context are used for output. */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  let isDone = true
+  const program = createProgram({ ...context, finish: (result) => (isDone = result) })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return isDone ? EXIT_DONE : EXIT_FAILED
+  } catch (cause) {
+    // Commander throws for usage errors, and for --help with exit status 0.
+    if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE
+    context.stderr.write(`${describeFailure(cause).split('\n', 1)[0]}\n`)
+    return EXIT_FAILED
+  }
+}
+
+function createProgram(context: CommandContext): Command {
+  const program = new Command('irish-company-agent')
+    .description('A paid data service for agents: Irish company records over A2A and REST, paid with x402.')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => context.print(text.trimEnd()),
+      writeErr: (text) => context.stderr.write(text),
+      outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')} (add --help for usage)\n`),
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .addHelpText('after', HELP)
+    .addHelpText('afterAll', EXIT_HELP)
+  addServeCommand(program, context)
+  addClientCommand(program, context)
+  addImportCommand(program, context)
+  addSnapshotIdCommand(program, context)
+  addGenerateCommand(program, context)
+  addKeysCommand(program, context)
+  addPaymentsCommand(program, context)
+  addRegistryCommand(program, context)
+  return program
+}
+
+/** One line for the operator, without a stack and nested causes. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return 'The command failed for an unknown reason'
+  if (error instanceof ImportError) return `import refused, ${error.code}: ${error.message}`
+  switch ('code' in error && error.code) {
+    case 'EADDRINUSE':
+      return 'PORT is in use by another process'
+    case 'EACCES':
+      return 'This user may not use PORT or DATA_DIR'
+    case 'ENOSPC':
+      return 'The disk of DATA_DIR is full'
+    default:
+      return error.message
+  }
+}

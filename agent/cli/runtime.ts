@@ -1,0 +1,26 @@
+/** What the store and the service use of the process: process ids, memory, timers. */
+import { randomUUID } from 'node:crypto'
+import type { Processes } from '../../store/import/building-folder.ts'
+import type { Timer } from '../../store/runtime.ts'
+
+export const processes: Processes = {
+  ownPid: process.pid,
+  token: randomUUID(),
+  isRunning(id) {
+    try {
+      return process.kill(id, 0)
+    } catch (error) {
+      // The process exists and belongs to another user.
+      return error instanceof Error && 'code' in error && error.code === 'EPERM'
+    }
+  },
+}
+
+/** The most memory that the process has held so far. */
+export const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
+
+/** Timers do not keep the process alive. */
+export const timer: Timer = (callback, milliseconds) => {
+  const timeout = setTimeout(callback, milliseconds).unref()
+  return () => clearTimeout(timeout)
+}

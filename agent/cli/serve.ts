@@ -1,0 +1,62 @@
+/** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
+import { readFile } from 'node:fs/promises'
+import { loadConfig, type AddCommand, type CliContext } from './context.ts'
+import { processes, timer } from './runtime.ts'
+
+const HELP = `
+Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
+Stdout has the lines "rpc URL" and "buyer KEY" (sandbox only) and "ready URL". The log goes to stderr, one JSON object
+per line. SIGTERM and SIGINT stop the service after the requests in progress; a second signal ends it at once.
+
+Examples:
+  irish-company-agent serve
+  PORT=8080 DATA_DIR=/var/lib/companies irish-company-agent serve`
+
+export const addServeCommand: AddCommand = (program, context) => {
+  program
+    .command('serve')
+    .description('Run the service')
+    .addHelpText('after', HELP)
+    .action(() => serve(context))
+}
+
+async function serve(context: CliContext): Promise<void> {
+  const { print, now } = context
+  const config = await loadConfig(context)
+  const { describeCause, openLog } = await import('../log.ts')
+  const { startService } = await import('../service.ts')
+  const { openExternals } = await import('../externals.ts')
+  const log = openLog(config.logLevel)
+  const report = (event: string, cause: unknown) => log.warn(describeCause(cause), event)
+  // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
+  process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
+  const signal = nextSignal()
+
+  await using opened = await openExternals({ config, now, report, log: (line) => log.warn(line) })
+  const { externals, lines } = opened
+  const version = await readVersion()
+  const service = await startService({ config, version, externals, processes, now, random: Math.random, timer, report })
+  log.info({ base_url: service.baseUrl }, 'ready')
+  for (const line of lines) print(line)
+  print(`ready ${service.baseUrl}`)
+  log.info({ signal: await signal }, 'stopping')
+  await service.stop()
+}
+
+/** Handles one signal only, so that the second one ends the process at once. */
+function nextSignal(): Promise<NodeJS.Signals> {
+  return new Promise((resolve) => {
+    const listener = (signal: NodeJS.Signals) => {
+      process.removeListener('SIGINT', listener)
+      process.removeListener('SIGTERM', listener)
+      resolve(signal)
+    }
+    process.on('SIGINT', listener)
+    process.on('SIGTERM', listener)
+  })
+}
+
+async function readVersion(): Promise<string> {
+  const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
+}

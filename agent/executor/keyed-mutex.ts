@@ -1,0 +1,33 @@
+/** A mutex per key: work for the same key runs one at a time, in the order of the calls. */
+
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>()
+  #isClosed = false
+
+  /** Lets running work finish and starts no other work. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Whether work for this key is running or waiting. */
+  isHeld(key: string): boolean {
+    return this.#last.has(key)
+  }
+
+  /** Runs `work` after earlier work for the same key has settled. Once closed, resolves with `ifClosed()` instead. */
+  async run<T>(key: string, work: () => Promise<T>, ifClosed: () => T): Promise<T> {
+    const result = this.#after(this.#last.get(key), () => (this.#isClosed ? ifClosed() : work()))
+    this.#last.set(key, result)
+    try {
+      return await result
+    } finally {
+      if (this.#last.get(key) === result) this.#last.delete(key)
+    }
+  }
+
+  async #after<T>(earlier: Promise<unknown> | undefined, work: () => T | Promise<T>): Promise<T> {
+    // The caller of the earlier work handles its failure.
+    await earlier?.catch(() => undefined)
+    return work()
+  }
+}

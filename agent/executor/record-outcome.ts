@@ -1,0 +1,47 @@
+/** Maps the state of a record to the outcome of the request. */
+import type { ResponseRecord } from '../../store/record.ts'
+import type { Report } from '../../store/runtime.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { refusePayment, type SaleResult } from './sale-context.ts'
+
+/** A retry reads the chain again. The result can change only with a new block, about every two seconds. */
+const RETRY_AFTER_SECONDS = 5
+
+export function recordOutcome(record: ResponseRecord): SaleResult {
+  switch (record.state) {
+    case 'settled':
+    case 'confirmed':
+      return storedAnswer(record)
+    case 'refused':
+    case 'rejected':
+      return refusePayment('payment_failed', 'settlement_refused')
+    case 'expired':
+      return refusePayment('payment_failed', 'authorization_expired')
+    case 'prepared':
+    case 'settling':
+    case 'unknown':
+      return outcomeUnknown()
+  }
+}
+
+export function outcomeUnknown(): Refused {
+  return refused({ code: 'payment_outcome_unknown', retryAfterSeconds: RETRY_AFTER_SECONDS })
+}
+
+/**
+ * Turns a failure of `work` into an unknown outcome. The payment may have been settled, and after any other error common
+ * clients sign a second payment.
+ */
+export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
+  try {
+    return await work()
+  } catch (cause) {
+    report('sale_failed', cause)
+    return outcomeUnknown()
+  }
+}
+
+function storedAnswer({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {
+  if (payment_response === null) throw new Error('A settled record has no payment response')
+  return { kind: 'answer', body, paymentResponse: payment_response, purchaseKey: `${identity} ${payment_hash}` }
+}

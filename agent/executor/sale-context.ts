@@ -1,0 +1,42 @@
+/** The types of a sale: its fixed context, the request, and the result of the steps. */
+import type { Catalog } from '../../store/catalog.ts'
+import type { Outcome } from '../operation/outcome.ts'
+import type { Operation } from '../operation/schema.ts'
+import type { QuoteReason } from '../payments/quote.ts'
+import type { PaymentServices } from '../payments/services.ts'
+import type { Terms } from '../payments/terms.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
+import type { PaymentDecoder } from './payment-decoder.ts'
+import type { RateLimit } from './rate-limit.ts'
+
+/** Created once per service. */
+export interface SaleContext {
+  terms: Terms
+  catalog: Catalog
+  payments: PaymentServices
+  rateLimit: RateLimit
+  /** Requests with the same payment identity run one at a time. */
+  paymentMutex: KeyedMutex
+  paymentDecoder: PaymentDecoder
+}
+
+export interface SaleRequest {
+  operation: Operation
+  /** All `PAYMENT-SIGNATURE` headers, undecoded. */
+  paymentHeaders: readonly string[]
+  /** The REST resource that a quote names. */
+  resourceUrl: string
+}
+
+/** A 402 without its quote. `perform` adds a new quote that states the reason (contract 7.4). */
+export interface PaymentRefusal {
+  kind: 'payment_refused'
+  code: 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
+  reason: QuoteReason
+}
+
+export type SaleResult = Outcome | PaymentRefusal
+
+export function refusePayment(code: PaymentRefusal['code'], reason: QuoteReason): PaymentRefusal {
+  return { kind: 'payment_refused', code, reason }
+}

@@ -1,0 +1,75 @@
+/** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
+import { open } from 'node:fs/promises'
+import type { Report } from '../store/runtime.ts'
+import { ConfigError, type Config } from './config.ts'
+import { openChain } from './payments/chain.ts'
+import { openInProcessFacilitator } from './payments/in-process-facilitator.ts'
+import { WrongChain } from './rpc/json-rpc.ts'
+import { isPrivateKey } from './payments/accounts.ts'
+import { openRemoteFacilitator } from './payments/remote-facilitator.ts'
+import { DEPLOYMENTS } from './payments/terms.ts'
+import { openSandbox } from './sandbox/sandbox.ts'
+import type { Externals } from './service.ts'
+
+/** Base has a block time of two seconds. */
+const POLLING_MS = 1_000
+/** A key and a line end. A larger file is not a key file. */
+const KEY_FILE_BYTES_MAX = 128
+/** Any permission of group or others. */
+const OPEN_TO_OTHERS_MASK = 0o077
+
+interface ExternalsOptions {
+  config: Config
+  now: () => Date
+  report: Report
+  /** Receives lines for the operator. */
+  log: (line: string) => void
+}
+
+/** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
+export async function openExternals({ config, now, report, log }: ExternalsOptions) {
+  const { facilitator: configured, mode } = config
+  if (configured.kind === 'sandbox') {
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, log })
+    return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
+  }
+  const { rpcUrl, payTo } = configured
+  const deployment = DEPLOYMENTS[mode]
+  const chain = openChain({ url: rpcUrl, chainId: deployment.chainId })
+  try {
+    await chain.head()
+  } catch (cause) {
+    if (cause instanceof WrongChain) {
+      throw new ConfigError(`RPC_URL must be a node of chain ${deployment.chainId} when MODE is ${mode}`)
+    }
+    // The service starts anyway: quotes do not need the node, and the node may recover.
+    report('chain_unavailable', cause)
+  }
+  const facilitator =
+    configured.kind === 'remote'
+      ? openRemoteFacilitator({ url: configured.url, authorization: () => configured.authorization })
+      : openInProcessFacilitator({
+          deployment,
+          rpcUrl,
+          relayerKey: await readRelayerKey(configured.relayerKeyFile),
+          pollingMs: POLLING_MS,
+          now,
+          report,
+        })
+  const externals: Externals = { facilitator, chain, payTo, registry: { rpcUrl } }
+  return { externals, lines: [], [Symbol.asyncDispose]: async () => undefined }
+}
+
+async function readRelayerKey(path: string): Promise<`0x${string}`> {
+  await using file = await open(path, 'r').catch(() => {
+    throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
+  })
+  const { mode } = await file.stat()
+  if (process.platform !== 'win32' && (mode & OPEN_TO_OTHERS_MASK) !== 0) {
+    throw new ConfigError('RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
+  }
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(KEY_FILE_BYTES_MAX), 0, KEY_FILE_BYTES_MAX, 0)
+  const key = buffer.toString('latin1', 0, bytesRead).trim()
+  if (!isPrivateKey(key)) throw new ConfigError('RELAYER_KEY_FILE must hold one private key: 0x and 64 hex digits')
+  return key
+}

@@ -1,0 +1,30 @@
+/** Sends HTTP responses: the headers that all of them share, and refusals. */
+import type { ServerResponse } from 'node:http'
+import { refused } from '../operation/outcome.ts'
+import type { Refusal } from '../operation/refusal.ts'
+import { PAYMENT_HEADERS } from '../payments/terms.ts'
+import { renderOutcome, type HttpResponseContent } from './render-outcome.ts'
+
+/** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
+export const COMMON_HEADERS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After`,
+  'X-Content-Type-Options': 'nosniff',
+  'Content-Security-Policy': "default-src 'none'",
+  'Referrer-Policy': 'no-referrer',
+}
+
+/** Does nothing when the client has disconnected. A paid answer is stored, so the client can repeat the request. */
+export function sendResponse(response: ServerResponse, { status, headers, body }: HttpResponseContent): void {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body) })
+  response.end(response.req.method === 'HEAD' ? undefined : body)
+}
+
+export function refuse(response: ServerResponse, refusal: Refusal): void {
+  sendResponse(response, renderOutcome(refused(refusal)))
+}
+
+export function methodNotAllowed(allow: string): Refusal {
+  return { code: 'method_not_allowed', allow }
+}

@@ -1,0 +1,33 @@
+/** The paths of all routes. `ROUTES` in resource.ts adds the methods of the paid ones. */
+
+const API_PREFIX = '/api/v1'
+
+/** The path of a lookup is followed by `/` and the company number. */
+export const PAID_PATHS = {
+  lookup: `${API_PREFIX}/company`,
+  search: `${API_PREFIX}/search`,
+  resolve: `${API_PREFIX}/resolve`,
+} as const
+
+export const A2A_PATH = '/a2a'
+
+export const FREE_PATHS = {
+  metadata: `${API_PREFIX}/meta`,
+  attribution: '/attribution',
+  guide: '/docs',
+  apiGuide: '/docs/api.md',
+  a2aGuide: '/docs/a2a.md',
+  llmsTxt: '/llms.txt',
+  openApi: '/openapi.json',
+  robotsTxt: '/robots.txt',
+  jwks: '/.well-known/jwks.json',
+  agentCard: '/.well-known/agent-card.json',
+} as const
+
+/** Free routes of testnet deployments. */
+export const TESTNET_PATHS = {
+  registrationFile: '/.well-known/agent-registration.json',
+  registryIdentity: '/agent.json',
+  reputation: `${API_PREFIX}/reputation`,
+  testnetClient: '/testnet-client.py',
+} as const

@@ -1,0 +1,15 @@
+/** The services that the payment code uses: response log, facilitator, chain, clock, timer and report. */
+import type { FacilitatorClient } from '@x402/core/server'
+import type { ResponseLog } from '../../store/responses.ts'
+import type { Report, Timer } from '../../store/runtime.ts'
+import type { Chain } from './chain.ts'
+
+export interface PaymentServices {
+  log: ResponseLog
+  facilitator: FacilitatorClient
+  chain: Chain
+  now: () => Date
+  /** Schedules the time limit of facilitator calls. */
+  timer: Timer
+  report: Report
+}

@@ -1,0 +1,114 @@
+/**
+ * JSON-RPC 2.0 client for untrusted chain nodes. Every reply must have the id of its call. The client never retries, which
+ * would exceed the time limit, and never follows redirects. Client libraries do not guarantee this.
+ */
+import { z } from 'zod'
+import { postJson, ReplyError } from './post-json.ts'
+
+/** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
+const REPLY_BYTES_MAX = 1_048_576
+
+/** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
+class RpcError extends Error {
+  override name = 'RpcError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+}
+
+export interface RpcCall {
+  method: string
+  params: readonly unknown[]
+}
+
+export type RpcReply = { kind: 'result'; result: unknown } | { kind: 'error'; error: RpcError }
+
+/** One call in one request. Rejects unless the node returns a result. */
+export type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
+
+/** Several calls in one request. The replies have the order of the calls. */
+export type RpcBatch = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<RpcReply[]>
+
+const replySchema = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.int(),
+    result: z.unknown().optional(),
+    error: z.object({ code: z.number(), message: z.string(), data: z.unknown().optional() }).optional(),
+  })
+  .refine((reply) => Object.hasOwn(reply, 'result') !== Object.hasOwn(reply, 'error'))
+
+/** Never repeated within the process, so the reply to one call is never taken for the reply to another. */
+let lastId = 0
+
+export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }): Rpc {
+  return async (method, params = []) => {
+    const request = toRequest({ method, params })
+    const { json } = await postToNode(url, request, AbortSignal.timeout(timeoutMs))
+    // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
+    const parsed = replySchema.safeParse(json)
+    if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
+    if (parsed.data.id !== request.id) throw new ReplyError('OTHER_ID')
+    const reply = toReply(parsed.data)
+    if (reply.kind === 'error') throw reply.error
+    return reply.result
+  }
+}
+
+export function openRpcBatch({ url }: { url: string }): RpcBatch {
+  return async (calls, signal) => {
+    const requests = calls.map(toRequest)
+    const { status, json } = await postToNode(url, requests, signal)
+    if (status !== 200) throw new ReplyError(`STATUS_${status}`)
+    const parsed = z.array(replySchema).safeParse(json)
+    if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
+    const repliesById = new Map(parsed.data.map((reply) => [reply.id, reply]))
+    if (parsed.data.length !== requests.length || repliesById.size !== requests.length) throw new ReplyError('OTHER_ID')
+    return requests.map(({ id }) => {
+      const reply = repliesById.get(id)
+      if (!reply) throw new ReplyError('OTHER_ID')
+      return toReply(reply)
+    })
+  }
+}
+
+function toRequest({ method, params }: RpcCall) {
+  lastId += 1
+  return { jsonrpc: '2.0', id: lastId, method, params }
+}
+
+function toReply({ result, error }: z.infer<typeof replySchema>): RpcReply {
+  return error ? { kind: 'error', error: new RpcError(error) } : { kind: 'result', result }
+}
+
+function postToNode(url: string, body: unknown, signal: AbortSignal) {
+  return postJson({ url, body, signal, bytesMax: REPLY_BYTES_MAX, isTypeChecked: false })
+}
+
+/** The node belongs to another chain than the configured one. */
+export class WrongChain extends Error {
+  override name = 'WrongChain'
+  readonly code = 'WRONG_CHAIN'
+}
+
+/** Checks the chain id before the first call. A failed check is repeated before the next call. */
+export function onChain(rpc: Rpc, chainId: number): Rpc {
+  let checked: Promise<void> | undefined
+  async function check(): Promise<void> {
+    if ((await rpc('eth_chainId')) !== `0x${chainId.toString(16)}`)
+      throw new WrongChain('RPC_URL belongs to another chain')
+  }
+  return async (method, params) => {
+    checked ??= check().catch((cause: unknown) => {
+      checked = undefined
+      throw cause
+    })
+    await checked
+    return rpc(method, params)
+  }
+}

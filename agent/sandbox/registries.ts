@@ -1,0 +1,77 @@
+/** Registers the sandbox's agent in local ERC-8004 registries at the public addresses, with three sample feedbacks. */
+import { encodeFunctionData, padHex, parseAbi, type Address } from 'viem'
+import { REGISTRIES, REGISTRY_ABI } from '../registry/contracts.ts'
+import { installContract, openLocalClient, sendAs } from './contracts.ts'
+
+/** The made-up client that gives the sample feedback (docs/operations.md). */
+export const REVIEWER = '0x000000000000000000000000000000000000fe1d'
+
+const WRITE_ABI = parseAbi([
+  'function register(string agentURI) returns (uint256 agentId)',
+  'function setAgentURI(uint256 agentId, string newURI)',
+  'function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash)',
+  'function revokeFeedback(uint256 agentId, uint64 feedbackIndex)',
+  'event Registered(uint256 indexed agentId, string agentURI, address indexed owner)',
+])
+
+/** The tags are examples of ERC-8004. The second feedback is revoked. */
+const FEEDBACK: [value: bigint, decimals: number, tag1: string, tag2: string][] = [
+  [95n, 0, 'starred', 'lookup'],
+  [20n, 0, 'starred', 'search'],
+  [9977n, 2, 'uptime', 'day'],
+]
+const REVOKED_INDEX = 2n
+const NO_HASH = padHex('0x')
+
+interface Registration {
+  url: string
+  owner: string
+  agentUri: string
+}
+
+/** Finds or registers the agent of the owner and sets its URI. Runs at every start. */
+export async function registerAgent({ url, owner, agentUri }: Registration) {
+  await installContract(url, REGISTRIES.identity, 'IdentityRegistry')
+  await installContract(url, REGISTRIES.reputation, 'ReputationRegistry')
+  const client = openLocalClient(url)
+  // The first storage slot of the reputation registry holds the address of the identity registry.
+  const slot = { address: REGISTRIES.reputation, index: padHex('0x'), value: padHex(REGISTRIES.identity) }
+  await client.setStorageAt(slot)
+  const agentId = (await findAgent(url, owner)) ?? (await register({ url, owner, agentUri }))
+  const token = { address: REGISTRIES.identity, abi: REGISTRY_ABI, functionName: 'tokenURI', args: [agentId] } as const
+  if ((await client.readContract(token)) !== agentUri) {
+    const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'setAgentURI', args: [agentId, agentUri] })
+    await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
+  }
+  await giveFeedback(url, agentId)
+  return { agentId, owner }
+}
+
+async function register({ url, owner, agentUri }: Registration): Promise<bigint> {
+  const data = encodeFunctionData({ abi: WRITE_ABI, functionName: 'register', args: [agentUri] })
+  await sendAs({ url, from: owner, to: REGISTRIES.identity }, data)
+  const agentId = await findAgent(url, owner)
+  if (agentId === undefined) throw new Error('The agent of the sandbox could not be registered')
+  return agentId
+}
+
+/** Returns the last agent that the owner registered. */
+async function findAgent(url: string, owner: string): Promise<bigint | undefined> {
+  const registered = { address: REGISTRIES.identity, abi: WRITE_ABI, eventName: 'Registered' } as const
+  const filter = { ...registered, args: { owner: owner as Address }, fromBlock: 0n, strict: true } as const
+  const events = await openLocalClient(url).getContractEvents(filter)
+  return events.at(-1)?.args.agentId
+}
+
+/** Gives the sample feedback, unless the agent has it already. */
+async function giveFeedback(url: string, agentId: bigint): Promise<void> {
+  const { reputation } = REGISTRIES
+  const last = { abi: REGISTRY_ABI, functionName: 'getLastIndex', args: [agentId, REVIEWER] } as const
+  if ((await openLocalClient(url).readContract({ ...last, address: reputation })) !== 0n) return
+  const given = FEEDBACK.map(([value, decimals, tag1, tag2]) => {
+    const args = [agentId, value, decimals, tag1, tag2, '', '', NO_HASH] as const
+    return encodeFunctionData({ abi: WRITE_ABI, functionName: 'giveFeedback', args })
+  })
+  const revoked = encodeFunctionData({ abi: WRITE_ABI, functionName: 'revokeFeedback', args: [agentId, REVOKED_INDEX] })
+  await sendAs({ url, from: REVIEWER, to: reputation }, ...given, revoked)
+}

@@ -1,0 +1,92 @@
+/** Schemas and bodies of `GET /api/v1/meta` (contract 2.9) and `GET /attribution` (contract 2.10). */
+import { z } from 'zod'
+import { endpoint, ROUTES } from '../../agent/operation/resource.ts'
+import { snapshotIdSchema } from '../../agent/operation/result.ts'
+import type { OperationName } from '../../agent/operation/schema.ts'
+import type { Terms } from '../../agent/payments/terms.ts'
+import type { SnapshotInfo } from '../../store/snapshot.ts'
+import { sourceSchema, type Publication, type Source } from '../../store/source.ts'
+
+const SERVICE_NAME = 'irish-company-agent'
+
+const count = z.int().min(0)
+
+export const metadataSchema = z.strictObject({
+  service: z.string(),
+  version: z.string(),
+  endpoints: z.array(z.string()),
+  dataset_status: z.enum(['ready', 'stale']),
+  source: sourceSchema,
+  snapshot_id: snapshotIdSchema,
+  row_count: count,
+  quarantined_company_count: count,
+  rejected_row_count: count,
+  imported_at: z.iso.datetime(),
+  access: z.strictObject({
+    mode: z.enum(['mainnet', 'testnet']),
+    network: z.string(),
+    asset: z.string(),
+    pay_to: z.string(),
+    payment_required: z.literal(true),
+    price_micro_usdc: count,
+    endpoint_prices: z.record(z.string(), count),
+    limit_scope: z.literal('shared_origin_service'),
+    lookup_limit_per_minute: z.int().min(1),
+  }),
+})
+
+export const attributionSchema = sourceSchema.pick({
+  publisher: true,
+  dataset_url: true,
+  license: true,
+  license_url: true,
+  notice: true,
+})
+
+/** The configuration that the metadata shows. */
+export interface ServiceFacts {
+  version: string
+  terms: Terms
+  onSale: readonly OperationName[]
+  rateLimitPerMinute: number
+}
+
+interface DatasetState {
+  info: Omit<SnapshotInfo, 'normalisation' | 'company_count' | 'findings'>
+  source: Source
+  status: 'ready' | 'stale'
+}
+
+export function buildMetadata(
+  { version, terms, onSale, rateLimitPerMinute }: ServiceFacts,
+  { info, source, status }: DatasetState,
+): z.output<typeof metadataSchema> {
+  return {
+    service: SERVICE_NAME,
+    version,
+    endpoints: onSale.map(endpoint),
+    dataset_status: status,
+    source,
+    snapshot_id: info.snapshot_id,
+    row_count: info.row_count,
+    quarantined_company_count: info.quarantined_company_count,
+    rejected_row_count: info.rejected_row_count,
+    imported_at: info.imported_at,
+    access: {
+      mode: terms.mode,
+      network: terms.network,
+      asset: terms.asset,
+      pay_to: terms.payTo,
+      payment_required: true,
+      price_micro_usdc: terms.prices.lookup,
+      endpoint_prices: Object.fromEntries(onSale.map((name) => [ROUTES[name].path, terms.prices[name]])),
+      limit_scope: 'shared_origin_service',
+      lookup_limit_per_minute: rateLimitPerMinute,
+    },
+  }
+}
+
+export function buildAttribution(publication: Publication): z.output<typeof attributionSchema> {
+  const { publisher, dataset_url, license, license_url, notice } = publication
+  return { publisher, dataset_url, license, license_url, notice }
+}

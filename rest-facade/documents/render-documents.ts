@@ -1,0 +1,202 @@
+/** Renders the guides and descriptions (contract 4.4.3) at start, from the templates in docs/served and the values of the code. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { EXAMPLE_INPUTS, exampleParts } from '../../agent/operation/examples.ts'
+import { REFUSALS } from '../../agent/operation/refusal.ts'
+import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { endpoint, resourceUrl } from '../../agent/operation/resource.ts'
+import { INPUT_SCHEMAS, OPERATION_NAMES, type OperationName } from '../../agent/operation/schema.ts'
+import { QUOTE_LIFETIME_SECONDS } from '../../agent/payments/terms.ts'
+import { formatUsd, type DocumentedDeployment } from './deployment.ts'
+import { ANSWERS, exampleOperation, exampleQuote, RPC_ANSWERS, RPC_REQUESTS } from './examples.ts'
+import { buildOpenApi } from './openapi.ts'
+import { isPaid, listRoutes } from './routes.ts'
+
+const FOLDER = '#root/docs/served'
+
+export interface WrittenDocument {
+  type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
+  text: string
+  /** Absent if the document has the same policy as all other responses. */
+  contentSecurityPolicy?: string
+}
+
+/** The documents by path. Throws if a template names an unknown value. */
+export async function renderDocuments(deployment: DocumentedDeployment): Promise<ReadonlyMap<string, WrittenDocument>> {
+  const values = templateValues(deployment)
+  const guidance = fill(await readTemplate('guidance.txt'), values).trim()
+  const withGuidance = new Map([...values, ['guidance', guidance]])
+  const render = async (name: string, type: WrittenDocument['type']): Promise<WrittenDocument> => ({
+    type,
+    text: fill(await readTemplate(name), withGuidance),
+  })
+  return new Map([
+    [FREE_PATHS.guide, await renderGuide(values)],
+    [FREE_PATHS.apiGuide, await render('api.md', 'text/markdown')],
+    [FREE_PATHS.a2aGuide, await render('a2a.md', 'text/plain')],
+    [FREE_PATHS.llmsTxt, await render('llms.txt', 'text/plain')],
+    [FREE_PATHS.robotsTxt, await render('robots.txt', 'text/plain')],
+    [FREE_PATHS.openApi, { type: 'application/json', text: JSON.stringify(buildOpenApi(deployment, guidance)) }],
+  ])
+}
+
+/** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
+async function renderGuide(values: ReadonlyMap<string, string>): Promise<WrittenDocument> {
+  const style = await readTemplate('guide.css')
+  const script = await readTemplate('guide.js')
+  const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
+  const parts: [string, string][] = [
+    ['style', `<style>${style}</style>`],
+    ['script', `<script type="module">${script}</script>`],
+    ['price_rows', htmlRows(priceRows(values))],
+    ['error_rows', htmlRows(errorRows())],
+  ]
+  return {
+    type: 'text/html',
+    text: fill(await readTemplate('guide.html'), new Map([...escaped, ...parts])),
+    contentSecurityPolicy: [
+      "default-src 'none'",
+      `style-src '${cspHash(style)}'`,
+      `script-src '${cspHash(script)}'`,
+      "connect-src 'self'",
+      'img-src data:',
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
+  }
+}
+
+function cspHash(text: string): string {
+  return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
+}
+
+function readTemplate(name: string): Promise<string> {
+  return readFile(new URL(import.meta.resolve(`${FOLDER}/${name}`)), 'utf8')
+}
+
+function fill(text: string, values: ReadonlyMap<string, string>): string {
+  return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const value = values.get(name)
+    if (value === undefined) throw new Error(`A template names the unknown value ${name}`)
+    return value
+  })
+}
+
+function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
+  const { baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, retentionDays, extensionUri } = deployment
+  const isTestnet = terms.mode === 'testnet'
+  const prices = OPERATION_NAMES.flatMap((name): [string, string][] => [
+    [`usd_${name}`, formatUsd(terms.prices[name])],
+    [`micro_${name}`, String(terms.prices[name])],
+    [`endpoint_${name}`, endpoint(name)],
+    [`${name}_answer`, formatJson(ANSWERS[name].found)],
+  ])
+  const values = new Map([
+    ...prices,
+    ['base_url', baseUrl],
+    ['version', version],
+    ['mode', terms.mode],
+    ['network', terms.network],
+    ['asset', terms.asset],
+    ['pay_to', terms.payTo],
+    ['domain_name', terms.domain.name],
+    ['domain_version', terms.domain.version],
+    ['quote_seconds', String(QUOTE_LIFETIME_SECONDS)],
+    ['rate_limit', String(rateLimitPerMinute)],
+    ['retention_days', String(retentionDays)],
+    ['extension_uri', extensionUri],
+    ['operations', onSale.map((name) => `- ${endpoint(name)}: ${formatUsd(terms.prices[name])} USD`).join('\n')],
+    ['lookup_path', resourceUrl('', exampleOperation('lookup'))],
+    ['lookup_number', EXAMPLE_INPUTS.lookup[0].company_number],
+    ['search_url', resourceUrl(baseUrl, exampleOperation('search'))],
+    ['search_text', EXAMPLE_INPUTS.search[0].q],
+    ['resolve_body', JSON.stringify(EXAMPLE_INPUTS.resolve[0])],
+    ['resolve_name', EXAMPLE_INPUTS.resolve[0].name],
+    ['resolve_eircode', EXAMPLE_INPUTS.resolve[0].eircode],
+    ['quote', formatJson(shortQuote(deployment))],
+    ['rpc_lookup', formatJson(RPC_REQUESTS.lookup)],
+    ['rpc_answer', formatJson(RPC_ANSWERS.lookup)],
+    ['example_parts', onSale.flatMap(exampleParts).join('\n')],
+    ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
+    ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
+    ['more_links', moreLinks(deployment).join('\n')],
+    ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
+    ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
+  ])
+  values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(values)))
+  values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(values)))
+  return values
+}
+
+/** The example quote without its extensions, which are long. */
+function shortQuote(deployment: DocumentedDeployment) {
+  const { extensions, ...quote } = exampleQuote(deployment, 'PAYMENT-SIGNATURE header is required')
+  return extensions === undefined ? quote : { ...quote, extensions: {} }
+}
+
+const SYNTHETIC_NOTE =
+  'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
+
+/** Links that not every deployment has. */
+function moreLinks({ baseUrl, terms, contactEmail }: DocumentedDeployment): string[] {
+  const testnet = [
+    `- [Test client](${baseUrl}${TESTNET_PATHS.testnetClient}): Python, standard library only, buys the synthetic company`,
+    `- [Registration](${baseUrl}${TESTNET_PATHS.registrationFile}): ERC-8004 registration file`,
+  ]
+  const contact = contactEmail === undefined ? [] : [`- [Contact](mailto:${contactEmail}): ${contactEmail}`]
+  return [...(terms.mode === 'testnet' ? testnet : []), ...contact]
+}
+
+const priceRows = (values: ReadonlyMap<string, string>): string[][] =>
+  OPERATION_NAMES.map((name) => [
+    name,
+    ...['endpoint', 'micro', 'usd'].map((each) => values.get(`${each}_${name}`) ?? ''),
+  ])
+
+const a2aRows = (values: ReadonlyMap<string, string>): string[][] =>
+  OPERATION_NAMES.map((name) => [name, listFields(name), values.get(`usd_${name}`) ?? ''])
+
+/** The input fields of an operation. Optional ones have a question mark. */
+function listFields(name: OperationName): string {
+  return Object.entries(INPUT_SCHEMAS[name].shape)
+    .map(([field, schema]) => `\`${field}${schema.safeParse(undefined).success ? '?' : ''}\``)
+    .join(', ')
+}
+
+const errorRows = (): string[][] =>
+  Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [String(status), code, charged, advice])
+
+function freeRows({ terms, a2aEnabled }: DocumentedDeployment): string[][] {
+  return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled })
+    .filter((route) => !isPaid(route))
+    .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
+}
+
+function markdownTable(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function htmlRows(rows: string[][]): string {
+  return rows.map((cells) => `<tr>${cells.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`).join('\n')
+}
+
+/** The line width of the guides. */
+const LINE_CHARACTERS_MAX = 100
+
+/** Formats JSON. A value that fits on one line is not broken into several, which shortens the guides. */
+function formatJson(value: unknown, indent = ''): string {
+  const flat = JSON.stringify(value, null, 1).replace(/\n */g, ' ')
+  if (typeof value !== 'object' || value === null || indent.length + flat.length <= LINE_CHARACTERS_MAX) return flat
+  const deeper = `${indent}  `
+  const lines = Array.isArray(value)
+    ? value.map((each) => `${deeper}${formatJson(each, deeper)}`)
+    : Object.entries(value).map(([name, each]) => `${deeper}${JSON.stringify(name)}: ${formatJson(each, deeper)}`)
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${lines.join(',\n')}\n${indent}${close}`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
+}

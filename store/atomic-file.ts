@@ -1,0 +1,58 @@
+/**
+ * The only atomic file write: writes a temporary file, syncs it, renames it and syncs the directory. After a crash the
+ * file has the old content or the new content. Files are accessible to their owner only, because they may hold secrets.
+ */
+import { randomUUID } from 'node:crypto'
+import { link, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The suffix of temporary files. A crash may leave one behind. */
+export const UNFINISHED_SUFFIX = '.tmp'
+
+const OWNER_ONLY_MODE = 0o600
+
+/**
+ * Creates or replaces a file.
+ * @throws the system's error; `path` then holds the old content, or the new content if only the last fsync failed
+ */
+export async function writeFileAtomically(path: string, text: string): Promise<void> {
+  await publish(path, text, rename)
+}
+
+/** Creates a file that does not exist yet. Returns false, and changes nothing, if `path` exists. */
+export async function createFileAtomically(path: string, text: string): Promise<boolean> {
+  try {
+    // `rename` replaces an existing file; `link` fails with EEXIST.
+    await publish(path, text, link)
+    return true
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
+    throw cause
+  }
+}
+
+/** The temporary name is random, so two writers never share a file. */
+async function publish(path: string, text: string, renameOrLink: typeof rename): Promise<void> {
+  const temporary = `${path}.${randomUUID()}${UNFINISHED_SUFFIX}`
+  try {
+    await writeDurably(temporary, text)
+    await renameOrLink(temporary, path)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+  await syncDirectory(dirname(path))
+}
+
+async function writeDurably(path: string, text: string): Promise<void> {
+  await using file = await open(path, 'wx', OWNER_ONLY_MODE)
+  await file.writeFile(text)
+  await file.sync()
+}
+
+/** Makes created, renamed and removed names in a directory durable. */
+export async function syncDirectory(path: string): Promise<void> {
+  // Windows cannot open a directory as a file and makes names durable itself.
+  if (process.platform === 'win32') return
+  await using directory = await open(path, 'r')
+  await directory.sync()
+}

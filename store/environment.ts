@@ -1,0 +1,195 @@
+/** Opens LMDB environments. Refuses one that is damaged, has another kind or has another layout version. */
+import { randomUUID } from 'node:crypto'
+import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
+import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+
+/** A part of the store cannot be used. The message is one line for the operator. */
+export class StoreError extends Error {
+  override name = 'StoreError'
+}
+
+/** The folder holds something that is damaged or is not an environment of the expected kind. */
+export class InvalidEnvironmentError extends StoreError {}
+
+interface OpenOptions {
+  folder: string
+  kind: EnvironmentKind
+  readOnly?: boolean
+  /** False if a power loss may destroy the environment and it is never opened after one. */
+  isDurable?: boolean
+}
+
+/**
+ * All settings that durability depends on. Without `overlappingSync` a value is visible only once it is durable, and two
+ * writing processes lose nothing when one is killed.
+ */
+const DURABLE = {
+  overlappingSync: false,
+  noMetaSync: false,
+  useWritemap: false,
+  separateFlushed: false,
+  compression: false,
+  encoding: 'json',
+} as const satisfies RootDatabaseOptions
+
+/**
+ * The page size of a new environment; an existing one keeps its own. A lookup record fills a page of 4 KiB;
+ * larger pages of the response log cost space and time per write.
+ */
+const PAGE_BYTES: Record<EnvironmentKind, number> = { catalog: 8192, snapshot: 8192, responses: 4096, limits: 8192 }
+
+const DATA_FILE = 'data.mdb'
+/** LMDB writes fewer bytes when it creates an environment with two databases. */
+const FIRST_BYTES = 128 * 1024
+/** The offset in the first page of LMDB's magic number and format version (mdb.c, `MDB_meta`). */
+const LMDB_MAGIC_AT = 24
+const LMDB_MAGIC = Buffer.from('dec0efbe02000000', 'hex')
+/** Offsets in each of the two meta pages. The page with the higher transaction number is valid. */
+const PAGE_SIZE_AT = 48
+const LAST_PAGE_AT = 144
+const TRANSACTION_AT = 152
+const META_BYTES = 160
+/**
+ * An intact file can be shorter than its page count states, because its last pages may be free and never written.
+ * Transactions of the service are small. If more bytes than this are missing, pages in use are lost.
+ */
+const MISSING_BYTES_MAX = 512n * 1024n
+
+export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
+  const { folder, kind, readOnly = false, isDurable = true } = options
+  const environment = openFolder({ folder, kind, readOnly, isDurable })
+  try {
+    checkLayout(environment, { folder, kind, readOnly })
+    return environment
+  } catch (cause) {
+    environment.close().catch(() => undefined)
+    throw cause instanceof StoreError ? cause : new StoreError(`${folder}: cannot be read or written`, { cause })
+  }
+}
+
+function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>): RootDatabase<unknown, string> {
+  try {
+    if (!readOnly) {
+      mkdirSync(folder, { recursive: true })
+      checkSpace(folder)
+    }
+    checkFile(join(folder, DATA_FILE), readOnly)
+    if (kind === 'responses' || kind === 'limits') checkLength(join(folder, DATA_FILE))
+    return open<unknown, string>({
+      ...DURABLE,
+      pageSize: PAGE_BYTES[kind],
+      noSync: !isDurable,
+      path: folder,
+      readOnly,
+      noSubdir: false,
+      maxDbs: 8,
+    })
+  } catch (cause) {
+    const ErrorClass = cause instanceof InvalidEnvironmentError ? InvalidEnvironmentError : StoreError
+    const reason = cause instanceof Error && cause.message ? cause.message : 'unknown reason'
+    throw new ErrorClass(`${folder}: cannot be opened as an LMDB environment (${reason})`, { cause })
+  }
+}
+
+/** LMDB crashes the process if the disk has no space for its first pages. */
+function checkSpace(folder: string): void {
+  const path = join(folder, `space-${randomUUID()}`)
+  try {
+    withFile(path, 'wx', (file) => {
+      if (writeSync(file, Buffer.alloc(FIRST_BYTES)) < FIRST_BYTES) throw new Error('the disk is full')
+      fsyncSync(file)
+    })
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+/** LMDB creates a missing file even when it opens read-only, and crashes the process on a file of another format. */
+function checkFile(path: string, readOnly: boolean): void {
+  if (!readOnly && !existsSync(path)) return
+  const head = Buffer.alloc(LMDB_MAGIC_AT + LMDB_MAGIC.length)
+  const length = withFile(path, 'r', (file) => readSync(file, head))
+  // A kill before the first write leaves an empty file.
+  const isNew = length === 0 && !readOnly
+  if (!isNew && !hasMagic(head)) throw new InvalidEnvironmentError('the file is not an LMDB file')
+}
+
+/** A truncated file, for example an incomplete copy, crashes the process when a missing page is read. */
+function checkLength(path: string): void {
+  if (!existsSync(path)) return
+  withFile(path, 'r', (file) => {
+    const first = readMeta(file, 0)
+    if (!first) return
+    const second = readMeta(file, Number(first.pageSize)) ?? first
+    const newest = second.transaction > first.transaction ? second : first
+    const needed = (newest.lastPage + 1n) * newest.pageSize - MISSING_BYTES_MAX
+    // Read the size after the meta pages: another process extends the file before it writes a meta page.
+    if (BigInt(fstatSync(file).size) < needed)
+      throw new InvalidEnvironmentError('the file is truncated: restore it from a backup')
+  })
+}
+
+/** Undefined if there is no meta page at this position. */
+function readMeta(file: number, position: number) {
+  const meta = Buffer.alloc(META_BYTES)
+  if (readSync(file, meta, { position }) < META_BYTES || !hasMagic(meta)) return undefined
+  return {
+    pageSize: BigInt(meta.readUInt32LE(PAGE_SIZE_AT)),
+    lastPage: meta.readBigUInt64LE(LAST_PAGE_AT),
+    transaction: meta.readBigUInt64LE(TRANSACTION_AT),
+  }
+}
+
+function hasMagic(page: Buffer): boolean {
+  return page.subarray(LMDB_MAGIC_AT, LMDB_MAGIC_AT + LMDB_MAGIC.length).equals(LMDB_MAGIC)
+}
+
+function withFile<T>(path: string, flags: string, use: (file: number) => T): T {
+  const file = openSync(path, flags)
+  try {
+    return use(file)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function checkLayout(
+  environment: RootDatabase<unknown, string>,
+  { folder, kind, readOnly }: Required<Pick<OpenOptions, 'folder' | 'kind' | 'readOnly'>>,
+): void {
+  const version = LAYOUT_VERSION[kind]
+  const layout = environment.get(LAYOUT_KEY) as { kind?: unknown; version?: unknown } | null | undefined
+  if (layout === undefined && !readOnly && environment.getKeysCount({ limit: 1 }) === 0) {
+    environment.putSync(LAYOUT_KEY, { kind, version })
+    return
+  }
+  if (layout?.kind !== kind || typeof layout.version !== 'number')
+    throw new InvalidEnvironmentError(`${folder}: is not a ${kind} folder of this service`)
+  if (layout.version !== version)
+    throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
+}
+
+/**
+ * Waits until a write is committed. On a full disk LMDB also rejects two promises that no code holds. The one behind
+ * `commitError` is handled here. The other belongs to LMDB's batch and cannot be reached, so a process that writes must
+ * handle `unhandledRejection`.
+ */
+export async function awaitWrite<T>(write: Promise<T>): Promise<T> {
+  try {
+    return await write
+  } catch (cause) {
+    if (cause instanceof Error && 'commitError' in cause) void Promise.resolve(cause.commitError).catch(() => undefined)
+    throw new StoreError('The store could not be written', { cause })
+  }
+}
+
+/** Runs a synchronous write. */
+export function runWriteSync<T>(write: () => T): T {
+  try {
+    return write()
+  } catch (cause) {
+    throw new StoreError('The store could not be written', { cause })
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The normaliser of names and addresses. Import and queries share it, so both agree on which names are equal:
+ *
+ *   NFKD, combining marks removed, lower case, `&`, `+` and `agus` to `and`, apostrophes removed, initials joined
+ *   (`A.B.C.`, `A B C` and `ABC` are one word), `O` and `Mc` joined to the following surname, everything else that is
+ *   not a letter or digit to a space.
+ *
+ * A change requires a new MATCHING_VERSION and LAYOUT_VERSION.snapshot, because stored indexes use the old rules.
+ */
+import { beginsLegalForm, splitSuffix, type ParsedName } from './suffixes.ts'
+
+/** Most names match this and skip the slow Unicode normalisation (benchmark row `import time`). */
+const PLAIN = /^[A-Za-z0-9 ]*$/
+
+/** Vowels with a fada in UTF-8 that was decoded as Windows-1252, after NFKC. */
+const MISREAD_VOWELS: readonly [RegExp, string][] = [
+  [/Ã[¡\u0081]/gu, 'a'],
+  [/Ã[©‰]/gu, 'e'],
+  [/Ã[\u00AD\u008D]/gu, 'i'],
+  [/Ã[³3“]/gu, 'o'],
+  [/Ã[šºo]/gu, 'u'],
+]
+
+/** Letters that NFKD does not decompose. */
+const UNDECOMPOSED_LETTERS: readonly [RegExp, string][] = [
+  [/ß/gu, 'ss'],
+  [/æ/gu, 'ae'],
+  [/œ/gu, 'oe'],
+  [/ø/gu, 'o'],
+  [/đ|ð/gu, 'd'],
+  [/ł/gu, 'l'],
+  [/þ/gu, 'th'],
+  [/ı/gu, 'i'],
+  [/ς/gu, 'σ'],
+]
+
+/** After NFKD, which turns a spacing acute accent into a space and a combining one. */
+const APOSTROPHES = /['’‘‛ʼ`′]| \u0301/gu
+const MARKS = /\p{M}+/gu
+const AND_SIGNS = /[&+]/gu
+/** `T.J.`, `A.B.C`: single letters, each followed by a dot except possibly the last. */
+const DOTTED_INITIALS = /(?<![\p{L}\p{N}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}])\.?/gu
+const NEITHER_LETTER_NOR_DIGIT = /[^\p{L}\p{N}]+/gu
+
+/** Prefixes that are part of the surname, whether written with or without a space. */
+const SURNAME_PREFIXES: ReadonlySet<string> = new Set(['o', 'mc'])
+/** A prefix is joined to a word of at least this length, as in O'Dea. */
+const SURNAME_LETTERS_MIN = 3
+
+/** The normalised words of a text; empty when it has no letter or digit. */
+export function normaliseWords(text: string): string[] {
+  const words = foldCharacters(text).split(' ')
+  return joinParts(words.filter((word) => word !== ''))
+}
+
+/** The normalised words, separated by one space. */
+export function normaliseText(text: string): string {
+  return normaliseWords(text).join(' ')
+}
+
+export function parseName(name: string): ParsedName {
+  return splitSuffix(normaliseWords(name))
+}
+
+/** Reduces a text to lower-case letters, digits and spaces. */
+function foldCharacters(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase()
+  let plain = text
+  if (plain.includes('Ã')) for (const [misread, vowel] of MISREAD_VOWELS) plain = plain.replace(misread, vowel)
+  plain = plain.normalize('NFKD').replace(APOSTROPHES, '').replace(MARKS, '').toLowerCase()
+  for (const [letter, replacement] of UNDECOMPOSED_LETTERS) plain = plain.replace(letter, replacement)
+  return plain
+    .replace(AND_SIGNS, ' and ')
+    .replace(DOTTED_INITIALS, (initials) => `${initials.replaceAll('.', '')} `)
+    .replace(NEITHER_LETTER_NOR_DIGIT, ' ')
+}
+
+/** Joins runs of single letters, and surname prefixes with their surname. */
+function joinParts(words: readonly string[]): string[] {
+  const joined: string[] = []
+  // From the end, so that in "Mc O Brien" the surname is complete before "Mc" is joined.
+  for (const word of joinInitials(words.map(withoutAgus)).toReversed()) {
+    const next = joined.at(-1) ?? ''
+    if (SURNAME_PREFIXES.has(word) && isSurname(next)) joined[joined.length - 1] = word + next
+    else joined.push(word)
+  }
+  return joined.toReversed()
+}
+
+function joinInitials(words: readonly string[]): string[] {
+  const joined: string[] = []
+  for (let at = 0; at < words.length; at += 1) {
+    let initials = ''
+    while (isInitial(words[at] ?? '') && !(initials !== '' && beginsSurname(words, at))) initials += words[at++]
+    if (initials === '') joined.push(words[at]!)
+    else {
+      joined.push(withoutAgus(initials))
+      at -= 1
+    }
+  }
+  return joined
+}
+
+/** In "P J O Brien" the O belongs to the surname, so there are two initials. */
+function beginsSurname(words: readonly string[], at: number): boolean {
+  return SURNAME_PREFIXES.has(words[at] ?? '') && isSurname(words[at + 1] ?? '')
+}
+
+function isSurname(word: string): boolean {
+  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and' && !beginsLegalForm(word)
+}
+
+function withoutAgus(word: string): string {
+  return word === 'agus' ? 'and' : word
+}
+
+function isInitial(word: string): boolean {
+  return word.length === 1 && isLetter(word)
+}
+
+/** Whether a normalised word begins with a letter. Letters have higher code units than digits. */
+function isLetter(word: string): boolean {
+  return word > '9'
+}

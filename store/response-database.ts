@@ -1,0 +1,210 @@
+/**
+ * The LMDB databases of the response log. A record whose state is not final is in `unfinished`, with its revision; its last
+ * transition moves it to `records`. So unfinished records are found without a separate list.
+ */
+import { getLastVersion, type Database, type RootDatabase } from 'lmdb'
+import { LRUCache } from 'lru-cache'
+import { CorruptRecordError, undefinedIfCorrupt } from './checksum.ts'
+import { awaitWrite, openEnvironment, StoreError } from './environment.ts'
+import {
+  FINISHED_DATABASE,
+  finishedKey,
+  PAYMENT_IDS_DATABASE,
+  RECORDS_DATABASE,
+  UNFINISHED_DATABASE,
+} from './layout.ts'
+import { decodeRecord, encodeRecord, isFinal, isVoid, randomFirstRevision, type ResponseRecord } from './record.ts'
+
+/** Parsed records in memory. More than one run of the reconciler reads (`RECORDS_PER_RUN_MAX`). */
+const CACHED_RECORDS_MAX = 512
+/** No record is this long. LMDB can report such a length for a value that is shorter than its revision. */
+const RECORD_BYTES_MAX = 2 ** 30
+
+/** A record and its bytes on disk. */
+interface StoredRecord {
+  bytes: Buffer
+  record: ResponseRecord
+}
+
+export interface UnfinishedRecord extends StoredRecord {
+  /** Increases with every write. */
+  revision: number
+}
+
+export class ResponseDatabase {
+  readonly #environment: RootDatabase<unknown, string>
+  readonly #unfinished: Database<Buffer, string>
+  readonly #records: Database<Buffer, string>
+  readonly #finished: Database<true, string>
+  readonly #paymentIds: Database<string, string>
+  /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time. */
+  readonly #cache = new LRUCache<string, StoredRecord>({ max: CACHED_RECORDS_MAX })
+  #isClosed = false
+
+  constructor(folder: string, readOnly: boolean) {
+    this.#environment = openEnvironment({ folder, kind: 'responses', readOnly })
+    this.#unfinished = this.#environment.openDB({ name: UNFINISHED_DATABASE, encoding: 'binary', useVersions: true })
+    this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
+    this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
+    this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+  }
+
+  find(identity: string): ResponseRecord | undefined {
+    return (this.findUnfinished(identity) ?? this.#get(this.#records, identity))?.record
+  }
+
+  /** @throws CorruptRecordError like every read of a record */
+  findUnfinished(identity: string): UnfinishedRecord | undefined {
+    const stored = this.#get(this.#unfinished, identity)
+    if (!stored) return undefined
+    const revision = getLastVersion()
+    // The checksum does not cover the revision. Adding 1 to an unsafe integer can give the same number.
+    if (!Number.isSafeInteger(revision) || revision < 1) throw new CorruptRecordError('A revision is not valid')
+    return { ...stored, revision }
+  }
+
+  /** The record of a payment, or else the record that has its payment id. */
+  findConflict(identity: string, paymentId?: string): ResponseRecord | undefined {
+    const found = this.find(identity)
+    if (found || paymentId === undefined) return found
+    const other = this.#getIdentity(paymentId)
+    return other === undefined ? undefined : this.find(other)
+  }
+
+  /** At most `limit` identities of a payer's records in each database. */
+  listIdentities(payerKey: string, limit: number): string[] {
+    // `0` is the character after `/`.
+    const range = { start: `${payerKey}/`, end: `${payerKey}0`, limit }
+    return [...this.#records.getKeys(range), ...this.#unfinished.getKeys(range)]
+  }
+
+  /** At most `limit` identities of unfinished records, after `start` in the order of the keys. */
+  listUnfinished(start: string | undefined, limit: number): string[] {
+    const after = start === undefined ? {} : { start, exclusiveStart: true }
+    return [...this.#unfinished.getKeys({ ...after, limit })]
+  }
+
+  /** Writes a new record. False if its identity or its payment id is taken. */
+  async insert(record: ResponseRecord): Promise<boolean> {
+    const bytes = encodeRecord(record)
+    const isWritten = await awaitWrite(this.#insertIfFree(record, bytes))
+    if (isWritten) this.#cache.set(record.identity, { bytes, record })
+    return isWritten
+  }
+
+  /** Writes the next state of a record. False if its revision has changed. */
+  async replace(current: UnfinishedRecord, next: ResponseRecord): Promise<boolean> {
+    const bytes = encodeRecord(next)
+    const isWritten = await awaitWrite(this.#replaceIfUnchanged(current, next, bytes))
+    if (isWritten) this.#cache.set(next.identity, { bytes, record: next })
+    return isWritten
+  }
+
+  /** Removes at most `max` records that became final before `before`, oldest first. Returns the number of removed records. */
+  prune({ before, max }: { before: Date; max: number }): Promise<number> {
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const keys = [...this.#finished.getKeys({ end: before.toISOString(), limit: max })]
+        return keys.filter((key) => this.#removeFinished(key)).length
+      }),
+    )
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#environment.close()
+  }
+
+  /** A closed LMDB environment would throw later, where the error cannot be caught. */
+  #checkOpen(): void {
+    if (this.#isClosed) throw new StoreError('The response log is closed')
+  }
+
+  #get(database: Database<Buffer, string>, identity: string): StoredRecord | undefined {
+    this.#checkOpen()
+    const shared = getSharedBytes(database, identity)
+    if (!shared) return undefined
+    const cached = this.#cache.get(identity)
+    // The memory of the shared buffer is longer than its `length`. `equals` would compare all of it; `compare` gets the end.
+    if (cached?.bytes.compare(shared, 0, shared.length) === 0) return cached
+    // The next read overwrites the shared buffer.
+    const bytes = Buffer.from(shared.subarray(0, shared.length))
+    const record = decodeRecord(bytes)
+    if (record.identity !== identity) throw new CorruptRecordError('A stored record has the key of another identity')
+    const stored = { bytes, record }
+    this.#cache.set(identity, stored)
+    return stored
+  }
+
+  /** The identity of the payment that has this payment id. */
+  #getIdentity(paymentId: string): string | undefined {
+    try {
+      return this.#paymentIds.get(paymentId)
+    } catch (cause) {
+      throw new CorruptRecordError('A payment id cannot be read', { cause })
+    }
+  }
+
+  async #insertIfFree({ identity, payment_id }: ResponseRecord, bytes: Buffer): Promise<boolean> {
+    this.#checkOpen()
+    const conditions: Promise<boolean>[] = []
+    const revision = randomFirstRevision()
+    const ifFree = (database: Database<unknown, string>, key: string, then: () => void) =>
+      void conditions.push(database.ifNoExists(key, then))
+    const write = () => {
+      void this.#unfinished.put(identity, bytes, revision)
+      if (payment_id !== undefined) void this.#paymentIds.put(payment_id, identity)
+    }
+    const ifNew = () => ifFree(this.#records, identity, () => ifFree(this.#unfinished, identity, write))
+    // LMDB runs the innermost block only if all conditions hold, and reports each condition separately. A write after an
+    // inner block would run even if the outer condition failed, so there must be none.
+    if (payment_id === undefined) ifNew()
+    else ifFree(this.#paymentIds, payment_id, ifNew)
+    return (await Promise.all(conditions)).every(Boolean)
+  }
+
+  #replaceIfUnchanged({ record, revision }: UnfinishedRecord, next: ResponseRecord, bytes: Buffer): Promise<boolean> {
+    this.#checkOpen()
+    const { identity, payment_id } = record
+    if (!isFinal(next.state)) return this.#unfinished.put(identity, bytes, revision + 1, revision)
+    return this.#unfinished.ifVersion(identity, revision, () => {
+      void this.#records.put(identity, bytes)
+      void this.#finished.put(finishedKey(next), true)
+      if (payment_id !== undefined && isVoid(next.state)) void this.#paymentIds.remove(payment_id)
+      void this.#unfinished.remove(identity)
+    })
+  }
+
+  /**
+   * Runs inside a transaction's callback, which LMDB may call between a condition of another write and that write. It cannot
+   * invalidate the condition: it removes only final records and payment ids that point to them. A corrupt record stays for
+   * the operator; only its key in `finished` is removed.
+   */
+  #removeFinished(key: string): boolean {
+    void this.#finished.remove(key)
+    const identity = key.slice(key.indexOf(' ') + 1)
+    const record = undefinedIfCorrupt(() => this.#get(this.#records, identity))?.record
+    if (!record || finishedKey(record) !== key) return false
+    void this.#records.remove(identity)
+    this.#cache.delete(identity)
+    const { payment_id } = record
+    if (payment_id !== undefined && undefinedIfCorrupt(() => this.#getIdentity(payment_id)) === identity)
+      void this.#paymentIds.remove(payment_id)
+    return true
+  }
+}
+
+/**
+ * Returns LMDB's own buffer, valid until the next read. For a value shorter than its revision LMDB computes a negative
+ * length, which becomes more than 4 GB or a RangeError.
+ */
+function getSharedBytes(database: Database<Buffer, string>, identity: string): Buffer | undefined {
+  const tooShort = (cause?: unknown) => new CorruptRecordError('A stored record is too short', { cause })
+  try {
+    const bytes = database.getBinaryFast(identity)
+    if (bytes && bytes.length > RECORD_BYTES_MAX) throw tooShort()
+    return bytes
+  } catch (cause) {
+    throw cause instanceof RangeError ? tooShort(cause) : cause
+  }
+}

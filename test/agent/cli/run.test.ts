@@ -1,0 +1,123 @@
+/** The command line: help, wrong arguments, failures and progress of every command. */
+import { PassThrough } from 'node:stream'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openImportBar, openRowsBar } from '../../../agent/cli/progress-bar.ts'
+import { runCommand } from '../../support/cli.ts'
+
+const COMMANDS = ['serve', 'client', 'import', 'snapshot-id', 'generate', 'keys', 'payments', 'registry']
+
+describe('the command line', () => {
+  let directory: string
+  before(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'cli-'))
+  })
+  after(() => rm(directory, { recursive: true }))
+
+  const run = (args: string[]) => runCommand(args, { environment: { DATA_DIR: directory } })
+
+  it('lists every command in its help', async () => {
+    const { code, text } = await run(['--help'])
+    expect(code).to.equal(0)
+    for (const command of COMMANDS) expect(text).to.match(new RegExp(`^ {2}${command} `, 'm'))
+  })
+
+  for (const command of COMMANDS) {
+    it(`prints usage, examples and exit status for ${command} --help, with any configuration`, async () => {
+      const { code, text, stderr } = await runCommand([command, '--help'], { environment: { PORT: 'wrong' } })
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
+      expect(text).to.match(new RegExp(`^Usage: irish-company-agent ${command}`))
+      expect(text).to.match(/^Examples?:\n {2}\S/m)
+      expect(text).to.match(/^Exit status: 0 /m)
+    })
+  }
+
+  for (const args of [
+    ['constructor'],
+    ['serve', 'now'],
+    ['import'],
+    ['import', 'a.csv', 'b.csv'],
+    ['import', 'a.csv', '--fast'],
+    ['snapshot-id'],
+    ['snapshot-id', 'a.csv', 'b.csv'],
+    ['keys', 'Rotate'],
+    ['keys', 'generate', 'now'],
+    ['keys', ''],
+    ['payments', 'show'],
+    ['payments', 'show', 'a', 'b'],
+    ['payments', 'unfinished', 'a'],
+    ['registry', 'list'],
+    ['registry', 'show', 'more'],
+    ['registry', 'show', '--url'],
+    ['registry', 'register', '--url', 'x'],
+    ['client', 'lookup'],
+    ['client', 'lookup', '1', '2'],
+    ['client', '--nonsense'],
+    ['client', 'search'],
+    ['client', 'search', 'foo', 'bar'],
+    ['client', 'search', 'foo', '--number', '1'],
+    ['client', 'resolve', 'foo', 'bar'],
+    ['client', 'resolve', 'foo', '--limit', '1'],
+    ['client', 'lookup', '1', '--eircode', 'D02X285'],
+    ['client', 'lookup', '1', '--retry'],
+    ['client', 'lookup', '1', '--retry', 'FILE'],
+    ['client', '--retry', 'FILE', '--limit', '1'],
+    ['client', '--retry', 'FILE', '--a2a'],
+    ['client', '--retry', 'FILE', '--key-file', 'KEY'],
+    ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
+    ['client', 'verify-card', 'foo'],
+  ]) {
+    it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {
+      const { code, text, stderr } = await run(args)
+      expect({ code, text }).to.deep.equal({ code: 2, text: '' })
+      expect(stderr).to.match(/^error: [^\n]+ \(add --help for usage\)\n$/)
+    })
+  }
+
+  for (const args of [[], ['client'], ['keys'], ['payments'], ['registry']]) {
+    it(`[14.5] exits with 2 and the usage if the command is missing: ${JSON.stringify(args)}`, async () => {
+      const { code, stderr } = await run(args)
+      expect(code).to.equal(2)
+      expect(stderr).to.match(new RegExp(`^${['Usage: irish-company-agent', ...args].join(' ')} `))
+    })
+  }
+
+  it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {
+    const { code, stderr } = await run(['snapshot-id', join(directory, 'missing.csv')])
+    expect(code).to.equal(1)
+    expect(stderr).to.match(/^import refused, source_unreadable: [^\n]+\n$/)
+    const wrong = await runCommand(['keys', 'list'], { environment: { PORT: '80a' } })
+    expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
+  })
+})
+
+describe('a progress bar', () => {
+  function showAll(isTTY: boolean): string {
+    const stderr = Object.assign(new PassThrough(), { isTTY, columns: 100 })
+    const lines: string[] = []
+    const output = { stderr, print: (line: string) => void lines.push(line) }
+    for (const step of [
+      { phase: 'rows', rows: 500, share: 0.25 },
+      { phase: 'hash', rows: 100, share: 0.5 },
+    ] as const) {
+      using bar = openImportBar(output)
+      bar.onProgress(step)
+    }
+    using rows = openRowsBar(output, 1_000)
+    rows.onProgress(400)
+    rows.print('done')
+    expect(lines).to.deep.equal(['done'])
+    return String(stderr.read() ?? '')
+  }
+
+  it('shows the step, the share and the rows on a terminal', () => {
+    const text = showAll(true)
+    expect(text).to.match(/reading, step 1 of 2 .*25% \| 500 rows/)
+    expect(text).to.match(/step 2 of 2 .*50% \| 100 rows/)
+    expect(text).to.match(/writing .*40% \| 400 of 1000 rows/)
+  })
+
+  it('writes nothing to a file or a pipe', () => expect(showAll(false)).to.equal(''))
+})

@@ -1,0 +1,120 @@
+/** Every reply that is not a valid JSON-RPC reply to the call is an error. */
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json as readBody } from 'node:stream/consumers'
+import { inspect } from 'node:util'
+import { expect } from 'chai'
+import { openChain } from '../../../agent/payments/chain.ts'
+import { openRpc } from '../../../agent/rpc/json-rpc.ts'
+import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+
+interface Call {
+  id: number
+  method: string
+}
+
+const REPLIES: [name: string, reply: (call: Call, response: ServerResponse) => unknown, error: string][] = [
+  ['another id', ({ id }) => ({ jsonrpc: '2.0', id: id + 1, result: '0x1' }), 'OTHER_ID'],
+  ['a string id', ({ id }) => ({ jsonrpc: '2.0', id: String(id), result: '0x1' }), 'NOT_JSON_RPC'],
+  ['no id', () => ({ jsonrpc: '2.0', result: '0x1' }), 'NOT_JSON_RPC'],
+  ['an array', ({ id }) => [{ jsonrpc: '2.0', id, result: '0x1' }], 'NOT_JSON_RPC'],
+  ['JSON-RPC 1.0', ({ id }) => ({ id, result: '0x1' }), 'NOT_JSON_RPC'],
+  ['neither result nor error', ({ id }) => ({ jsonrpc: '2.0', id }), 'NOT_JSON_RPC'],
+  [
+    'result and error',
+    ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1', error: { code: 1, message: 'x' } }),
+    'NOT_JSON_RPC',
+  ],
+  ['an error', ({ id }) => ({ jsonrpc: '2.0', id, error: { code: -32_000, message: 'no' } }), '-32000'],
+  ['a duplicate name', ({ id }) => `{"jsonrpc":"2.0","id":${id},"result":"0x1","result":"0x2"}`, 'DUPLICATE_NAME'],
+  ['HTML', () => '<html>', 'NOT_JSON'],
+  ['an empty body', () => '', 'NOT_JSON'],
+  ['more than 1 MiB', ({ id }) => ({ jsonrpc: '2.0', id, result: 'x'.repeat(1_048_576) }), 'TOO_LARGE'],
+]
+
+describe('the JSON-RPC client', () => {
+  let answer: (call: Call, response: ServerResponse) => unknown = () => ''
+  const methods: string[] = []
+  const server = createServer(async (request, response) => {
+    const call = (await readBody(request)) as Call
+    methods.push(call.method)
+    const reply = answer(call, response)
+    if (reply !== undefined) response.end(typeof reply === 'string' ? reply : JSON.stringify(reply))
+  })
+  let url: string
+
+  before(async () => {
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  })
+  beforeEach(() => void methods.splice(0))
+  after(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+
+  const codeOf = (cause: unknown) =>
+    cause instanceof Error && 'code' in cause ? String(cause.code) : cause instanceof Error ? cause.name : 'answered'
+  const ask = () => openRpc({ url, timeoutMs: 5_000 })('eth_blockNumber').then(() => 'answered', codeOf)
+
+  for (const [name, reply, error] of REPLIES) {
+    it(`rejects a reply with ${name}`, async () => {
+      answer = reply
+      expect(await ask()).to.equal(error)
+      expect(methods).to.have.lengthOf(1)
+    })
+  }
+
+  it('keeps the URL out of errors', async () => {
+    const cause = await openRpc({ url: 'http://127.0.0.1:2/secret-key', timeoutMs: 5_000 })('eth_blockNumber').catch(
+      (error: unknown) => error,
+    )
+    expect(inspect(cause, { depth: 9, showHidden: true }))
+      .to.contain('ECONNREFUSED')
+      .and.to.not.contain('secret-key')
+  })
+
+  it('follows no redirect', async () => {
+    answer = (_call, response) => void response.writeHead(307, { Location: url }).end()
+    expect(await ask()).to.equal('UNREACHABLE')
+    expect(methods).to.have.lengthOf(1)
+  })
+
+  it('returns a null result', async () => {
+    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: null })
+    expect(await ask()).to.equal('answered')
+  })
+
+  it('sends only eth_chainId to a node of another chain, and checks again with the next call', async () => {
+    answer = ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1' })
+    const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })
+    expect(await chain.head().catch(codeOf)).to.equal('WRONG_CHAIN')
+    expect(methods).to.deep.equal(['eth_chainId'])
+    answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : '0x10' })
+    expect(await chain.head()).to.equal(16n)
+    expect(await chain.head()).to.equal(16n)
+    expect(methods).to.deep.equal(['eth_chainId', 'eth_chainId', 'eth_blockNumber', 'eth_blockNumber'])
+  })
+
+  for (const result of ['0x', '0x1', `0x${'0'.repeat(63)}2`, {}, null, true]) {
+    it(`rejects ${JSON.stringify(result)} as the state of a nonce`, async () => {
+      answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : result })
+      const { asset, chainId } = DEPLOYMENTS.testnet
+      const authorization = {
+        from: asset,
+        to: asset,
+        value: '1',
+        validAfter: '0',
+        validBefore: '1',
+        nonce: `0x${'1'.repeat(64)}`,
+      }
+      const isFree = openChain({ url, chainId }).isNonceFree({ asset, authorization })
+      expect(
+        await isFree.then(
+          () => 'answered',
+          () => 'rejected',
+        ),
+      ).to.equal('rejected')
+    })
+  }
+})

@@ -1,0 +1,95 @@
+/** HTTP servers under load, each a child process. Where there are two cores, servers use core 0 and the client core 1. */
+import { fork, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+
+const SERVER_CORE = '0'
+const CLIENT_CORE = '1'
+const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', CLIENT_CORE, 'true']).status === 0
+
+export interface ServerProcess extends AsyncDisposable {
+  name: string
+  url: string
+  child: ChildProcess
+}
+
+interface ServerOptions {
+  name: string
+  /** Path of a program that sends its URL as its first IPC message. */
+  program: string
+  args?: string[]
+  environment?: Record<string, string>
+}
+
+export function testProgram(name: string): string {
+  return fileURLToPath(import.meta.resolve(`#root/dist/test/programs/${name}.js`))
+}
+
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const { name, program, args = [], environment = {} } = options
+  const node = [process.execPath, '--expose-gc']
+  const [execPath = '', ...execArgv] = canPin ? ['taskset', '-c', SERVER_CORE, ...node] : node
+  const child = fork(program, args, {
+    execPath,
+    execArgv,
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const url = await nextMessage<string>(child)
+  return {
+    name,
+    url,
+    child,
+    async [Symbol.asyncDispose]() {
+      const exited = child.exitCode === null ? once(child, 'exit') : undefined
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
+
+/** The next IPC message. Rejects if the process exits first. */
+export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+  const waiting = new AbortController()
+  const { signal } = waiting
+  const exit = once(child, 'exit', { signal }).then(() => Promise.reject(new Error('A server process exited')))
+  exit.catch(() => undefined)
+  try {
+    const [message] = (await Promise.race([once(child, 'message', { signal }), exit])) as [Message]
+    return message
+  } finally {
+    waiting.abort()
+  }
+}
+
+/** Pins this process to the client's core until it is disposed. Child processes inherit the core. */
+export function pinClient(): Disposable {
+  const pin = (cores: string) => canPin && spawnSync('taskset', ['-acp', cores, String(process.pid)])
+  pin(CLIENT_CORE)
+  return { [Symbol.dispose]: () => void pin(`0-${cpus().length - 1}`) }
+}
+
+/** CPU time of all live threads, in microseconds; NaN outside Linux. */
+export function cpuMicroseconds({ pid }: ChildProcess): number {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const nanoseconds = threads.map((id) =>
+      Number(readFileSync(`/proc/${pid}/task/${id}/schedstat`, 'utf8').split(' ')[0]),
+    )
+    return nanoseconds.reduce((sum, each) => sum + each, 0) / 1000
+  } catch {
+    return Number.NaN
+  }
+}
+
+/** Resident memory in MiB; NaN outside Linux. */
+export function residentMemory(pid: number | undefined, field: 'VmRSS' | 'RssAnon' = 'VmRSS'): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return Number(new RegExp(`^${field}:\\s+([0-9]+) kB$`, 'm').exec(status)?.[1]) / 1024
+  } catch {
+    return Number.NaN
+  }
+}

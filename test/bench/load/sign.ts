@@ -1,0 +1,36 @@
+/** Signs payments quickly. viem computes the digest; a native library signs, because viem's own signing takes longer than the server. */
+import secp256k1 from 'secp256k1'
+import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import type { OperationName } from '../../../agent/operation/schema.ts'
+import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
+import { header, testTerms } from '../../support/payments.ts'
+
+const key = generatePrivateKey()
+const payer = privateKeyToAddress(key)
+/** Just below the longest lifetime that the service accepts, so that payments outlive a run. */
+const LIFETIME_SECONDS = 350
+
+/** @returns a `PAYMENT-SIGNATURE` header with a nonce of its own */
+export function signPayment(operation: OperationName = 'lookup'): string {
+  const requirements = buildRequirements(testTerms, operation)
+  const authorization = {
+    from: payer,
+    to: requirements.payTo as Hex,
+    value: requirements.amount,
+    validAfter: '0',
+    validBefore: String(Math.floor(Date.now() / 1000) + LIFETIME_SECONDS),
+    nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
+  }
+  const { value, validAfter, validBefore, ...rest } = authorization
+  const digest = hashTypedData({
+    domain: DOMAIN,
+    types: { TransferWithAuthorization: MEMBERS },
+    primaryType: 'TransferWithAuthorization',
+    message: { ...rest, value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
+  })
+  const { signature, recid } = secp256k1.ecdsaSign(toBytes(digest), toBytes(key))
+  const payload = { authorization, signature: `${toHex(signature)}${recid === 0 ? '1b' : '1c'}` }
+  return header({ x402Version: 2, accepted: requirements, payload })
+}

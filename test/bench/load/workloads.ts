@@ -1,0 +1,76 @@
+/** The kinds of requests that `perf` and `compare` measure over HTTP. */
+import { signPayment } from './sign.ts'
+import type { LoadRequest } from './client.ts'
+
+export interface Corpus {
+  companyNumbers: readonly string[]
+  /** Names as they are searched for: exact, with a letter missing, or the first word alone. */
+  searchTexts: readonly string[]
+  names: readonly string[]
+}
+
+export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'search' | 'resolve'
+
+export interface Workload {
+  /** Requests of one round on one connection. */
+  requests: number
+  build(corpus: Corpus, count: number): LoadRequest[]
+}
+
+const JSON_HEADERS = { 'Content-Type': 'application/json' }
+/** One payment for all replays. The first request buys, the others get the stored response. */
+const replayed = signPayment()
+
+export const WORKLOADS: Record<WorkloadName, Workload> = {
+  quote: {
+    requests: 2_500,
+    build: ({ companyNumbers }, count) =>
+      cycle(companyNumbers, count, (number) => ({ path: lookupPath(number), status: 402 })),
+  },
+  replay: {
+    requests: 2_500,
+    build: ({ companyNumbers: [number = ''] }, count) =>
+      cycle([number], count, () => ({ path: lookupPath(number), status: 200, headers: paid(replayed) })),
+  },
+  'paid lookup': {
+    requests: 400,
+    build: ({ companyNumbers }, count) =>
+      cycle(companyNumbers, count, (number) => ({
+        path: lookupPath(number),
+        status: 200,
+        headers: paid(signPayment()),
+      })),
+  },
+  search: {
+    requests: 120,
+    build: ({ searchTexts }, count) =>
+      cycle(searchTexts, count, (text) => ({
+        path: `/api/v1/search?q=${encodeURIComponent(text)}&limit=5`,
+        status: 200,
+        headers: paid(signPayment('search')),
+      })),
+  },
+  resolve: {
+    requests: 120,
+    build: ({ names }, count) =>
+      cycle(names, count, (name) => ({
+        method: 'POST',
+        path: '/api/v1/resolve',
+        body: JSON.stringify({ name }),
+        status: 200,
+        headers: { ...JSON_HEADERS, ...paid(signPayment('resolve')) },
+      })),
+  },
+}
+
+export function lookupPath(companyNumber: string): string {
+  return `/api/v1/company/${companyNumber}`
+}
+
+function paid(signature: string): Record<string, string> {
+  return { 'PAYMENT-SIGNATURE': signature }
+}
+
+function cycle<Value>(values: readonly Value[], count: number, make: (value: Value) => LoadRequest): LoadRequest[] {
+  return Array.from({ length: count }, (_, index) => make(values[index % values.length] as Value))
+}

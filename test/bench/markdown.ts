@@ -1,0 +1,43 @@
+/** Markdown tables, and figures beside their targets. */
+
+export interface Target {
+  target: string
+  measured: string
+  /** Undefined if there was nothing to measure. */
+  isMet: boolean | undefined
+}
+
+export function allMet(targets: readonly Target[]): boolean {
+  return targets.every(({ isMet }) => isMet !== false)
+}
+
+/** A value of NaN was not measured. */
+export function targetOf(
+  target: string,
+  { value, text, isMet }: { value: number; text: string; isMet: boolean },
+): Target {
+  return { target, measured: text, isMet: Number.isNaN(value) ? undefined : isMet }
+}
+
+export function targetTable(targets: readonly Target[]): string {
+  const lines = targets.map(({ target, measured, isMet }) => [target, measured, toVerdict(isMet)])
+  return markdown(['target', 'measured', ''], lines)
+}
+
+function toVerdict(isMet: boolean | undefined): string {
+  if (isMet === undefined) return 'not measured'
+  return isMet ? 'met' : 'MISSED'
+}
+
+/** A table, padded as the project's formatter pads it. */
+export function markdown(headings: readonly string[], lines: readonly (readonly string[])[]): string {
+  const all = [headings, ...lines].map((cells) => cells.map((cell) => cell.replaceAll('|', '\\|')))
+  const widths = headings.map((_, column) => Math.max(3, ...all.map((cells) => cells[column]?.length ?? 0)))
+  const row = (cells: readonly string[]) => `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |`
+  const [first = [], ...rest] = all
+  return [row(first), row(widths.map((width) => '-'.repeat(width))), ...rest.map(row)].join('\n')
+}
+
+export function percent(value: number): string {
+  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(2))} %`
+}

@@ -1,0 +1,140 @@
+/** Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all alike. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildRequirements } from '../../../agent/payments/terms.ts'
+import type { BareResponse } from '../../programs/bare-server.ts'
+import { testTerms } from '../../support/payments.ts'
+import { generateArchive, readCorpus } from '../generated-register.ts'
+import { installPeers, peerPath } from '../install-peers.ts'
+import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
+import { pinClient, startServer, testProgram, type ServerProcess } from '../load/server-process.ts'
+import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
+import { median } from '../statistics.ts'
+import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
+import type { PerfRowId } from '../targets.ts'
+
+export const SERVICE = 'service'
+export const BARE = 'bare node:http'
+export const DURABLE = 'bare node:http, 2 durable LMDB transactions'
+export const STOCK = '@x402/express'
+
+/** The paths of the bare server: responses as long as a quote and as a stored response, and that after two writes. */
+export const BARE_PATHS = { quote: '/quote', sold: '/sold', durable: '/durable' } as const
+
+/** Of the record of one lookup. */
+const RECORD_BYTES = 3_200
+const WARM_UP_CONNECTIONS = 16
+/** More connections get more requests, up to this factor. */
+const CONNECTIONS_SCALED_MAX = 4
+/** Written by node:http itself. */
+const SERVER_HEADERS = new Set(['date', 'connection', 'keep-alive'])
+
+export interface HttpBench extends AsyncDisposable {
+  dataDirectory: string
+  corpus: Corpus
+  servers: Map<string, ServerProcess>
+}
+
+/** The service on a generated register, and its baselines with responses of the same size. */
+export async function openHttpBench({ size, directory }: PerfContext): Promise<HttpBench> {
+  await installPeers()
+  const path = join(directory, 'served.zip')
+  await generateArchive({ rows: size.registerRows, seed: 1, path })
+  const dataDirectory = join(directory, 'served')
+  const servers = new Map<string, ServerProcess>()
+  const stopAll = async () => {
+    for (const server of servers.values()) await server[Symbol.asyncDispose]()
+  }
+  try {
+    const environment = serviceEnvironment(dataDirectory, path)
+    const service = await startServer({ name: SERVICE, program: testProgram('stubbed-service'), environment })
+    servers.set(SERVICE, service)
+    const corpus = await readCorpus(dataDirectory)
+    for (const baseline of await startBaselines(service, corpus, join(directory, 'bare')))
+      servers.set(baseline.name, baseline)
+    return { dataDirectory, corpus, servers, [Symbol.asyncDispose]: stopAll }
+  } catch (cause) {
+    await stopAll()
+    throw cause
+  }
+}
+
+async function startBaselines(service: ServerProcess, corpus: Corpus, directory: string): Promise<ServerProcess[]> {
+  await mkdir(directory)
+  const [quote, sold] = [WORKLOADS.quote.build(corpus, 1)[0], WORKLOADS.replay.build(corpus, 1)[0]]
+  const [quoteResponse, soldResponse] = [await responseTo(service, quote), await responseTo(service, sold)]
+  const writes = { transactions: 2, bytes: RECORD_BYTES, directory }
+  const responses = [
+    { ...quoteResponse, path: BARE_PATHS.quote },
+    { ...soldResponse, path: BARE_PATHS.sold },
+    { ...soldResponse, path: BARE_PATHS.durable, writes },
+  ]
+  const { network, payTo, asset, domain } = testTerms
+  const price = { asset, amount: buildRequirements(testTerms, 'lookup').amount, extra: domain }
+  const stock = { network, payTo, price, body: 'x'.repeat(soldResponse.bytes) }
+  return [
+    await startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] }),
+    await startServer({ name: STOCK, program: peerPath('x402-express'), args: [JSON.stringify(stock)] }),
+  ]
+}
+
+/** The limits of the service but for the rate, which is out of reach. */
+export function serviceEnvironment(dataDirectory: string, dataset: string): Record<string, string> {
+  return { DATA_DIR: dataDirectory, DATASET: dataset, PORT: '0', RATE_LIMIT_PER_MINUTE: '900000000' }
+}
+
+async function responseTo({ url }: ServerProcess, request: LoadRequest | undefined): Promise<BareResponse> {
+  if (!request) throw new Error('The corpus is empty')
+  const { path, headers = {}, status } = request
+  const response = await fetch(url + path, { headers })
+  if (response.status !== status) throw new Error(`${path} got ${response.status}`)
+  const sent = [...response.headers].filter(([name]) => !SERVER_HEADERS.has(name))
+  return { path, status, headers: Object.fromEntries(sent), bytes: (await response.arrayBuffer()).byteLength }
+}
+
+interface Side {
+  server: string
+  /** Replaces what the workload sends. */
+  replace?: Partial<LoadRequest>
+}
+
+interface Rounds {
+  workload: WorkloadName
+  connections: number
+  size: PerfSize
+  sides: Record<string, Side>
+}
+
+/** @returns the results of every round, by side */
+export async function measureRounds(bench: HttpBench, options: Rounds): Promise<Map<string, LoadResult[]>> {
+  const { workload, connections, size, sides } = options
+  using _ = pinClient()
+  const load = ({ server: name, replace }: Side, count: number, atOnce: number) => {
+    const server = bench.servers.get(name)
+    if (!server) throw new Error(`${name} is not running`)
+    const requests = WORKLOADS[workload].build(bench.corpus, count).map((request) => Object.assign(request, replace))
+    return sendLoad(server, { requests, connections: atOnce })
+  }
+  for (const side of Object.values(sides)) await load(side, size.warmUpRequests, WARM_UP_CONNECTIONS)
+  const count = Math.ceil(
+    WORKLOADS[workload].requests * size.requestShare * Math.min(connections, CONNECTIONS_SCALED_MAX),
+  )
+  const results = new Map(Object.keys(sides).map((name) => [name, [] as LoadResult[]]))
+  for (let round = 0; round < size.rounds; round += 1) {
+    const order = Object.entries(sides)
+    if (round % 2 === 1) order.reverse()
+    for (const [name, side] of order) results.get(name)?.push(await load(side, count, connections))
+  }
+  return results
+}
+
+/** The row of the service beside one baseline: medians, and the median of the ratios of each round. */
+export function compareRounds(
+  results: Map<string, LoadResult[]>,
+  { id, baseline, pick }: { id: PerfRowId; baseline: string; pick: (result: LoadResult) => number },
+): PerfRow {
+  const values = (results.get(SERVICE) ?? []).map(pick)
+  const baselines = (results.get(baseline) ?? []).map(pick)
+  const ratio = median(values.map((value, round) => value / (baselines[round] ?? Number.NaN)))
+  return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
+}

@@ -1,0 +1,68 @@
+/** Queries by name in process, one at a time, for the rows of search and resolve. */
+import { join } from 'node:path'
+import { openCatalog } from '../../../store/catalog.ts'
+import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
+import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
+import { timed, type Contender, type TimedQueries } from '../search/contender.ts'
+import { loadSearchPeers, productContender } from '../search/peers.ts'
+import { makeQueries, type QueryGroup } from '../search/queries.ts'
+import type { PerfContext } from './perf-row.ts'
+
+const SEED = 1
+/** Peers take a tenth of a second and more for some queries. */
+const PEER_QUERIES_MAX = 100
+
+export interface NamesBench extends AsyncDisposable {
+  search: Contender
+  resolve: Contender
+  groups: readonly QueryGroup[]
+  /** The queries of a kind, as many as a peer is asked. */
+  peerQueries: (kind: QueryGroup['kind']) => string[]
+  /** The first installed peer: PostgreSQL where there is one, otherwise SQLite. */
+  openPeer: () => Promise<Contender>
+}
+
+export async function openNamesBench({ size, directory }: PerfContext): Promise<NamesBench> {
+  const path = join(directory, 'names.zip')
+  const dataDirectory = join(directory, 'names')
+  await generateArchive({ rows: size.registerRows, seed: SEED, path })
+  await runImport('import', path, dataDirectory)
+  const catalog = openCatalog(dataDirectory)
+  const dataset = catalog.current()
+  if (!dataset) throw new Error('Nothing is imported')
+  const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
+  // The clock stands still, so that no slow search is refused.
+  const context = { dataset, hasSyntheticCompany: false, now: () => new Date(0) }
+  const groups = makeQueries(register, { count: size.queries, seed: SEED })
+  return {
+    search: productContender(context),
+    resolve: productContender(context, 'resolve'),
+    groups,
+    peerQueries: (kind) =>
+      groups.filter((group) => group.kind === kind).flatMap(({ queries }) => queries.slice(0, PEER_QUERIES_MAX)),
+    async openPeer() {
+      for (const open of await loadSearchPeers()) {
+        const peer = await open(register.companies)
+        if (peer) return peer
+      }
+      throw new Error('No peer is installed')
+    },
+    [Symbol.asyncDispose]: () => catalog.close(),
+  }
+}
+
+/** @returns the times of all queries of a kind. Throws if an exact name is not found: a failure would be fast. */
+export async function timesOf(
+  contender: Contender,
+  groups: readonly QueryGroup[],
+  kind: QueryGroup['kind'],
+): Promise<number[]> {
+  const times: number[] = []
+  for (const { queries } of groups.filter((group) => group.kind === kind)) {
+    const measured: TimedQueries = await timed(contender, queries)
+    const missing = queries.find((_, index) => measured.rankings[index]?.length === 0)
+    if (kind === 'exact' && missing !== undefined) throw new Error(`${contender.name} did not find ${missing}`)
+    times.push(...measured.times)
+  }
+  return times
+}

@@ -1,0 +1,266 @@
+/**
+ * The invariants of every run: no second charge, no lost response, no data without payment. They compare with the chain
+ * and the records on disk, not with reports. A broken invariant ends the run.
+ */
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import type { ResponseRecord } from '../../../store/record.ts'
+import { short, type SimulatedChain } from './chain.ts'
+import type { SimulatedFacilitator } from './facilitator.ts'
+import type { SimulatedLog } from './log.ts'
+import { TERMS, type SimulatedPayment } from './payment.ts'
+import { RETENTION_DAYS } from './server.ts'
+import type { Owner, Simulator } from './simulator.ts'
+
+/** The product's deadline for a facilitator. */
+const FACILITATOR_TIMEOUT_MS = 30_000
+/** A server may miss what another one writes while it reads. */
+const LOOK_MS_MAX = 10
+const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
+/** The clock that dates a record may be off by ten minutes. */
+const SKEW_MS_MAX = 11 * 60_000
+
+export class BrokenInvariant extends Error {
+  override name = 'BrokenInvariant'
+  /** As in the list of docs/reliability.md. */
+  readonly invariant: string
+
+  constructor(invariant: string, detail: string) {
+    super(`${invariant}: ${detail}`)
+    this.invariant = invariant
+  }
+}
+
+interface Observed {
+  sim: Simulator
+  chain: SimulatedChain
+  facilitator: SimulatedFacilitator
+  log: SimulatedLog
+}
+
+/** The request of a response. */
+export interface CheckedRequest {
+  payment: SimulatedPayment | undefined
+  /** Whether the payment is forged, changed or already used for something else, so that it must not get data. */
+  isMisuse: boolean
+  companyNumber: string
+}
+
+const PRICE = BigInt(TERMS.prices.lookup)
+
+export class Invariants {
+  /** The first broken invariant. */
+  broken: BrokenInvariant | undefined
+  readonly #observed: Observed
+  /** The body that each payment got. */
+  readonly #bodies = new Map<string, string>()
+  readonly #everSettled = new Set<string>()
+  /** Settlements that were recorded on disk and that were sent, by payment. */
+  readonly #begun = new Map<string, number>()
+  readonly #begunAt = new Map<string, number>()
+  readonly #sent = new Map<string, number>()
+  readonly #inFlight = new Map<string, { owner: Owner; since: number }[]>()
+  readonly #everPaid = new Set<string>()
+  /** Every record that was claimed with a payment id. */
+  readonly #claimedUnder = new Map<string, string[]>()
+  readonly #pruned = new Set<string>()
+
+  constructor(observed: Observed) {
+    this.#observed = observed
+    const { log, facilitator, chain } = observed
+    log.onWrite = (record, before) => this.#written(record, before)
+    log.onPrune = (record) => this.#removed(record)
+    facilitator.onSettle = (key, owner) => this.#settles(key, owner)
+    facilitator.onSettled = (key, owner) => this.#settled(key, owner)
+    chain.onPaid = (key) => this.#everPaid.add(key)
+  }
+
+  fail(invariant: string, detail: string): void {
+    this.broken ??= new BrokenInvariant(invariant, detail)
+  }
+
+  /** Whether the current chain has the transfer of the payment to the receiver. */
+  isPaid(key: string): boolean {
+    const spend = this.#observed.chain.spends.get(key)
+    return spend?.kind === 'transfer' && spend.to === TERMS.payTo && spend.value === PRICE
+  }
+
+  reported(line: string): void {
+    if (/0x[0-9a-f]{8}|sign/i.test(line)) this.fail('I10 a secret in the log', line)
+  }
+
+  /** A graceful stop leaves no work in progress. */
+  stopped(owner: Owner, unanswered: number): void {
+    const { sim, log } = this.#observed
+    sim.count('state a server has stopped gracefully')
+    if (unanswered > 0) this.fail('L4 stopped during a request', owner.name)
+    if (log.isWriting(owner)) this.fail('L4 stopped during a write', owner.name)
+    for (const [key, calls] of this.#inFlight)
+      if (calls.some((each) => each.owner === owner && sim.now - each.since < FACILITATOR_TIMEOUT_MS))
+        this.fail('L4 stopped during a settlement', short(key))
+  }
+
+  /** After a start, no record is older than the retention. */
+  pruned(): void {
+    const { sim, log } = this.#observed
+    for (const { identity, updated_at } of log.records.values())
+      if (sim.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
+        this.fail('R2 an old record is kept', short(identity))
+  }
+
+  /** Whether the record holds its payment id. */
+  isHeldBy(identity: string): boolean {
+    const state = this.#observed.log.records.get(identity)?.state
+    return state !== undefined && state !== 'rejected' && state !== 'expired'
+  }
+
+  answered({ payment, isMisuse, companyNumber }: CheckedRequest, outcome: Outcome): void {
+    const { status, headers } = renderOutcome(outcome)
+    if (headers['Cache-Control'] !== 'private, no-store') this.fail('I12 cacheable', String(status))
+    if (outcome.kind === 'answer') this.#sold({ payment, isMisuse, companyNumber }, outcome.body)
+    else if (payment && !isMisuse) this.#refused({ payment, isMisuse, companyNumber }, status, outcome.refusal.code)
+  }
+
+  /** Checks the last retry of a payment, when the chain is final. */
+  ended(payment: SimulatedPayment, outcome: Outcome): void {
+    const { status } = renderOutcome(outcome)
+    const { misreported } = this.#observed.facilitator
+    if (this.#pruned.has(payment.identity)) {
+      if (outcome.kind === 'answer') this.fail('R3 sold again after it was removed', short(payment.key))
+      return
+    }
+    if (this.isPaid(payment.key) !== (outcome.kind === 'answer')) {
+      const isPaid = this.isPaid(payment.key)
+      return this.fail(
+        isPaid ? 'I3 a paid response is lost' : 'I2 data without payment',
+        `${short(payment.key)} ends with ${status}`,
+      )
+    }
+    if (outcome.kind !== 'answer') return
+    const { transaction } = decodePaymentResponseHeader(outcome.paymentResponse)
+    if (transaction !== this.#observed.chain.spends.get(payment.key)?.hash && !misreported.has(payment.key))
+      this.fail('I3 a receipt without a transfer', transaction)
+  }
+
+  #sold({ payment, isMisuse, companyNumber }: CheckedRequest, body: string): void {
+    const { facilitator, log } = this.#observed
+    if (!payment) return this.fail('I2 data without payment', 'without a payment')
+    const { key, identity } = payment
+    if (isMisuse) return this.fail('I9 data for a misused payment', short(key))
+    if (!this.#everPaid.has(key) && !facilitator.misreported.has(key)) this.fail('I2 data without payment', short(key))
+    if (!this.#everSettled.has(identity)) this.fail('I5 a response before settled is on disk', short(key))
+    const earlier = this.#bodies.get(key) ?? log.records.get(identity)?.body
+    if (earlier !== body) this.fail('I3 another body than before', short(key))
+    this.#bodies.set(key, body)
+    if (companyIn(body) !== companyNumber) this.fail('I9 data of another request', short(key))
+  }
+
+  /** A 402 makes the buyer sign again, so it must not be sent while a transfer has happened or may happen. */
+  #refused(
+    { payment: { key, identity }, companyNumber }: CheckedRequest & { payment: SimulatedPayment },
+    status: number,
+    code: string,
+  ): void {
+    const { sim, log, facilitator } = this.#observed
+    if (facilitator.misreported.has(key)) return
+    const record = log.records.get(identity)
+    if (code === 'payment_replay_conflict' && record && companyIn(record.body) === companyNumber)
+      this.fail('I9 a conflict with itself', short(key))
+    if (status !== 402) return
+    const isLongBegun = sim.now - (this.#begunAt.get(key) ?? sim.now) > LOOK_MS_MAX
+    if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
+      this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
+    if (this.isPaid(key) && !this.#pruned.has(identity)) this.fail('I4 402 for a paid payment', short(key))
+  }
+
+  #removed({ identity, state, updated_at }: ResponseRecord): void {
+    const { sim } = this.#observed
+    this.#pruned.add(identity)
+    if (!['confirmed', 'rejected', 'expired'].includes(state))
+      this.fail('R1 an unfinished record is removed', `${short(identity)} is ${state}`)
+    if (sim.now - Date.parse(updated_at) < RETENTION_MS - SKEW_MS_MAX)
+      this.fail('R1 a young record is removed', short(identity))
+  }
+
+  /** Reads the payment id from the payment and not from the product's record. */
+  #claimed({ identity, payment }: ResponseRecord): void {
+    const { extensions } = payment as { extensions?: Record<string, { info: { id?: string } }> }
+    const id = extensions?.['payment-identifier']?.info.id
+    if (id === undefined) return
+    const name = `${identity.split('/').at(-2)}/${id}`
+    const earlier = this.#claimedUnder.get(name) ?? []
+    if (earlier.some((each) => this.isHeldBy(each))) this.fail('I13 a payment id names two purchases', short(identity))
+    if (earlier.length > 0) this.#observed.sim.count('state a payment id is free again')
+    this.#claimedUnder.set(name, [...earlier, identity])
+  }
+
+  #written(record: ResponseRecord, before: ResponseRecord | undefined): void {
+    const { chain, facilitator } = this.#observed
+    const { identity, state } = record
+    const key = identity.split('/').slice(-2).join('/')
+    const spend = chain.spends.get(key)
+    if (!before) this.#claimed(record)
+    if (before && (before.body !== record.body || before.payment_hash !== record.payment_hash))
+      this.fail('I1 a record changes its purchase', short(key))
+    switch (state) {
+      case 'prepared':
+      case 'settling':
+        this.#begun.set(key, (this.#begun.get(key) ?? 0) + 1)
+        if (!this.#begunAt.has(key)) this.#begunAt.set(key, this.#observed.sim.now)
+        break
+      case 'settled':
+        this.#everSettled.add(identity)
+        if (!this.#everPaid.has(key) && !facilitator.misreported.has(key))
+          this.fail('I2 settled without a transfer', short(key))
+        break
+      case 'confirmed':
+        if (!spend || !this.isPaid(key) || !chain.isFinal(spend))
+          this.fail('I2 confirmed before it is final', short(key))
+        break
+      case 'refused':
+        if (!facilitator.refused.has(key) && !facilitator.misreported.has(key))
+          this.fail('I4 refused without a refusal', short(key))
+        break
+      case 'rejected':
+        if (!spend || this.isPaid(key) || !chain.isFinal(spend)) this.fail('I4 rejected before it is final', short(key))
+        break
+      case 'expired': {
+        const { validBefore } = (record.payment as { payload: { authorization: { validBefore: string } } }).payload
+          .authorization
+        // The payer may still cancel the nonce afterwards. That transfers nothing.
+        if (this.isPaid(key) || chain.final.time < Number(validBefore))
+          this.fail('I4 expired before it is final', short(key))
+        break
+      }
+      case 'unknown':
+    }
+  }
+
+  #settles(key: string, owner: Owner): void {
+    const { sim, log } = this.#observed
+    const record = [...log.records.values()].find(({ identity }) => identity.endsWith(key))
+    if (!record) return this.fail('I5 settles before the record is on disk', short(key))
+    const sent = (this.#sent.get(key) ?? 0) + 1
+    this.#sent.set(key, sent)
+    if (sent > (this.#begun.get(key) ?? 0)) this.fail('I6 settles more often than recorded', short(key))
+    const others = (this.#inFlight.get(key) ?? []).filter(
+      (each) => sim.now - each.since < FACILITATOR_TIMEOUT_MS && each.owner.alive,
+    )
+    if (others.some((each) => each.owner === owner)) this.fail('I6 two settlements at once by one server', short(key))
+    if (others.length > 0) sim.count('state a second server settles at the same time')
+    this.#inFlight.set(key, [...others, { owner, since: sim.now }])
+  }
+
+  #settled(key: string, owner: Owner): void {
+    this.#inFlight.set(
+      key,
+      (this.#inFlight.get(key) ?? []).filter((each) => each.owner !== owner),
+    )
+  }
+}
+
+/** The number of the company in a response body. */
+export function companyIn(body: string): string {
+  return (JSON.parse(body) as { company: { company_number: string } }).company.company_number
+}

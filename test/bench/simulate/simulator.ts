@@ -1,0 +1,170 @@
+/**
+ * Clock, randomness and event queue of the simulation. All of it depends on one seed: nothing reads the real clock or
+ * another source of randomness, so a seed replays a run exactly.
+ */
+
+/** The process that an event belongs to. The events of a crashed process are dropped. */
+export interface Owner {
+  name: string
+  alive: boolean
+}
+
+interface Event {
+  time: number
+  /** Random order of events with the same time. */
+  order: number
+  owner: Owner | undefined
+  run: () => void
+  /** Whether the event settles no promise. */
+  needsNoFlush: boolean
+  cancelled: boolean
+}
+
+/** 2026-11-21, in milliseconds: the start of every run. */
+const START_MS = 1_795_219_200_000
+
+export class Simulator {
+  /** Milliseconds. */
+  now = START_MS
+  /** Whether faults are still injected. */
+  injectsFaults = true
+  /** How often each fault, state and response was seen, over all runs. */
+  readonly seen: Map<string, number>
+  readonly lines: string[] = []
+  /** Called after every step. */
+  check: () => void = () => undefined
+  steps = 0
+  /** The owner of the last step. */
+  last: Owner | undefined
+  readonly #isTraced: boolean
+  readonly #queue: Event[] = []
+  #state: number
+
+  constructor({ seed, seen, isTraced }: { seed: number; seen: Map<string, number>; isTraced: boolean }) {
+    this.seen = seen
+    this.#isTraced = isTraced
+    this.#state = Math.imul(seed ^ 0x9e37_79b9, 0x85eb_ca6b) ^ seed
+  }
+
+  /** From 0 to below 1 (mulberry32). */
+  random = (): number => {
+    this.#state = (this.#state + 0x6d2b_79f5) | 0
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+
+  /** A whole number from `from` to `to`, both included. */
+  between(from: number, to: number): number {
+    return from + Math.floor(this.random() * (to - from + 1))
+  }
+
+  chance(share: number): boolean {
+    return this.random() < share
+  }
+
+  /** Decides whether a fault happens, and counts it. */
+  fault(name: string, share: number): boolean {
+    if (!this.injectsFaults || this.random() >= share) return false
+    this.count(`fault ${name}`)
+    return true
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.random() * list.length)] as T
+  }
+
+  count(name: string): void {
+    this.seen.set(name, (this.seen.get(name) ?? 0) + 1)
+  }
+
+  trace(source: string, describe: () => string): void {
+    if (this.#isTraced)
+      this.lines.push(`${((this.now - START_MS) / 1000).toFixed(3).padStart(9)} s  ${source.padEnd(11)} ${describe()}`)
+  }
+
+  /** Schedules `run`, unless its owner crashes or it is cancelled first. */
+  after(milliseconds: number, run: () => void, owner?: Owner): () => void {
+    const event = this.#schedule(milliseconds, run, owner)
+    return () => {
+      event.cancelled = true
+    }
+  }
+
+  /** Schedules `run`, which settles no promise. The queue then goes on without waiting for microtasks. */
+  afterNoFlush(milliseconds: number, run: () => void, owner?: Owner): void {
+    this.#schedule(milliseconds, run, owner).needsNoFlush = true
+  }
+
+  /** Advances the clock and delays all pending events by the same time. */
+  sleep(milliseconds: number): void {
+    this.now += milliseconds
+    for (const event of this.#queue) event.time += milliseconds
+  }
+
+  #schedule(milliseconds: number, run: () => void, owner: Owner | undefined): Event {
+    const time = this.now + milliseconds
+    const event = { time, order: this.random(), owner, run, needsNoFlush: false, cancelled: false }
+    this.#push(event)
+    return event
+  }
+
+  /** Runs events in order until `until` returns true or the time has passed. */
+  async run(milliseconds: number, until: () => boolean = () => false): Promise<void> {
+    const end = this.now + milliseconds
+    // Work that began between two runs continues with the first step.
+    let isPending = true
+    for (let next = this.#queue[0]; next && next.time <= end; next = this.#queue[0]) {
+      this.#pop()
+      if (next.cancelled || next.owner?.alive === false) continue
+      this.now = next.time
+      this.steps += 1
+      this.last = next.owner
+      next.run()
+      if (isPending || !next.needsNoFlush) await settled()
+      isPending = false
+      this.check()
+      if (until()) return
+    }
+    this.now = end
+  }
+
+  #push(event: Event): void {
+    const queue = this.#queue
+    let at = queue.length
+    queue.push(event)
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      const above = queue[parent] as Event
+      if (!isBefore(event, above)) break
+      queue[at] = above
+      at = parent
+    }
+    queue[at] = event
+  }
+
+  #pop(): void {
+    const queue = this.#queue
+    const last = queue.pop()
+    if (queue.length === 0 || !last) return
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= queue.length) break
+      if (child + 1 < queue.length && isBefore(queue[child + 1] as Event, queue[child] as Event)) child += 1
+      if (!isBefore(queue[child] as Event, last)) break
+      queue[at] = queue[child] as Event
+      at = child
+    }
+    queue[at] = last
+  }
+}
+
+function isBefore(one: Event, other: Event): boolean {
+  return one.time < other.time || (one.time === other.time && one.order < other.order)
+}
+
+/** Resolves when no microtask is left: Node.js runs `nextTick` callbacks only then. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve))
+}

@@ -1,0 +1,56 @@
+/** Checks that the rules of docs/contract.md, the titles of the tests and the comments of the code cite each other. */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** A rule begins a list item or a table row with its id in bold. */
+const rules = [...read('docs/contract.md').matchAll(/^(?:- |\| )\*\*([0-9]+(?:\.[0-9]+)+)\*\*/gm)].map(idOf)
+/** Section numbers may be cited too. */
+const sections = [...read('docs/contract.md').matchAll(/^#+ ([0-9]+(?:\.[0-9]+)*) /gm)].map(idOf)
+
+function idOf([, id = '']: RegExpMatchArray): string {
+  return id
+}
+
+function sources(folders: readonly string[], suffix: string): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith(suffix) && !path.includes('node_modules'))
+      .map((path) => read(join(folder, path))),
+  )
+}
+
+/** Ids in the titles of groups and tests: `it('[4.1.1] refuses ...')`, also several as `[4.1.1, 8.1]`. */
+function idsInTitles(): string[] {
+  return sources(['test'], '.test.ts')
+    .flatMap((text) => [...text.matchAll(/\b(?:describe|it)\(\s*['`"]\[([0-9., ]+)\]/g)].map(idOf))
+    .flatMap((ids) => ids.split(', '))
+}
+
+describe('the contract', () => {
+  it('states every rule under an id of its own', () => {
+    expect(rules.length).to.be.greaterThan(100)
+    expect(new Set(rules).size).to.equal(rules.length)
+  })
+
+  it('has a test that names each rule', () => {
+    const named = new Set(idsInTitles())
+    expect(rules.filter((id) => !named.has(id))).to.deep.equal([])
+  })
+
+  it('has every rule that a test names', () => {
+    const known = new Set(rules)
+    expect(idsInTitles().filter((id) => !known.has(id))).to.deep.equal([])
+  })
+
+  it('has every section and rule that a comment cites', () => {
+    const known = new Set([...rules, ...sections])
+    const texts = sources(['agent', 'rest-facade', 'store', 'keys', 'test'], '.ts')
+    const cited = texts.flatMap((text) => [...text.matchAll(/\bcontract ([0-9]+(?:\.[0-9]+)*)/gi)].map(idOf))
+    expect(cited.filter((id) => !known.has(id))).to.deep.equal([])
+  })
+})

@@ -1,0 +1,116 @@
+/**
+ * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY`. `import`
+ * is the product's import; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
+ * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
+ */
+import { randomUUID } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openCatalog } from '../../store/catalog.ts'
+import type { Company } from '../../store/company.ts'
+import { openCsv } from '../../store/import/archive.ts'
+import { normalise } from '../../store/import/normalise.ts'
+import { readRows } from '../../store/import/rows.ts'
+import { importDataset } from '../../store/import/run.ts'
+import { SYNTHETIC } from '../../store/source.ts'
+import { peerPath } from '../bench/install-peers.ts'
+
+const LINE_FEED = 10
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+async function importAll(path: string, dataDirectory: string): Promise<number> {
+  const catalog = openCatalog(dataDirectory)
+  const isRunning = (id: number) => {
+    try {
+      return process.kill(id, 0)
+    } catch {
+      return false
+    }
+  }
+  let phase = ''
+  const { info } = await importDataset({
+    dataDirectory,
+    catalog,
+    path,
+    publication: SYNTHETIC,
+    processes: { ownPid: process.pid, token: randomUUID(), isRunning },
+    now: () => new Date(),
+    onProgress(progress) {
+      if (progress.phase !== phase) print(`phase ${progress.phase}`)
+      phase = progress.phase
+    },
+  })
+  await catalog.close()
+  return info.row_count
+}
+
+async function split(path: string): Promise<number> {
+  let lines = 0
+  for await (const chunk of (await openCsv(path)) as AsyncIterable<Buffer>) {
+    for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) lines += 1
+  }
+  return lines
+}
+
+const TEXT_COLUMNS = [
+  'company_number',
+  'legal_name',
+  'status',
+  'status_code',
+  'company_type',
+  'company_type_code',
+  'nace_v2_code',
+  'principal_object_code',
+  'registered_date',
+  'dissolved_date',
+  'last_annual_return_date',
+  'next_annual_return_date',
+  'last_accounts_date',
+  'status_date',
+  'name_effective_date',
+  'type_effective_date',
+] as const satisfies (keyof Company)[]
+
+type ImportIntoSqlite = (options: {
+  path: string
+  columns: readonly string[]
+  batches: AsyncIterable<(string | null)[][]>
+}) => Promise<number>
+
+/** Reads and normalises with the product's own code. */
+async function sqlite(path: string, directory: string): Promise<number> {
+  await mkdir(directory, { recursive: true })
+  // A dynamic import: the library is a peer, and its memory must not count for the other kinds.
+  const peer = (await import(peerPath('sqlite-import'))) as { importIntoSqlite: ImportIntoSqlite }
+  const columns = [...TEXT_COLUMNS, 'eircode', 'address_lines', 'name_key']
+  return peer.importIntoSqlite({ path: join(directory, 'register.sqlite'), columns, batches: sqliteRows(path) })
+}
+
+async function* sqliteRows(path: string): AsyncGenerator<(string | null)[][]> {
+  for await (const rows of readRows(await openCsv(path))) {
+    yield rows.flatMap((parsed) => {
+      const normalised = parsed.kind === 'row' ? normalise(parsed.row, () => undefined) : parsed
+      return normalised.kind === 'company' ? [toValues(normalised.company)] : []
+    })
+  }
+}
+
+function toValues(company: Company): (string | null)[] {
+  const { eircode, lines } = company.registered_address
+  const nameKey = company.legal_name
+    .normalize('NFKD')
+    .toUpperCase()
+    .replace(/[^A-Z0-9]+/g, ' ')
+  return [...TEXT_COLUMNS.map((name) => company[name]), eircode, JSON.stringify(lines), nameKey]
+}
+
+const KINDS = { import: importAll, split, sqlite }
+
+const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
+print('began')
+const began = performance.now()
+const rows = await KINDS[kind as keyof typeof KINDS](path, directory)
+const seconds = (performance.now() - began) / 1000
+const { user, system } = process.cpuUsage()
+print(`rows ${rows}\nseconds ${seconds}\ncpu ${(user + system) / 1e6}\nmemory ${process.resourceUsage().maxRSS / 1024}`)

@@ -1,0 +1,28 @@
+/** A worker thread of `simulate`: runs batches of seeds and returns the counts and the broken invariants. */
+import { parentPort } from 'node:worker_threads'
+import { run } from '../bench/simulate/run.ts'
+
+export interface Batch {
+  first: number
+  count: number
+  serverCount: number | undefined
+}
+
+export interface Tally {
+  seeds: number
+  steps: number
+  seen: Map<string, number>
+  broken: { seed: number; invariant: string }[]
+}
+
+parentPort?.on('message', (batch: Batch) => void work(batch))
+
+async function work({ first, count, serverCount }: Batch): Promise<void> {
+  const tally: Tally = { seeds: count, steps: 0, seen: new Map(), broken: [] }
+  for (let seed = first; seed < first + count; seed += 1) {
+    const { steps, broken } = await run({ seed, seen: tally.seen, serverCount })
+    tally.steps += steps
+    if (broken) tally.broken.push({ seed, invariant: broken.invariant })
+  }
+  parentPort?.postMessage(tally, [])
+}

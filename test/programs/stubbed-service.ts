@@ -1,0 +1,78 @@
+/**
+ * The whole service in a process of its own. Its facilitator and chain are stubs that answer at once, so that a benchmark
+ * measures the service alone. Options come from the environment. SIGUSR2 makes the next daily retrieval due. Prints
+ * `ready URL` and, at the end of each retrieval, `retrieval N`.
+ */
+import { readConfig } from '../../agent/config.ts'
+import { startService } from '../../agent/service.ts'
+import type { Timer } from '../../store/runtime.ts'
+import { PROCESSES } from '../support/fixtures.ts'
+import { testTerms } from '../support/payments.ts'
+import { settledReply, TRANSACTION } from '../support/sale-harness.ts'
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+/** Only the schedule of retrievals uses timers of one hour. A day consists of several of them. */
+const HOUR_MS = 60 * 60 * 1000
+
+let waiting: (() => void) | undefined
+let retrievals = 0
+const timer: Timer = (callback, milliseconds) => {
+  if (milliseconds !== HOUR_MS) {
+    const timeout = setTimeout(callback, milliseconds).unref()
+    return () => clearTimeout(timeout)
+  }
+  if (!isDayPassing) print(`retrieval ${(retrievals += 1)}`)
+  waiting = callback
+  return () => (waiting = undefined)
+}
+
+let isDayPassing = false
+/** Fires the hourly timers until the schedule starts a retrieval. */
+function passOneDay(): void {
+  isDayPassing = true
+  while (waiting) {
+    const callback = waiting
+    waiting = undefined
+    callback()
+  }
+  isDayPassing = false
+}
+
+const service = await startService({
+  config: readConfig(process.env),
+  version: '0.1.0',
+  externals: {
+    facilitator: {
+      verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
+      settle: async (payload) => settledReply(payload),
+      getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    },
+    chain: {
+      head: async () => 100n,
+      isNonceFree: async () => true,
+      // Every transfer is found and final.
+      evidence: async ({ authorization: { from, to, value } }) => ({
+        nonce: 'used',
+        transfer: { from, to, value: BigInt(value), transaction: TRANSACTION },
+        isFinal: true,
+      }),
+    },
+    payTo: testTerms.payTo,
+  },
+  processes: PROCESSES,
+  now: () => new Date(),
+  random: () => 0.5,
+  timer,
+  report: (event) => void process.stderr.write(`${event}\n`),
+})
+print(`ready ${service.baseUrl}`)
+// A parent process that forked this one also gets the URL as a message, and on request the memory use after a collection.
+process.on('message', () => {
+  globalThis.gc?.()
+  process.send?.(process.memoryUsage())
+})
+process.channel?.unref()
+process.send?.(service.baseUrl)
+process.on('SIGUSR2', passOneDay)
+process.on('SIGTERM', () => void service.stop())

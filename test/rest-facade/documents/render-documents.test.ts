@@ -1,0 +1,168 @@
+/** The rendered documents are consistent with the code: codes, routes, prices, limits and examples. */
+import { expect } from 'chai'
+import { RPC_ERRORS } from '../../../agent/a2a/errors.ts'
+import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
+import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
+import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
+import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payments/terms.ts'
+import { RESOLVE_BODY_BYTES_MAX } from '../../../rest-facade/paid.ts'
+import { BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/a2a/route.ts'
+import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
+import { renderDocuments, type WrittenDocument } from '../../../rest-facade/documents/render-documents.ts'
+import { listRoutes } from '../../../rest-facade/documents/routes.ts'
+
+const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
+/** Readers of agents cut longer documents. */
+const MARKDOWN_BYTES_MAX = 20_000
+
+function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string) {
+  return renderDocuments({
+    baseUrl: BASE_URL,
+    version: '7.8.9',
+    terms: buildTerms(mode, PAY_TO),
+    onSale: OPERATION_NAMES,
+    rateLimitPerMinute: 77,
+    a2aEnabled,
+    retentionDays: 45,
+    extensionUri: paymentExtensionUri(BASE_URL),
+    contactEmail,
+  })
+}
+
+const readText = (pages: ReadonlyMap<string, WrittenDocument>, path: string) => pages.get(path)?.text ?? ''
+
+/** The parsed JSON blocks of a document. */
+function parseJsonBlocks(markdown: string): Record<string, unknown>[] {
+  return [...markdown.matchAll(/```json\n([^]*?)```/g)].flatMap(([, block = '']) => {
+    const whole = block.trim()
+    return whole.includes('}\n{') ? whole.split('\n').map((line) => JSON.parse(line)) : [JSON.parse(whole)]
+  })
+}
+
+for (const mode of ['testnet', 'mainnet'] as const) {
+  describe(`the documents on ${mode}`, () => {
+    let pages: ReadonlyMap<string, WrittenDocument>
+    before(async () => {
+      pages = await renderFor(mode)
+    })
+
+    for (const path of ['/docs/api.md', '/docs/a2a.md']) {
+      it(`${path} has exactly the errors of the table of refusals`, () => {
+        for (const [code, { status, charged, advice }] of Object.entries(REFUSALS)) {
+          expect(readText(pages, path)).to.contain(`| ${status} | ${code} | ${charged} | ${advice} |`)
+        }
+        const named = readText(pages, path).match(/(?<=^\| \d{3} \| )\w+/gm) ?? []
+        expect(named).to.have.members(Object.keys(REFUSALS))
+      })
+
+      it(`${path} is below the size limit`, () => {
+        expect(Buffer.byteLength(readText(pages, path))).to.be.within(4_000, MARKDOWN_BYTES_MAX)
+      })
+    }
+
+    it('/docs/api.md has the errors of requests that are not valid HTTP', () => {
+      for (const code of WIRE_REFUSALS.keys()) expect(readText(pages, '/docs/api.md')).to.contain(`\`${code}\``)
+    })
+
+    it('have network, asset, receiver, domain and prices of this deployment only', () => {
+      const own = DEPLOYMENTS[mode]
+      const other = DEPLOYMENTS[mode === 'testnet' ? 'mainnet' : 'testnet']
+      for (const path of ['/docs/api.md', '/llms.txt', '/openapi.json'])
+        expect(readText(pages, path), path).to.contain(own.asset).and.contain(PAY_TO)
+      for (const [path, { text }] of pages) {
+        expect(text, path).not.to.contain(other.asset)
+        expect(text, path).not.to.match(new RegExp(`${other.network}\\b`))
+        expect(text, path).not.to.match(/\{\{|undefined|\[object/)
+      }
+      expect(readText(pages, '/docs/api.md')).to.contain(
+        `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
+      )
+      for (const name of OPERATION_NAMES) {
+        const price = formatUsd(own.prices[name])
+        expect(readText(pages, '/docs/api.md')).to.match(
+          new RegExp(`\\| ${name} \\| .* \\| ${own.prices[name]} \\| ${price} \\|`),
+        )
+        expect(readText(pages, '/docs/a2a.md')).to.match(new RegExp(`\\| ${name} \\| .* \\| ${price} \\|`))
+        expect(readText(pages, '/llms.txt')).to.contain(`: ${price} USD`).and.contain(`${name} (${price} USD)`)
+      }
+    })
+
+    it('have the limits of the deployment', () => {
+      expect(readText(pages, '/docs/api.md')).to.contain('77 company requests a minute').and.contain('kept 45 days')
+      expect(readText(pages, '/llms.txt')).to.contain('share 77 requests a minute')
+    })
+
+    it('have exactly the routes of the deployment', () => {
+      for (const { path, method, testnetOnly } of listRoutes({ isTestnet: true, a2aEnabled: true })) {
+        const isServed = mode === 'testnet' || !testnetOnly
+        const text = path === '/a2a' ? readText(pages, '/docs/a2a.md') : readText(pages, '/docs/api.md')
+        const name = path === '/a2a' ? `${BASE_URL}/a2a` : `${method.toUpperCase()} ${path}`
+        expect(text.includes(name), path).to.equal(isServed)
+      }
+    })
+
+    it('mention the synthetic company and the test client on testnet only', () => {
+      const all = [...pages.values()].map(({ text }) => text).join('\n')
+      expect(all.includes('is always available')).to.equal(mode === 'testnet')
+      expect(all.includes('testnet-client.py')).to.equal(mode === 'testnet')
+    })
+
+    it('have example answers that the response schemas accept', () => {
+      const blocks = parseJsonBlocks(readText(pages, '/docs/api.md'))
+      expect(blocks).to.have.lengthOf(4)
+      const [quote, lookup, search, resolve] = blocks
+      expect(quote).to.include({ x402Version: 2 })
+      companyResponseSchema.parse(lookup)
+      searchResponseSchema.parse(search)
+      resolveResponseSchema.parse(resolve)
+    })
+
+    it('start llms.txt with a heading, a summary and the instructions that OpenAPI repeats', () => {
+      const llms = readText(pages, '/llms.txt')
+      expect(llms).to.match(/^# .+\n\n> .+\n\n## Instructions for agents\n\n1\. Never sign again after 500, 502, 503/)
+      const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: Record<string, string> }
+      expect(info['x-guidance']?.length).to.be.within(1_000, 4_000)
+      expect(llms).to.contain(info['x-guidance'])
+      expect(info).to.include({ version: '7.8.9' })
+    })
+
+    it('end llms.txt with the contact address if one is configured', async () => {
+      const email = 'help@companies.example'
+      const llms = readText(await renderFor(mode, true, email), '/llms.txt').trim()
+      expect(llms.split('\n').at(-1)).to.equal(`- [Contact](mailto:${email}): ${email}`)
+      expect(readText(pages, '/llms.txt')).not.to.match(/contact|mailto/i)
+    })
+
+    it('link only to routes of this service', () => {
+      for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
+        const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
+        expect(links.length, path).to.be.at.least(3)
+        const routes = listRoutes({ isTestnet: mode === 'testnet', a2aEnabled: true })
+        const known = new Set(routes.map((route) => BASE_URL + route.path))
+        for (const link of links) expect(known, path).to.include(link)
+      }
+    })
+  })
+}
+
+describe('the A2A guide', () => {
+  it('has exactly the protocol errors and the limits of the A2A route', async () => {
+    const pages = await renderFor('testnet')
+    const text = readText(pages, '/docs/a2a.md')
+    const codes = [...new Set(Object.values(RPC_ERRORS).map(({ code }) => String(code)))]
+    expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
+    for (const limit of [`${BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} calls`]) expect(text).to.contain(limit)
+    const resolution = new RegExp(`body of a resolution +\\| ${RESOLVE_BODY_BYTES_MAX / 1024} KiB`)
+    expect(readText(pages, '/docs/api.md')).to.match(resolution)
+    expect(text).not.to.contain('has no A2A interface')
+  })
+
+  it('states that A2A is disabled, and OpenAPI then omits the route', async () => {
+    const pages = await renderFor('testnet', false)
+    expect(readText(pages, '/docs/a2a.md')).to.contain('has no A2A interface')
+    const { paths } = JSON.parse(readText(pages, '/openapi.json')) as { paths: object }
+    expect(paths).not.to.have.property('/a2a')
+  })
+})

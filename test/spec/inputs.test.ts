@@ -1,0 +1,177 @@
+/** Text in every field of search and resolve, over both transports: accepted and quoted, or refused (contract 10.1). */
+import { expect } from 'chai'
+import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import { expectRefusal } from '../support/raw-http.ts'
+import {
+  buyOverTransports,
+  detailOf,
+  quoteOf,
+  RESOLVE,
+  SEARCH,
+  toQuery,
+  type Operation,
+} from '../support/transports.ts'
+
+/** Texts with control or invisible characters. Every text input refuses them (contract 10.1). */
+const HIDDEN_CHARACTERS: [name: string, text: string][] = [
+  ['a bidi override', 'Foo\u202EBar'],
+  ['a bidi isolate', 'Foo\u2066Bar'],
+  ['an Arabic letter mark', 'Foo\u061CBar'],
+  ['a zero-width space', 'Foo\u200BBar'],
+  ['a zero-width joiner', 'Foo\u200DBar'],
+  ['a byte order mark', '\uFEFFFoo Bar'],
+  ['a soft hyphen', 'Foo\u00ADBar'],
+  ['a variation selector', 'Foo\uFE0FBar'],
+  ['a Hangul filler', 'Foo\u3164Bar'],
+  ['a NUL', 'Foo\u0000Bar'],
+  ['a tab', 'Foo\tBar'],
+  ['a line end', 'Foo Bar\n'],
+  ['a delete', 'Foo\u007FBar'],
+  ['a C1 control', 'Foo\u0085Bar'],
+  ['a language tag', 'Foo\u{E0041}Bar'],
+]
+
+/** Texts by their length in code points after normalisation (contract 8.2). */
+const LENGTHS: [name: string, text: string, fits: boolean][] = [
+  ['nothing', '', false],
+  ['blanks', '     ', false],
+  ['2 characters', 'ab', false],
+  ['2 characters in blanks', '  ab  ', false],
+  ['3 characters', 'abc', true],
+  ['3 characters of four bytes', '\u{10348}\u{10348}\u{10348}', true],
+  ['2 characters of four bytes', '\u{10348}\u{10348}', false],
+  ['a ligature of 2 letters and 1 letter', '\uFB01x', true],
+  ['a ligature of 3 letters', '\uFB03', true],
+  ['a ligature of 2 letters', '\uFB01', false],
+  ['2 letters, one of them with its accent apart', 'ae\u0301', false],
+  ['160 characters', 'a'.repeat(160), true],
+  ['160 characters in blanks', `  ${'a'.repeat(160)} `, true],
+  ['160 characters of four bytes', '\u{10348}'.repeat(160), true],
+  ['160 letters with their accents apart', 'e\u0301'.repeat(160), true],
+  ['158 characters and a ligature of 2', `${'a'.repeat(158)}\uFB01`, true],
+  ['158 characters and a ligature of 3', `${'a'.repeat(158)}\uFB03`, false],
+  ['161 characters', 'a'.repeat(161), false],
+  ['161 characters of four bytes', '\u{10348}'.repeat(161), false],
+  ['punctuation alone', '--- & ---', false],
+]
+
+/** Eircodes by their form (contract 8.5). */
+const EIRCODES: [text: string, fits: boolean][] = [
+  ['D02X285', true],
+  ['d02 x285', true],
+  [' D 0 2 X 2 8 5 ', true],
+  [`D02X285${' '.repeat(9)}`, true],
+  [`D02X285${' '.repeat(10)}`, false],
+  ['', false],
+  ['D02X28', false],
+  ['D02X2856', false],
+  ['D02-X285', false],
+  ['D02X28é', false],
+  ['Ｄ02X285', false],
+  ['D02\u00A0X285', false],
+]
+
+const searching = (input: Operation['input']): Operation => ({ operation: 'search', input })
+const resolving = (input: Operation['input']): Operation => ({ operation: 'resolve', input })
+
+const FIELDS: Record<string, (text: string) => Operation> = {
+  q: (q) => searching({ q }),
+  name: (name) => resolving({ name }),
+  address: (address) => resolving({ name: 'abc', address }),
+}
+const STATUS_FIELD = { status: (status: string) => searching({ q: 'abc', status }) }
+const EIRCODE_FIELDS = [
+  (eircode: string) => searching({ q: 'abc', eircode }),
+  (eircode: string) => resolving({ name: 'abc', eircode }),
+]
+
+const QUOTED: Record<string, Operation> = {
+  'a search': searching({ q: 'abc' }),
+  'a search with all members': searching({ q: 'abc', limit: 10, status: 'a'.repeat(80), eircode: 'D02X285' }),
+  'a name': resolving({ name: 'abc' }),
+  'a number': resolving({ company_number: '9'.repeat(20) }),
+  'all evidence': resolving({ name: 'abc', company_number: '0', eircode: 'd02 x285', address: 'Main Street' }),
+}
+
+describe('the input of search and resolve', () => {
+  let service: FakedService
+  /** Valid payments that are sent with every request that must be refused. */
+  let payments: Record<string, string>
+
+  before(async () => {
+    service = await startFakedService()
+    payments = { search: await payFor(search('q=abc')), resolve: await payFor(resolve({ name: 'abc' })) }
+  })
+  after(() => service.stop())
+
+  const { search, resolve, rest, a2a, payFor } = buyOverTransports(() => service)
+
+  /** `rule` begins with the name of the field. */
+  async function expectRefused(operation: Operation, rule: string): Promise<void> {
+    for (const ask of [rest, a2a]) {
+      for (const payment of [undefined, payments[operation.operation]]) {
+        const reply = await ask(operation, payment)
+        expectRefusal(reply, operation.operation === 'search' ? 'invalid_query' : 'invalid_body')
+        expect(detailOf(reply))
+          .to.match(/^The (query|body) is not valid: /)
+          .and.to.include(`: ${rule}`)
+      }
+    }
+  }
+
+  /** The REST quote names the URL as requested. The A2A quote names the canonical URL. */
+  async function expectQuoted(operation: Operation): Promise<void> {
+    const [overRest, overA2a] = [quoteOf(await rest(operation)), quoteOf(await a2a(operation))]
+    if (operation.operation === 'resolve') {
+      const quote = { url: service.url + RESOLVE, amount: '2000' }
+      expect([overRest, overA2a]).to.deep.equal([quote, quote])
+    } else {
+      const prefix = `${service.url}${SEARCH}?`
+      expect(overRest).to.deep.equal({ url: prefix + toQuery(operation.input), amount: '1000' })
+      // A REST request for the canonical URL is the same search.
+      expect(overA2a.url.startsWith(prefix)).to.equal(true)
+      expect(quoteOf(await search(overA2a.url.slice(prefix.length)))).to.deep.equal(overA2a)
+      expect(overA2a.amount).to.equal('1000')
+    }
+  }
+
+  describe('[4.5.6, 10.4] is quoted with the REST resource:', () => {
+    for (const [name, operation] of Object.entries(QUOTED)) it(name, () => expectQuoted(operation))
+
+    it('[10.2] with parameters in canonical order, percent-encoded', async () => {
+      const { url } = quoteOf(await a2a(searching({ eircode: 'd02 x285', status: 'Normal', q: ' Café  & Co+' })))
+      expect(url).to.equal(`${service.url}${SEARCH}?q=Caf%C3%A9%20%26%20Co%2B&limit=5&status=Normal&eircode=D02X285`)
+    })
+  })
+
+  describe('[8.2, 10.1] has texts of 3 to 160 characters:', () => {
+    for (const [name, text, fits] of LENGTHS) {
+      it(`${name}: ${fits ? 'accepted' : 'refused'}`, async () => {
+        for (const [field, build] of Object.entries(FIELDS))
+          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), `${field} must`))
+      })
+    }
+  })
+
+  describe('[8.5] has Eircodes of seven letters or digits:', () => {
+    for (const [text, fits] of EIRCODES) {
+      it(`${JSON.stringify(text)}: ${fits ? 'accepted' : 'refused'}`, async () => {
+        for (const build of EIRCODE_FIELDS)
+          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), 'eircode must'))
+      })
+    }
+  })
+
+  describe('[10.1] has no text with', () => {
+    for (const [name, text] of HIDDEN_CHARACTERS) {
+      it(name, async () => {
+        for (const [field, build] of Object.entries({ ...FIELDS, ...STATUS_FIELD }))
+          await expectRefused(build(text), `${field} must not contain control or invisible characters`)
+      })
+    }
+  })
+
+  it('[5.5.1] is not charged and not recorded when it is refused', () => {
+    expect(service.counts()).to.deep.equal({ settled: 0, recorded: 0 })
+  })
+})

@@ -1,0 +1,97 @@
+/** The index file: reading returns the written data or throws. */
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { openNameIndex } from '../../../store/index/name-index.ts'
+import { readIndexFile, writeIndexFile, type IndexParts } from '../../../store/index/index-file.ts'
+import { NAMES_FILE } from '../../../store/layout.ts'
+import { StoreError } from '../../../store/environment.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const PARTS: IndexParts = {
+  facts: { statuses: ['Normal', null] },
+  sections: {
+    bytes: Uint8Array.of(1, 2, 255),
+    none: new Uint8Array(),
+    pairs: Uint16Array.of(1, 65_535, 7),
+    noPairs: new Uint16Array(),
+    words: Uint32Array.of(0, 4_294_967_295, 9),
+    noWords: new Uint32Array(),
+  },
+}
+
+describe('an index file', () => {
+  let folder: string
+  let path: string
+
+  beforeEach(async () => {
+    folder = await makeTemporaryDirectory()
+    path = join(folder, NAMES_FILE)
+  })
+
+  const read = () => readIndexFile(path)
+
+  it('returns any arrays and facts', async () => {
+    const numbers = (max: number) => fc.array(fc.nat(max), { maxLength: 20 })
+    const section = fc.oneof(
+      numbers(255).map((each) => Uint8Array.from(each)),
+      numbers(65_535).map((each) => Uint16Array.from(each)),
+      numbers(4_294_967_295).map((each) => Uint32Array.from(each)),
+    )
+    const sections = fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), section, { noNullPrototype: true })
+    await fc.assert(
+      fc.asyncProperty(sections, fc.jsonValue(), async (parts, facts) => {
+        await rm(path, { force: true })
+        // JSON has no negative zero.
+        const written = { facts: JSON.parse(JSON.stringify(facts)) as unknown, sections: parts }
+        await writeIndexFile(path, written)
+        expect(read()).to.deep.equal(written)
+      }),
+      { numRuns: 40 },
+    )
+  })
+
+  it('stores a subarray without the rest of its buffer', async () => {
+    const part = Uint32Array.of(1, 2, 3, 4, 5).subarray(1, 4)
+    await writeIndexFile(path, { facts: null, sections: { part } })
+    expect(read().sections['part']).to.deep.equal(Uint32Array.of(2, 3, 4))
+  })
+
+  it('does not overwrite a file', async () => {
+    await writeIndexFile(path, PARTS)
+    const error = await writeIndexFile(path, PARTS).then(
+      () => undefined,
+      (cause: NodeJS.ErrnoException) => cause,
+    )
+    expect(error?.code).to.equal('EEXIST')
+  })
+
+  it('is rejected when any bit is flipped', async () => {
+    await writeIndexFile(path, PARTS)
+    const bytes = await readFile(path)
+    for (let at = 0; at < bytes.length; at += 1) {
+      const flipped = Buffer.from(bytes)
+      flipped[at]! ^= 1 << (at % 8)
+      await writeFile(path, flipped)
+      expect(read, `byte ${at}`).to.throw(StoreError)
+    }
+  })
+
+  it('is rejected at any other length', async () => {
+    await writeIndexFile(path, PARTS)
+    const bytes = await readFile(path)
+    for (let length = 0; length < bytes.length; length += 1) {
+      await writeFile(path, bytes.subarray(0, length))
+      expect(read, `${length} bytes`).to.throw(StoreError)
+    }
+    await writeFile(path, Buffer.concat([bytes, Buffer.alloc(1)]))
+    expect(read).to.throw(StoreError)
+  })
+
+  it('is rejected when it is missing or has other arrays', async () => {
+    expect(() => openNameIndex(folder)).to.throw(StoreError)
+    await writeIndexFile(path, PARTS)
+    expect(() => openNameIndex(folder)).to.throw(StoreError)
+  })
+})

@@ -1,0 +1,27 @@
+/** Runs a command of the program inside the test process. */
+import { PassThrough } from 'node:stream'
+import { runCli } from '../../agent/cli/run.ts'
+import type { CliContext } from '../../agent/cli/context.ts'
+
+export interface CliResult {
+  code: number
+  /** Stdout. */
+  lines: string[]
+  text: string
+  stderr: string
+}
+
+export async function runCommand(args: readonly string[], change: Partial<CliContext> = {}): Promise<CliResult> {
+  const lines: string[] = []
+  const stderr = new PassThrough()
+  const code = await runCli(args, {
+    environment: {},
+    print: (line) => void lines.push(line),
+    stderr,
+    now: () => new Date(),
+    fetch,
+    sleep: async () => undefined,
+    ...change,
+  })
+  return { code, lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }
+}

@@ -1,0 +1,160 @@
+/**
+ * Checks every answer that a test gets from a service against the OpenAPI description of that service: status, content
+ * type, headers, body and error code. An answer that is not described fails the test.
+ */
+import { z } from 'zod'
+import { recordCode } from './seen-codes.ts'
+
+interface DescribedBody {
+  description?: string
+  required?: boolean
+  schema?: object
+  example?: unknown
+  examples?: Record<string, object>
+}
+
+interface DescribedResponse {
+  headers?: Record<string, { $ref: string }>
+  content?: Record<string, DescribedBody>
+}
+
+export interface OpenApiDescription {
+  info: Record<string, unknown>
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, DescribedResponse> }>>
+  components: {
+    schemas: Record<string, object>
+    headers: Record<string, DescribedBody>
+    examples: Record<string, { value: unknown }>
+  }
+}
+
+export interface HttpAnswer {
+  /** The service's base URL. */
+  origin: string
+  /** The request target as sent, without normalisation of dots. */
+  target: string
+  method: string
+  status: number
+  header: (name: string) => string | null
+  text: string
+}
+
+/** Services under test, by their origins. */
+const descriptions = new Map<string, OpenApiDescription>()
+
+/** A cache: all services of a run have the same schemas. */
+const validators = new Map<string, z.ZodType>()
+
+/** Enables the check for a service. */
+export async function loadDescription(origin: string): Promise<void> {
+  const response = await unchecked(`${origin}/openapi.json`)
+  descriptions.set(origin, (await response.json()) as OpenApiDescription)
+}
+
+/** For services that have stopped: other servers may get their ports. */
+export function clearDescriptions(): void {
+  descriptions.clear()
+}
+
+/** Throws if the answer is not described. */
+export function checkAnswer(answer: HttpAnswer): void {
+  if (answer.status >= 400) recordCode(parseCode(answer.text))
+  const description = descriptions.get(answer.origin)
+  const wrong = description && findOpenApiFault(description, answer)
+  if (wrong === undefined) return
+  throw new Error(`${answer.method} ${answer.target} ${answer.status} is not described: ${wrong}`)
+}
+
+/** The first difference from the description, if any. */
+export function findOpenApiFault(description: OpenApiDescription, answer: HttpAnswer): string | undefined {
+  const { method, status, text } = answer
+  if (method === 'OPTIONS') return status === 204 && text === '' ? undefined : 'a preflight must have status 204'
+  const route = findPathItem(description, parsePath(answer.target))
+  if (!route)
+    return status === 404 && (method === 'HEAD' || parseCode(text) === 'not_found') ? undefined : 'unknown path'
+  const named = route[method === 'HEAD' && route['get'] ? 'get' : method.toLowerCase()]
+  if (!named && status !== 405) return 'the status must be 405'
+  const response = (named ?? Object.values(route)[0])?.responses[String(status)]
+  if (!response) return 'the status is not described'
+  const fault = headerFault(description, response, answer)
+  if (fault !== undefined || method !== 'HEAD') return fault ?? bodyFault(description, response, answer)
+  return text === '' ? undefined : 'HEAD has a body'
+}
+
+/** The path of a target, which may be an absolute URL (RFC 9112 section 3.2.2). */
+function parsePath(target: string): string {
+  return target.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
+}
+
+function findPathItem({ paths }: OpenApiDescription, path: string) {
+  const found = Object.keys(paths).find((template) => pathPattern(template).test(path))
+  return found === undefined ? undefined : paths[found]
+}
+
+function pathPattern(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]*')}$`)
+}
+
+function headerFault(
+  description: OpenApiDescription,
+  { headers = {} }: DescribedResponse,
+  answer: HttpAnswer,
+): string | undefined {
+  for (const [name, { $ref }] of Object.entries(headers)) {
+    const described = description.components.headers[$ref.split('/').at(-1) ?? '']
+    const value = answer.header(name)
+    if (value === null && described?.required) return `the header ${name} is missing`
+    if (value !== null && name === 'Retry-After' && !/^[1-9][0-9]*$/.test(value)) return 'Retry-After is not a number'
+  }
+  return undefined
+}
+
+function bodyFault(
+  description: OpenApiDescription,
+  { content }: DescribedResponse,
+  answer: HttpAnswer,
+): string | undefined {
+  if (!content) return answer.text === '' ? undefined : 'there is a body'
+  const [type = ''] = (answer.header('content-type') ?? '').split(';')
+  const described = content[type]
+  if (!described) return `the type ${type} is not described`
+  if (type !== 'application/json') return answer.text === '' ? 'the text is empty' : undefined
+  const code = parseCode(answer.text)
+  if (answer.status >= 400 && !Object.hasOwn(described.examples ?? {}, String(code)))
+    return `the code ${String(code)} is not described`
+  const checked = buildValidator(description, described.schema ?? {}).safeParse(JSON.parse(answer.text))
+  return checked.success ? undefined : z.prettifyError(checked.error)
+}
+
+function parseCode(text: string): unknown {
+  try {
+    return (JSON.parse(text) as { error?: { code?: unknown } }).error?.code
+  } catch {
+    return undefined
+  }
+}
+
+/** Builds a validator from a JSON Schema. */
+export function buildValidator({ components }: OpenApiDescription, schema: object): z.ZodType {
+  const text = JSON.stringify(schema)
+  const known = validators.get(text)
+  if (known) return known
+  const whole = JSON.stringify({ ...schema, $defs: components.schemas }).replaceAll('#/components/schemas/', '#/$defs/')
+  const made = z.fromJSONSchema(JSON.parse(whole) as Parameters<typeof z.fromJSONSchema>[0])
+  validators.set(text, made)
+  return made
+}
+
+const unchecked = globalThis.fetch
+
+/** `fetch` with the check for described services. */
+export async function checkedFetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const response = await unchecked(input, init)
+  const { origin, pathname } = new URL(input instanceof Request ? input.url : String(input))
+  if (!descriptions.has(origin)) return response
+  const method = init?.method ?? (input instanceof Request ? input.method : 'GET')
+  const { status, headers } = response
+  const header = (name: string) => headers.get(name)
+  checkAnswer({ origin, target: pathname, method, status, header, text: await response.clone().text() })
+  return response
+}

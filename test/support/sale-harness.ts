@@ -1,0 +1,176 @@
+/** A sale context with a scripted facilitator and chain, over the real store and the real steps. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FacilitatorClient } from '@x402/core/server'
+import type { SettleResponse, VerifyResponse } from '@x402/core/types'
+import { perform } from '../../agent/executor/perform.ts'
+import { RateLimit } from '../../agent/executor/rate-limit.ts'
+import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
+import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
+import { KeyedMutex } from '../../agent/executor/keyed-mutex.ts'
+import type { Outcome } from '../../agent/operation/outcome.ts'
+import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
+import { openCatalog } from '../../store/catalog.ts'
+import { importDataset } from '../../store/import/run.ts'
+import type { ResponseRecord } from '../../store/record.ts'
+import { openResponseLog } from '../../store/responses.ts'
+import { SYNTHETIC } from '../../store/source.ts'
+import { PROCESSES, REGISTER } from './fixtures.ts'
+import { header, testTerms } from './payments.ts'
+
+export const TRANSACTION = `0x${'ab'.repeat(32)}`
+
+type Payload = Parameters<FacilitatorClient['verify']>[0]
+
+/** The answers of the facilitator and the chain. A test replaces those it needs. */
+export interface Script {
+  verify: (payload: Payload) => Promise<unknown>
+  settle: (payload: Payload) => Promise<unknown>
+  evidence: () => Promise<AuthorizationEvidence>
+  head: () => Promise<bigint>
+  isNonceFree: () => Promise<boolean>
+}
+
+function payerOf(payload: Payload): string {
+  return (payload.payload as { authorization: { from: string } }).authorization.from
+}
+
+/** The facilitator's reply to a successful settlement. */
+export function settledReply(payload: Payload): SettleResponse {
+  return { success: true, transaction: TRANSACTION, network: testTerms.network, payer: payerOf(payload) }
+}
+
+export class SaleHarness {
+  readonly script: Script = {
+    verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
+    settle: async (payload) => settledReply(payload),
+    evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
+    head: async () => 100n,
+    isNonceFree: async () => true,
+  }
+  /** Names of the remote calls, in order. */
+  readonly calls: string[] = []
+  readonly reports: string[] = []
+  readonly directory: string
+  now = () => new Date()
+  context: SaleContext
+
+  private constructor(directory: string) {
+    this.directory = directory
+    this.context = this.#open(120)
+  }
+
+  static async open(): Promise<SaleHarness> {
+    return new SaleHarness(await mkdtemp(join(tmpdir(), 'sale-')))
+  }
+
+  /** Reopens the store, as a restarted process does. */
+  async restart(): Promise<void> {
+    await this.#closeStore()
+    this.context = this.#open(120)
+  }
+
+  /** Imports the register of the tests. */
+  async import(): Promise<void> {
+    await importDataset({
+      dataDirectory: this.directory,
+      catalog: this.context.catalog,
+      path: REGISTER,
+      publication: SYNTHETIC,
+      processes: PROCESSES,
+      now: () => this.now(),
+    })
+  }
+
+  limitTo(perMinute: number): void {
+    this.context.rateLimit = new RateLimit({ perMinute, now: () => this.now() })
+  }
+
+  async close(): Promise<void> {
+    await this.#closeStore()
+    await rm(this.directory, { recursive: true })
+  }
+
+  /** The number of remote calls of this name. */
+  count(name: keyof Script): number {
+    return this.calls.filter((call) => call === name).length
+  }
+
+  /** Makes the facilitator's next calls of this name wait for `release`. `arrived` resolves when so many wait. */
+  block(name: 'verify' | 'settle') {
+    const answer = this.script[name]
+    const before = this.count(name)
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    this.script[name] = async (payload) => released.then(() => answer(payload))
+    const arrived = async (count: number) => {
+      while (this.count(name) < before + count) await new Promise(setImmediate)
+    }
+    return { release, arrived }
+  }
+
+  /** Performs a lookup, by default of the synthetic company. */
+  lookup(payment?: unknown, company_number = '00000000'): Promise<Outcome> {
+    return this.perform(
+      { operation: 'lookup', input: { company_number } },
+      payment === undefined ? [] : [header(payment)],
+    )
+  }
+
+  perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
+    const url = resourceUrl('http://127.0.0.1:4021', operation)
+    return perform(this.context, { operation, paymentHeaders, resourceUrl: url })
+  }
+
+  /** Unfinished records other than settled ones, which wait for a final block. */
+  async unsettledRecords(): Promise<ResponseRecord[]> {
+    const { log } = this.context.payments
+    const records = await Promise.all((await log.unfinished()).map((identity) => log.read(identity)))
+    return records.flatMap((record) => (record && record.state !== 'settled' ? [record] : []))
+  }
+
+  #open(perMinute: number): SaleContext {
+    const script = this.script
+    const call =
+      <Arguments extends unknown[], Reply>(name: keyof Script, answer: (...args: Arguments) => Promise<Reply>) =>
+      (...args: Arguments): Promise<Reply> => {
+        this.calls.push(name)
+        return answer(...args)
+      }
+    const facilitator = {
+      verify: call('verify', (payload: Payload) => script.verify(payload)),
+      settle: call('settle', (payload: Payload) => script.settle(payload)),
+      getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    } as FacilitatorClient
+    const chain: Chain = {
+      head: call('head', () => script.head()),
+      isNonceFree: call('isNonceFree', () => script.isNonceFree()),
+      evidence: call('evidence', () => script.evidence()),
+    }
+    return {
+      terms: testTerms,
+      catalog: openCatalog(this.directory),
+      payments: {
+        log: openResponseLog(this.directory),
+        facilitator,
+        chain,
+        now: () => this.now(),
+        timer: (callback, milliseconds) => {
+          const timeout = setTimeout(callback, milliseconds).unref()
+          return () => clearTimeout(timeout)
+        },
+        report: (event) => void this.reports.push(event),
+      },
+      rateLimit: new RateLimit({ perMinute, now: () => this.now() }),
+      paymentMutex: new KeyedMutex(),
+      paymentDecoder: new PaymentDecoder(),
+    }
+  }
+
+  async #closeStore(): Promise<void> {
+    await this.context.payments.log.close()
+    await this.context.catalog.close()
+  }
+}

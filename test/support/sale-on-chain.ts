@@ -1,0 +1,59 @@
+/** Sales on a separate chain with their own relayer, for tests of reorganisations. */
+import { openChain } from '../../agent/payments/chain.ts'
+import { openInProcessFacilitator } from '../../agent/payments/in-process-facilitator.ts'
+import { startReconciler } from '../../agent/payments/reconciler.ts'
+import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { rpc } from './chain.ts'
+import { signedPayment, testTerms, type WirePayment } from './payments.ts'
+import { discard, openTestChain } from './sandbox-chain.ts'
+import { SaleHarness } from './sale-harness.ts'
+import { tokenOn } from './token.ts'
+
+export type SaleOnChain = Awaited<ReturnType<typeof openSaleOnChain>>
+
+/** `nodeOf` maps the RPC URL of the relayer, for example to a proxy. */
+export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> = async (url) => url) {
+  const sandbox = await openTestChain()
+  const { buyer, relayer } = sandbox.accounts
+  const { url } = sandbox.chain
+  // No interval mining: the test controls the blocks.
+  await rpc(url, 'evm_setAutomine', true)
+  const shop = await SaleHarness.open()
+  const deployment = DEPLOYMENTS.testnet
+  const facilitator = openInProcessFacilitator({
+    deployment,
+    rpcUrl: await nodeOf(url),
+    relayerKey: relayer.privateKey,
+    pollingMs: 50,
+    confirmationMs: 3_000,
+    now: () => new Date(),
+    report: () => undefined,
+  })
+  const chain = openChain({ url, chainId: deployment.chainId })
+  shop.context.payments = { ...shop.context.payments, facilitator, chain }
+  const reconciler = () =>
+    startReconciler({
+      payments: shop.context.payments,
+      timer: () => () => undefined,
+      random: () => 0.5,
+      runExclusively: (key, work) => shop.context.paymentMutex.run(key, work, () => undefined),
+    })
+  return {
+    shop,
+    relayer: relayer.address,
+    rpc: (method: string, ...params: unknown[]) => rpc(url, method, ...params),
+    sign: (): Promise<WirePayment> => signedPayment({ key: buyer.privateKey, terms: testTerms }),
+    /** The transactions of all transfers from the buyer to the receiver on the current chain. */
+    transfers: () => tokenOn(url).transactions(buyer.address, testTerms.payTo),
+    /** Reconciles every record that is not final once, as after a restart. */
+    async audit(): Promise<void> {
+      const opened = reconciler()
+      await opened.reconcileDue()
+      await opened.stop()
+    },
+    async close(): Promise<void> {
+      await shop.close()
+      await discard(sandbox)
+    },
+  }
+}

@@ -1,0 +1,127 @@
+/** All operations over both transports as a buyer uses them, and the charges of a piece of work on chain. */
+import { expect } from 'chai'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { send, type RawReply, type RawRequest } from './raw-http.ts'
+import type { TestService } from './service.ts'
+
+export const COMPANY = '/api/v1/company'
+export const SEARCH = '/api/v1/search'
+export const RESOLVE = '/api/v1/resolve'
+
+type Change = Partial<Omit<RawRequest, 'url'>>
+
+/** A request that can be sent with or without a payment. */
+export type Ask = (payment?: string) => Promise<RawReply>
+
+/** The data part of an A2A request. */
+export interface Operation {
+  operation: string
+  input: Record<string, unknown>
+}
+
+const paymentHeader = (payment: string | undefined) => (payment === undefined ? {} : { 'PAYMENT-SIGNATURE': payment })
+
+export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
+  const get = (path: string, payment?: string, { headers, ...change }: Change = {}): Promise<RawReply> =>
+    send({ url: service().url, path, headers: { ...paymentHeader(payment), ...headers }, ...change })
+
+  const lookup = (number: string, payment?: string, change: Change = {}) => get(`${COMPANY}/${number}`, payment, change)
+
+  /** Sends a search with this raw query string. */
+  const search = (query: string, payment?: string, change: Change = {}) => get(`${SEARCH}?${query}`, payment, change)
+
+  const post = (path: string, body: unknown, payment?: string, { headers, ...change }: Change = {}) =>
+    get(path, payment, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...headers },
+      body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+      ...change,
+    })
+
+  /** Sends a resolve. Text and bytes are sent as they are, other bodies as JSON. */
+  const resolve = (body: unknown, payment?: string, change: Change = {}) => post(RESOLVE, body, payment, change)
+
+  /** Sends a data part over A2A. Text is sent as the whole body. */
+  const a2a = (data: unknown, payment?: string, id: string | number = 1) =>
+    post('/a2a', typeof data === 'string' ? data : rpcBody(data, id), payment, {
+      headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${service().url}/docs#http-x402-v1` },
+    })
+
+  /** Sends an operation over REST. */
+  const rest = ({ operation, input }: Operation, payment?: string) => {
+    if (operation === 'resolve') return resolve(input, payment)
+    if (operation === 'search') return search(toQuery(input), payment)
+    return lookup(String(input['company_number']), payment)
+  }
+
+  return { get, lookup, search, resolve, rest, a2a }
+}
+
+export function buyOverTransports(service: () => Pick<TestService, 'url' | 'pay'>) {
+  /** Signs a payment for the quote of an unpaid request. */
+  const payFor = async (unpaid: Promise<RawReply>) => service().pay(quoteHeader(await unpaid))
+
+  /** Asks for a quote and sends the same request with a payment for it. */
+  const buy = async (ask: Ask) => ask(await payFor(ask()))
+
+  return { ...requestOverTransports(service), payFor, buy }
+}
+
+/** Checks that `work` makes one transfer of each of these amounts from the buyer to the service, and no other. */
+export async function expectCharges(
+  service: Pick<TestService, 'paid'>,
+  amounts: bigint[],
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const before = await service.paid()
+  await work()
+  const after = await service.paid()
+  const total = amounts.reduce((sum, amount) => sum + amount, 0n)
+  expect({
+    spent: before.left - after.left,
+    earned: after.received - before.received,
+    transfers: after.transfers - before.transfers,
+  }).to.deep.equal({ spent: total, earned: total, transfers: amounts.length })
+}
+
+/** The body of an A2A request with one data part. */
+export function rpcBody(data: unknown, id: string | number = 1): string {
+  return messageBody({ messageId: `m-${id}`, parts: [{ data }] }, id)
+}
+
+/** The body of an A2A request with this message. */
+export function messageBody(message: object, id: string | number = 1): string {
+  const params = { message: { messageId: 'm', role: 'ROLE_USER', ...message } }
+  return JSON.stringify({ jsonrpc: '2.0', id, method: 'SendMessage', params })
+}
+
+/** The query string of a search. */
+export function toQuery(input: Record<string, unknown>): string {
+  const parameters = Object.entries(input).map(([name, value]): [string, string] => [name, String(value)])
+  return new URLSearchParams(parameters).toString()
+}
+
+function quoteHeader({ headers }: RawReply): string {
+  return String(headers['payment-required'])
+}
+
+export function quoteOf(reply: RawReply) {
+  expect(reply.status, reply.text).to.equal(402)
+  const quote = decodePaymentRequiredHeader(quoteHeader(reply))
+  expect(reply.json['payment_required']).to.deep.equal(quote)
+  const [requirements, ...more] = quote.accepts
+  expect(more).to.deep.equal([])
+  return { url: quote.resource.url, amount: requirements?.amount }
+}
+
+/** Reads data and id of a direct Message. */
+export function messageOf(reply: RawReply): { messageId: string; data: unknown } {
+  expect(reply.status, reply.text).to.equal(200)
+  const { message } = reply.json['result'] as { message: { messageId: string; parts: [{ data: unknown }] } }
+  return { messageId: message.messageId, data: message.parts[0].data }
+}
+
+/** The message of a refusal, with field and rule. */
+export function detailOf(reply: RawReply): string {
+  return (reply.json['error'] as { message: string }).message
+}
