@@ -1,4 +1,4 @@
-/** Asks for a quote without a payment, and says what it means. What the service sends is only ever set as text. */
+/** Requests a quote without a payment and explains it. Text of the service is set with textContent only, never as HTML. */
 const form = document.querySelector('form')
 const operation = form.elements.operation
 const answer = document.querySelector('#answer')
@@ -26,25 +26,25 @@ function showFields() {
   }
 }
 
-function decoded(header) {
+function decodeHeader(header) {
   const bytes = Uint8Array.from(atob(header), (character) => character.charCodeAt(0))
   return JSON.parse(new TextDecoder().decode(bytes))
 }
 
-function explained({ resource, accepts: [terms] }) {
+function explainQuote({ resource, accepts: [terms] }) {
   return [
-    ['What', resource.description],
-    ['Resource', `${resource.url} - must be what you asked for`],
-    ['Price', `${Number(terms.amount) / 1e6} USDC (${terms.amount} millionths) - must be the published price`],
-    ['Network', `${terms.network} - must be the one above`],
+    ['Operation', resource.description],
+    ['Resource', `${resource.url} - must be the resource you requested`],
+    ['Price', `${Number(terms.amount) / 1e6} USDC (${terms.amount} micro-USDC) - must be the published price`],
+    ['Network', `${terms.network} - must be the network above`],
     ['Asset', `${terms.asset} - must be the network's USDC`],
     ['Receiver', `${terms.payTo} - must be pay_to of the metadata`],
-    ['Stands for', `${terms.maxTimeoutSeconds} seconds`],
+    ['Valid for', `${terms.maxTimeoutSeconds} seconds`],
     ['To sign', `EIP-3009 transferWithAuthorization, domain "${terms.extra.name}" version ${terms.extra.version}`],
   ]
 }
 
-function show(sentence, pairs, value) {
+function showAnswer(sentence, pairs, value) {
   status.textContent = sentence
   rows.replaceChildren(
     ...pairs.map((pair) => {
@@ -62,20 +62,20 @@ function show(sentence, pairs, value) {
   answer.hidden = false
 }
 
-async function ask() {
+async function requestQuote() {
   const [path, request] = REQUESTS[operation.value](Object.fromEntries(new FormData(form)))
   const response = await fetch(path, { ...request, cache: 'no-store' })
   const body = await response.json()
   const header = response.headers.get('PAYMENT-REQUIRED')
   if (header === null)
-    return show(`Status ${response.status}: ${body.error.message}`, [['Code', body.error.code]], body)
-  const quote = decoded(header)
-  show(`Status ${response.status}: a quote. Nothing was charged.`, explained(quote), quote)
+    return showAnswer(`Status ${response.status}: ${body.error.message}`, [['Code', body.error.code]], body)
+  const quote = decodeHeader(header)
+  showAnswer(`Status ${response.status}: a quote. Nothing was charged.`, explainQuote(quote), quote)
 }
 
 operation.addEventListener('change', showFields)
 form.addEventListener('submit', (event) => {
   event.preventDefault()
-  ask().catch(() => show('The service did not answer.', [], null))
+  requestQuote().catch(() => showAnswer('The service did not answer.', [], null))
 })
 showFields()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Buys one record, the made-up company 00000000, with test money, and shows every step.
+"""Buys the record of the synthetic company 00000000 with test money and prints every step.
 
-The way to pay is x402 v2: the first request is answered with a quote; one EIP-3009 authorization
-is signed for it; the same request is sent again with that authorization. Test USDC on Base Sepolia
-is all this program can spend: whatever a service says, it signs for that token and no other.
+The payment protocol is x402 v2. The first request gets a quote. The program signs one EIP-3009
+authorization for the quote and repeats the same request with it. It signs only for test USDC on
+Base Sepolia, whatever the quote says.
 
-The payment is on disk before it is sent. While its outcome is open, the same request is repeated
-with the same payment, which can be charged at most once. A second payment is never signed; when
-this program gives up, --retry FILE goes on with the first one, today or tomorrow.
+The program writes the payment to a file before it sends it. While the outcome is unknown, it
+repeats the same request with the same payment, which can be charged only once. It never signs a
+second payment. After it gives up, --retry FILE repeats the request with the payment in the file.
 
-What happens goes to stderr in words, and what was bought to stdout as JSON. Text of the service is
-printed with everything but plain ASCII escaped. Needs Python 3.9 and nothing else; connects
-directly (no proxy) and follows no redirect.
+Progress goes to stderr, the bought record to stdout as JSON. In printed text of the service,
+everything except printable ASCII is escaped. The program needs only Python 3.9 or later, connects
+without a proxy and follows no redirects.
 """
 
 from __future__ import annotations
@@ -39,59 +39,59 @@ from urllib.parse import urlsplit
 BASE_URL = "http://127.0.0.1:4021"  # filled in by the service that serves this file
 
 EXIT_CODES = """exit codes:
-  0  bought, or with --print-quote: the quote is as it should be
-  1  refused by the service; it says that nothing was charged
-  2  wrong arguments
-  3  stopped before anything was sent that can be charged
-  4  outcome open: keep the payment's file and repeat with --retry
-  5  answered, but not as a purchase should be: read what is printed
+  0  bought; with --print-quote: the quote is valid
+  1  refused by the service, which reports that nothing was charged
+  2  invalid arguments
+  3  stopped before a payment was sent
+  4  outcome unknown: keep the payment file and run again with --retry
+  5  the answer differs from the stored one: see the printed message
 """
-DONE, REFUSED, NOTHING_SENT, OPEN, STRANGE = 0, 1, 3, 4, 5
+DONE, REFUSED, NOTHING_SENT, UNKNOWN, MISMATCH = 0, 1, 3, 4, 5
 
-# What is paid with: USDC on the test network, from Circle's list of contracts, and its EIP-712 domain.
+# USDC on Base Sepolia, from Circle's list of contracts, and its EIP-712 domain.
 NETWORK = "eip155:84532"
 CHAIN_ID = 84532
 USDC = "0x036CbD53842c5426634e7929541eC2318f3dCF7e"
 USDC_NAME = "USDC"
 USDC_VERSION = "2"
 
-# What is bought.
+# The resource to buy, and the metadata to check the quote against.
 LOOKUP_ROUTE = "/api/v1/company"
 LOOKUP_PATH = LOOKUP_ROUTE + "/00000000"
 META_PATH = "/api/v1/meta"
 
 AMOUNT_MAX = 1_000_000  # micro-USDC: one test USDC, a thousand times the usual price
-LIFETIME_SECONDS_MIN = 15  # less is over before it is settled
-LIFETIME_SECONDS_MAX = 600  # more is a blank cheque
-QUOTE_BYTES_MAX = 4096  # seven times the usual one; the payment repeats it in a header of at most 8 KiB
+LIFETIME_SECONDS_MIN = 15  # a shorter authorization may expire before settlement
+LIFETIME_SECONDS_MAX = 600  # limits how long a leaked payment is usable
+QUOTE_BYTES_MAX = 4096  # the payment repeats the quote in a header of at most 8 KiB
 BODY_BYTES_MAX = 1024 * 1024
-FILE_BYTES_MAX = 4 * BODY_BYTES_MAX  # a body of that size, with every quote in it escaped, and some
-TEXT_SHOWN_MAX = 300  # characters of anybody's text
-TIMEOUT_SECONDS = 75  # for a whole request; the service may take 65 to settle a payment
+FILE_BYTES_MAX = 4 * BODY_BYTES_MAX  # a body with every character escaped, and the payment
+TEXT_CHARACTERS_MAX = 300  # of printed text from the service
+TIMEOUT_SECONDS = 75  # for a whole request; the service may take 65 s to settle a payment
 
-# The answers after which the same payment is sent again, and how often and how patiently.
+# After these answers the outcome is unknown, and the same payment is sent again.
 REPEAT_STATUSES = {429, 500, 502, 503}
 REPEATS_MAX = 6
-WAIT_SECONDS = 2  # when the service does not say how long
-WAIT_SECONDS_MAX = 60  # when it says more, the person decides
+WAIT_SECONDS = 2  # without a Retry-After header
+WAIT_SECONDS_MAX = 60  # for a longer Retry-After the program stops
 
-# The answers that mean: not charged, when it is the service that gives them.
+# These answers mean "not charged" if they have an error body of the service.
 REFUSAL_STATUSES = {400, 402, 404, 405, 409, 413, 415}
 
 
 class Stop(Exception):
-    """The end of the run: an exit code, and why in words."""
+    """Ends the program with an exit code and a message."""
 
-    def __init__(self, code: int, why: str) -> None:
-        super().__init__(why)
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
         self.code = code
 
 
 class NoAnswer(Exception):
-    """Nothing usable came back; whether the request arrived is not known."""
+    """No valid HTTP response. The request may have reached the service."""
 
 
-# --- Keccak-256 (the hash of Ethereum; hashlib's SHA-3 pads differently) ------------------------
+# --- Keccak-256 (hashlib has SHA-3 only, which pads differently) --------------------------------
 
 
 def rotate_left(lane: int, bits: int) -> int:
@@ -100,18 +100,18 @@ def rotate_left(lane: int, bits: int) -> int:
 
 def keccak_f(state: list[int]) -> None:
     """The permutation of 25 lanes of 64 bits; lane (x, y) is state[x + 5 * y]."""
-    constants = 1  # an 8-bit shift register that makes the round constants
+    constants = 1  # 8-bit shift register that generates the round constants
     for _ in range(24):
         # theta
         parity = [state[x] ^ state[x + 5] ^ state[x + 10] ^ state[x + 15] ^ state[x + 20] for x in range(5)]
         for i in range(25):
             state[i] ^= parity[(i + 4) % 5] ^ rotate_left(parity[(i + 1) % 5], 1)
-        # rho and pi: every lane but the first moves along one path, and turns by 1, 3, 6, 10, ...
+        # rho and pi: all lanes but the first move along one path and rotate by 1, 3, 6, 10, ...
         x, y, moving = 1, 0, state[1]
         for step in range(24):
             x, y = y, (2 * x + 3 * y) % 5
-            turned = rotate_left(moving, (step + 1) * (step + 2) // 2 % 64)
-            moving, state[x + 5 * y] = state[x + 5 * y], turned
+            rotated = rotate_left(moving, (step + 1) * (step + 2) // 2 % 64)
+            moving, state[x + 5 * y] = state[x + 5 * y], rotated
         # chi
         for row in range(0, 25, 5):
             a = state[row : row + 5]
@@ -136,7 +136,7 @@ def keccak256(data: bytes) -> bytes:
     return b"".join(lane.to_bytes(8, "little") for lane in state[:4])
 
 
-# --- secp256k1 ECDSA: plain arithmetic, short and not hardened against timing: for test keys ----
+# --- secp256k1 ECDSA: not hardened against timing attacks, for test keys only -------------------
 
 P = 2**256 - 2**32 - 977
 N = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
@@ -174,7 +174,7 @@ def times_g(scalar: int) -> tuple[int, int]:
 
 
 def nonces(key: int, digest: bytes, order: int = N) -> Iterator[int]:
-    """The nonces k of RFC 6979 section 3.2, for SHA-256 and a 256-bit order; nearly always the first will do."""
+    """The nonces k of RFC 6979 section 3.2, for SHA-256 and a 256-bit order. Usually the first is used."""
 
     def mac(secret: bytes, message: bytes) -> bytes:
         return hmac.new(secret, message, hashlib.sha256).digest()
@@ -194,38 +194,38 @@ def nonces(key: int, digest: bytes, order: int = N) -> Iterator[int]:
 
 
 def sign(key: int, digest: bytes) -> bytes:
-    """r, s and v in 65 bytes, with the lower of the two possible s (EIP-2), which the token insists on."""
+    """r, s and v in 65 bytes. s is the lower of its two values (EIP-2), as the token requires."""
     for k in nonces(key, digest):
         x, y = times_g(k)
         r = x % N
         s = (int.from_bytes(digest, "big") + r * key) * pow(k, -1, N) % N
-        if r == 0 or s == 0 or x != r:  # less likely than a guess of the key
+        if r == 0 or s == 0 or x != r:  # practically impossible
             continue
         odd = y & 1
         if s > N // 2:
             s, odd = N - s, odd ^ 1
         return r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + odd])
-    raise AssertionError("nonces() has no end")
+    raise AssertionError("nonces() is infinite")
 
 
 def address_of(key: int) -> str:
-    """The account of a key, with the checksum of EIP-55 in its capitals."""
+    """The address of a private key, with EIP-55 checksum."""
     x, y = times_g(key)
     digits = keccak256(x.to_bytes(32, "big") + y.to_bytes(32, "big"))[-20:].hex()
-    marks = keccak256(digits.encode()).hex()
-    return "0x" + "".join(d.upper() if int(mark, 16) >= 8 else d for d, mark in zip(digits, marks))
+    checksum = keccak256(digits.encode()).hex()
+    return "0x" + "".join(d.upper() if int(c, 16) >= 8 else d for d, c in zip(digits, checksum))
 
 
-# --- EIP-3009 by EIP-712 -------------------------------------------------------------------------
+# --- EIP-3009 authorization as EIP-712 typed data ------------------------------------------------
 
 
 def word(value: int | str) -> bytes:
-    """A number, an address or 32 bytes in hex as a word of 32 bytes."""
+    """ABI encoding of a number, an address or 32 bytes in hex: one word of 32 bytes."""
     return (int(value, 16) if isinstance(value, str) else value).to_bytes(32, "big")
 
 
 def authorization_digest(authorization: dict[str, str]) -> bytes:
-    """What is signed for a TransferWithAuthorization of test USDC."""
+    """The EIP-712 digest of a TransferWithAuthorization of test USDC."""
     domain = keccak256(
         keccak256(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
         + keccak256(USDC_NAME.encode())
@@ -248,7 +248,7 @@ def authorization_digest(authorization: dict[str, str]) -> bytes:
     return keccak256(b"\x19\x01" + domain + message)
 
 
-# --- HTTP: one request, one answer, within limits ------------------------------------------------
+# --- HTTP client with limits ---------------------------------------------------------------------
 
 
 class Answer(NamedTuple):
@@ -260,18 +260,18 @@ class Answer(NamedTuple):
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port, as one text; ValueError for what is not an http address or names a user."""
+    """Scheme, host and port. Raises ValueError if the URL is not http(s) or has user information."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         raise ValueError(url)
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    usual = {"http": 80, "https": 443}[parts.scheme]
-    port = "" if parts.port in (None, usual) else f":{parts.port}"
+    default = {"http": 80, "https": 443}[parts.scheme]
+    port = "" if parts.port in (None, default) else f":{parts.port}"
     return f"{parts.scheme}://{host}{port}"
 
 
 def send(url: str, payment: str | None = None) -> Answer:
-    """GETs a URL, with a payment or without. Raises NoAnswer when nothing usable comes back."""
+    """Sends a GET request with or without a payment. Raises NoAnswer without a valid response."""
     headers = {"User-Agent": "testnet-client.py", "Connection": "close"}
     if payment is not None:
         headers["PAYMENT-SIGNATURE"] = payment
@@ -296,27 +296,27 @@ def connection_to(url: str) -> http.client.HTTPConnection:
 
 
 class TimeLimit:
-    """Ends a connection after TIMEOUT_SECONDS: a socket's own limit begins again with every byte."""
+    """Closes a connection after TIMEOUT_SECONDS. The timeout of a socket restarts with every byte."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
-        self.over = False
+        self.expired = False
         self.timer = threading.Timer(TIMEOUT_SECONDS, self.end)
         self.timer.daemon = True
 
     def end(self) -> None:
-        self.over = True
+        self.expired = True
         try:
             self.sock.shutdown(socket.SHUT_RDWR)
         except OSError:
-            pass  # it has ended by itself
+            pass  # already closed
 
     def __enter__(self) -> None:
         self.timer.start()
 
     def __exit__(self, *_: object) -> None:
         self.timer.cancel()
-        if self.over:  # what was read until then may be half an answer
+        if self.expired:  # the response may be incomplete
             raise NoAnswer("the answer took too long")
 
 
@@ -324,14 +324,14 @@ def read_answer(response: http.client.HTTPResponse) -> Answer:
     body = response.read(BODY_BYTES_MAX + 1)
     if len(body) > BODY_BYTES_MAX:
         raise NoAnswer("the answer is too large")
-    # read(n) does not mind a connection that ends early.
+    # read(n) does not detect a connection that ends early.
     if response.getheader("Content-Length", str(len(body))) != str(len(body)):
         raise NoAnswer("the answer is incomplete")
 
     def header(name: str) -> str | None:
         values = response.headers.get_all(name, [])
         if len(values) > 1:
-            raise NoAnswer(f"the answer has several {name} headers")
+            raise NoAnswer(f"the answer has more than one {name} header")
         return values[0] if values else None
 
     return Answer(
@@ -343,20 +343,20 @@ def read_answer(response: http.client.HTTPResponse) -> Answer:
     )
 
 
-# --- Text and JSON of others ---------------------------------------------------------------------
+# --- Untrusted text and JSON ---------------------------------------------------------------------
 
 
 def printable(text: str) -> str:
-    """Somebody else's text for a terminal: it cannot move the cursor, and has an end."""
+    """Escapes and shortens untrusted text for a terminal."""
     escaped = text.encode("unicode_escape").decode("ascii")
-    return escaped if len(escaped) <= TEXT_SHOWN_MAX else escaped[:TEXT_SHOWN_MAX] + "..."
+    return escaped if len(escaped) <= TEXT_CHARACTERS_MAX else escaped[:TEXT_CHARACTERS_MAX] + "..."
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """A JSON object; ValueError for anything else."""
+    """Parses a JSON object. Raises ValueError for anything else."""
     try:
         value = json.loads(text)
-        json.dumps(value, allow_nan=False)  # 1e400 is read as infinity, which cannot be written again
+        json.dumps(value, allow_nan=False)  # rejects 1e400, which json reads as infinity
     except RecursionError as cause:
         raise ValueError("nested too deeply") from cause
     if not isinstance(value, dict):
@@ -365,7 +365,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def decode_header(header: str | None) -> dict[str, Any]:
-    """The JSON object in a header of x402: standard base64 of UTF-8; ValueError for anything else."""
+    """The JSON object in an x402 header (base64 of UTF-8). Raises ValueError for anything else."""
     return parse_object(base64.b64decode(header or "", validate=True).decode("utf-8"))
 
 
@@ -382,7 +382,7 @@ def show_json(value: dict[str, Any]) -> None:
 
 
 def error_of(answer: Answer) -> tuple[str, str] | None:
-    """The service's own error code and sentence; a proxy's page has none."""
+    """Code and message of an error body of the service. None for other bodies, such as those of a proxy."""
     try:
         error = parse_object(answer.body)["error"]
         return printable(error["code"]), printable(error["message"])
@@ -406,38 +406,38 @@ class Check(NamedTuple):
 
 
 def read_quote(answer: Answer) -> dict[str, Any]:
-    """The quote of an answer without payment."""
+    """The quote in the answer to an unpaid request."""
     if answer.status != 402 or answer.payment_required is None:
         say_status(answer)
         if answer.retry_after is not None:
-            say(f"the service asks to come again after {printable(answer.retry_after)} s")
-        raise Stop(NOTHING_SENT, "this is not a quote: nothing was signed")
+            say(f"the service asks to retry after {printable(answer.retry_after)} s")
+        raise Stop(NOTHING_SENT, "the answer is not a quote: nothing was signed")
     try:
         if len(answer.payment_required) > QUOTE_BYTES_MAX:
             raise ValueError("too long")
         quote = decode_header(answer.payment_required)
         if quote["x402Version"] != 2:
-            raise ValueError("another version")
+            raise ValueError("unsupported version")
         if not isinstance(quote["resource"]["url"], str) or not isinstance(quote["accepts"][0], dict):
-            raise ValueError("not text, or not an object")
+            raise ValueError("wrong types")
     except (ValueError, KeyError, IndexError, TypeError) as cause:
-        raise Stop(NOTHING_SENT, "the quote is not one of x402 v2: nothing was signed") from cause
+        raise Stop(NOTHING_SENT, "the quote is not valid x402 v2: nothing was signed") from cause
     return quote
 
 
 def read_access(answer: Answer) -> dict[str, Any]:
-    """What the service publishes about paying."""
+    """The payment terms in the metadata of the service."""
     try:
         access: dict[str, Any] = parse_object(answer.body)["access"]
         if answer.status != 200 or not isinstance(access["endpoint_prices"], dict):
             raise ValueError("not metadata")
     except (ValueError, KeyError, TypeError) as cause:
-        raise Stop(NOTHING_SENT, f"{META_PATH} is not as it should be: nothing was signed") from cause
+        raise Stop(NOTHING_SENT, f"{META_PATH} is not valid metadata: nothing was signed") from cause
     return access
 
 
 def same_address(one: object, other: object) -> bool:
-    """Capitals in an address are a checksum, and no difference."""
+    """Compares addresses. The case of the letters is only a checksum."""
     return is_address(one) and is_address(other) and str(one).lower() == str(other).lower()
 
 
@@ -446,7 +446,7 @@ def is_address(value: object) -> bool:
 
 
 def check_quote(quote: dict[str, Any], access: dict[str, Any], origin: str) -> list[Check]:
-    """One line each, against what this program knows, what was asked for, and what the service publishes."""
+    """Checks the quote against the request, the constants above and the metadata."""
     url = quote["resource"]["url"]
     try:
         host = origin_of(url)
@@ -474,7 +474,7 @@ def check_quote(quote: dict[str, Any], access: dict[str, Any], origin: str) -> l
         Check(
             "amount",
             f"{amount} micro-USDC",
-            f"{price} micro-USDC, and at most {AMOUNT_MAX}",
+            f"{price} micro-USDC, at most {AMOUNT_MAX}",
             is_whole(price) and 0 < price <= AMOUNT_MAX and amount == str(price),
         ),
         Check(
@@ -491,7 +491,7 @@ def is_whole(value: object) -> bool:
 
 
 def fetch_quote(origin: str) -> dict[str, Any]:
-    """Asks for the quote, says it in words, and returns it when every check holds."""
+    """Requests the quote, prints its checks, and returns it if all of them hold."""
     try:
         quote = read_quote(send(origin + LOOKUP_PATH))
         access = read_access(send(origin + META_PATH))
@@ -503,7 +503,7 @@ def fetch_quote(origin: str) -> dict[str, Any]:
         verdict = "ok" if holds else f"DIFFERS: must be {printable(expected)}"
         say(f"  {name:9}{printable(str(quoted))}  {verdict}")
     if not all(check.holds for check in checks):
-        raise Stop(NOTHING_SENT, "the quote is not what it should be: nothing was signed")
+        raise Stop(NOTHING_SENT, "the quote is wrong: nothing was signed")
     return quote
 
 
@@ -517,13 +517,13 @@ def read_key(path: str) -> int:
         key = int(text, 16) if re.fullmatch("0x[0-9a-fA-F]{64}", text) else 0
     except (OSError, UnicodeDecodeError):
         key = 0
-    if not 0 < key < N:  # without the cause: it would show a piece of what may be a key
+    if not 0 < key < N:  # no cause in the message: it could contain a part of a key
         raise Stop(NOTHING_SENT, f"{path} is not a file with a private key (0x and 64 hex digits)")
     return key
 
 
 def sign_quote(quote: dict[str, Any], key: int) -> dict[str, Any]:
-    """The x402 v2 payment for a quote that was checked."""
+    """Signs the x402 v2 payment for a checked quote."""
     terms = quote["accepts"][0]
     authorization = {
         "from": address_of(key),
@@ -539,12 +539,12 @@ def sign_quote(quote: dict[str, Any], key: int) -> dict[str, Any]:
         "payload": {"signature": signature, "authorization": authorization},
         "accepted": terms,
     }
-    # x402 v2: both are echoed where the quote has them.
+    # x402 v2: the payment repeats both if the quote has them.
     return {**payment, **{name: quote[name] for name in ("resource", "extensions") if name in quote}}
 
 
 def write_purchase(path: str, purchase: dict[str, Any]) -> None:
-    """Writes the file whole and to disk before it returns; readable by its owner only."""
+    """Writes the file atomically and durably, readable by its owner only."""
     folder = os.path.dirname(os.path.abspath(path))
     handle, draft = tempfile.mkstemp(dir=folder, prefix=".payment-")  # mode 0600
     try:
@@ -557,7 +557,7 @@ def write_purchase(path: str, purchase: dict[str, Any]) -> None:
     except BaseException:
         os.unlink(draft)
         raise
-    if os.name == "posix":  # the name is to outlast a power cut too
+    if os.name == "posix":  # makes the directory entry durable
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -566,18 +566,18 @@ def write_purchase(path: str, purchase: dict[str, Any]) -> None:
 
 
 def read_purchase(path: str) -> dict[str, Any]:
-    """A file of ours, or of the service's other client, for the one request that this program makes."""
+    """Reads a purchase file of this program or of the client of the service, for the same request."""
     try:
         with open(path, encoding="utf-8") as file:
             purchase = parse_object(file.read(FILE_BYTES_MAX))
-        is_ours = purchase["request"] == request_to(origin_of(purchase["request"]["url"]))
-        is_kept = isinstance(purchase["signed_at"], str) and is_address(payer_of(purchase))
+        is_same_request = purchase["request"] == request_to(origin_of(purchase["request"]["url"]))
+        is_complete = isinstance(purchase["signed_at"], str) and is_address(payer_of(purchase))
         answer = purchase["answer"]
         if answer is not None:
-            is_kept = is_kept and {"status", "body", "payment_response"} <= answer.keys()
+            is_complete = is_complete and {"status", "body", "payment_response"} <= answer.keys()
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        is_ours = is_kept = False
-    if not is_ours or not is_kept:
+        is_same_request = is_complete = False
+    if not is_same_request or not is_complete:
         raise Stop(NOTHING_SENT, f"{path} is not a purchase of company 00000000: nothing was sent")
     return purchase
 
@@ -594,36 +594,36 @@ def request_to(origin: str) -> dict[str, Any]:
 
 
 def pay(path: str, purchase: dict[str, Any]) -> int:
-    """Sends a purchase whose payment is on disk until it is decided, and keeps the bought answer beside it."""
-    before = purchase["answer"]
+    """Sends a stored payment until its outcome is known, and stores the answer in the same file."""
+    stored = purchase["answer"]
     answer = send_until_decided(purchase["request"]["url"], purchase["payment"], path)
-    kept = {"status": answer.status, "body": answer.body, "payment_response": answer.payment_response}
+    received = {"status": answer.status, "body": answer.body, "payment_response": answer.payment_response}
     transaction = transaction_of(answer, payer_of(purchase))
     is_refusal = answer.status in REFUSAL_STATUSES and error_of(answer) is not None
     if transaction is None and not is_refusal:
         say_status(answer)
-        raise Stop(OPEN, "neither an answer with its receipt nor a refusal: " + how_to_go_on(path))
-    if before is not None and before["status"] == 200:
-        # What was bought is not given up for anything that comes later.
-        if before != kept:
+        raise Stop(UNKNOWN, "the answer has no valid receipt and is not a refusal: " + retry_hint(path))
+    if stored is not None and stored["status"] == 200:
+        # A bought answer is never overwritten.
+        if stored != received:
             say_status(answer)
-            raise Stop(STRANGE, f"NOT THE ANSWER OF BEFORE, which is still in {path}")
-        say("the same answer and the same transaction as before: nothing was charged again")
+            raise Stop(MISMATCH, f"THE ANSWER DIFFERS FROM THE STORED ONE, which is still in {path}")
+        say("same answer and transaction as before: nothing was charged again")
     else:
         try:
-            write_purchase(path, {**purchase, "answer": kept})
+            write_purchase(path, {**purchase, "answer": received})
         except OSError as cause:
-            say(f"the answer could not be kept in {path} ({cause}); --retry fetches it again")
+            say(f"the answer could not be written to {path} ({cause}); --retry fetches it again")
     if transaction is None:
         say_status(answer)
-        raise Stop(REFUSED, "refused: by what the service says, nothing was charged")
+        raise Stop(REFUSED, "refused: the service reports that nothing was charged")
     say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
     show_json(parse_object(answer.body))
     return DONE
 
 
 def send_until_decided(url: str, payment: str, path: str) -> Answer:
-    """Repeats the identical request with the same payment for as long as an answer decides nothing."""
+    """Repeats the identical request with the same payment until the outcome is known."""
     for repeats in range(REPEATS_MAX + 1):
         seconds = WAIT_SECONDS
         try:
@@ -638,18 +638,18 @@ def send_until_decided(url: str, payment: str, path: str) -> Answer:
         if repeats == REPEATS_MAX:
             break
         if seconds > WAIT_SECONDS_MAX:
-            raise Stop(OPEN, f"the service asks to wait {seconds} s: " + how_to_go_on(path))
-        say(f"the same payment again in {seconds} s")
+            raise Stop(UNKNOWN, f"the service asks to wait {seconds} s: " + retry_hint(path))
+        say(f"sending the same payment again in {seconds} s")
         time.sleep(seconds)
-    raise Stop(OPEN, "not decided yet: " + how_to_go_on(path))
+    raise Stop(UNKNOWN, "the outcome is still unknown: " + retry_hint(path))
 
 
-def how_to_go_on(path: str) -> str:
-    return f"sign no other payment; repeat this one with --retry {path}"
+def retry_hint(path: str) -> str:
+    return f"do not sign another payment; send this one again with --retry {path}"
 
 
 def transaction_of(answer: Answer, payer: str) -> str | None:
-    """The transaction that paid for an answer; None for what is not a bought answer with its receipt."""
+    """The transaction that paid for the answer. None if the answer has no valid receipt."""
     try:
         receipt = decode_header(answer.payment_response)
         parse_object(answer.body)
@@ -667,7 +667,7 @@ def transaction_of(answer: Answer, payer: str) -> str | None:
     return transaction if is_paid else None
 
 
-# --- The three things this program does ----------------------------------------------------------
+# --- Commands ------------------------------------------------------------------------------------
 
 
 def buy(origin: str, key_file: str) -> int:
@@ -686,8 +686,8 @@ def buy(origin: str, key_file: str) -> int:
     try:
         write_purchase(path, purchase)
     except OSError as cause:
-        raise Stop(NOTHING_SENT, f"the payment could not be kept ({cause}): it was not sent") from cause
-    say(f"one payment signed by {authorization['from']}, kept in {path}")
+        raise Stop(NOTHING_SENT, f"the payment could not be written ({cause}): it was not sent") from cause
+    say(f"signed one payment from {authorization['from']}, stored in {path}")
     return pay(path, purchase)
 
 
@@ -702,12 +702,12 @@ def print_quote(origin: str) -> int:
     say(
         f"""To pay it with another wallet, sign one TransferWithAuthorization (EIP-712, EIP-3009):
   domain   name "{USDC_NAME}", version "{USDC_VERSION}", chainId {CHAIN_ID}, verifyingContract {USDC}
-  message  from: you; to and value: payTo and amount of accepts[0]; validAfter: 0;
-           validBefore: the time in seconds + maxTimeoutSeconds; nonce: 32 random bytes
-Keep the payment on disk, then repeat the request with its base64 in the header PAYMENT-SIGNATURE:
+  message  from: the payer; to and value: payTo and amount of accepts[0]; validAfter: 0;
+           validBefore: Unix time in seconds + maxTimeoutSeconds; nonce: 32 random bytes
+Write the payment to disk, then repeat the request with its base64 in the header PAYMENT-SIGNATURE:
   {{"x402Version": 2, "payload": {{"signature": ..., "authorization": the message, numbers as text}},
    "resource": as quoted, "accepted": accepts[0] as quoted}}
-After 429, 500, 502, 503 or no answer repeat it with the same payment; never sign another."""
+After 429, 500, 502, 503 or no answer, repeat it with the same payment. Never sign another one."""
     )
     return DONE
 
@@ -723,14 +723,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    work = parser.add_mutually_exclusive_group(required=True)
-    work.add_argument("--key-file", metavar="FILE", help="buy, with the private key in this file")
-    work.add_argument("--print-quote", action="store_true", help="show and check the quote, and sign nothing")
-    work.add_argument("--retry", metavar="FILE", help="repeat a purchase with the payment in its file")
+    command = parser.add_mutually_exclusive_group(required=True)
+    command.add_argument("--key-file", metavar="FILE", help="buy with the private key in this file")
+    command.add_argument("--print-quote", action="store_true", help="print and check the quote, sign nothing")
+    command.add_argument("--retry", metavar="FILE", help="send the payment in this file again")
     parser.add_argument("--url", type=base_url, help=f"the service (default: {BASE_URL})")
     options = parser.parse_args()
     if options.retry is not None and options.url is not None:
-        parser.error("a purchase is repeated where it was made: --retry takes no --url")
+        parser.error("--retry takes no --url: the file has the URL")
     try:
         if options.retry is not None:
             return retry(options.retry)
@@ -740,8 +740,8 @@ def main() -> int:
         say(str(stop))
         return stop.code
     except KeyboardInterrupt:
-        say("interrupted: a payment that was kept is repeated with --retry")
-        return OPEN
+        say("interrupted: send a stored payment again with --retry")
+        return UNKNOWN
 
 
 if __name__ == "__main__":
