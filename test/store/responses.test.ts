@@ -28,6 +28,9 @@ function flipped(stored: Buffer | undefined): Buffer {
   return bytes
 }
 
+/** lmdb reuses a read transaction until a timer of 1 ms fires, so an earlier read would hide a write of another environment. */
+const endReadTransactions = () => setTimeout(2)
+
 /** The name of the error that a promise rejects with. */
 const errorName = (promise: Promise<unknown>) =>
   promise.then(
@@ -317,6 +320,7 @@ describe('the response log', () => {
       }
       await using environment = openDirectly()
       await corrupt(environment)
+      await endReadTransactions()
       if (state === 'prepared') {
         const advance = log.advance(record, { state: 'settled', updated_at })
         expect(await errorName(advance)).to.equal('CorruptRecordError')
@@ -337,7 +341,7 @@ describe('the response log', () => {
     await using environment = openDirectly()
     const unfinished = unfinishedIn(environment)
     const revision = unfinished.getEntry(record.identity)?.version ?? 0
-    await setTimeout(2)
+    await endReadTransactions()
     // In one turn of the event loop, so this log still reads the old record: another one replaces it.
     const before = log.read(record.identity)
     environment.transactionSync(() => {
@@ -358,7 +362,7 @@ describe('the response log', () => {
       const record = makeRecord({ identity: 'i', ...payment })
       await using environment = openDirectly()
       const records = recordsIn(environment)
-      await setTimeout(2)
+      await endReadTransactions()
       const before = log.read('i')
       environment.transactionSync(
         () => void records.put('i', encodeRecord(makeRecord({ identity: 'i', state: 'expired' }))),
@@ -420,7 +424,7 @@ describe('the response log', () => {
     const revisions = new Set<unknown>()
     for (const body of ['1', '2', '3']) {
       await log.claim(makeRecord({ identity: 'i', body }))
-      await setTimeout(2)
+      await endReadTransactions()
       revisions.add(unfinished.getEntry('i')?.version)
       await unfinished.remove('i')
     }
@@ -479,7 +483,7 @@ describe('the response log', () => {
 
   it('reads what another log has written since its own last read or write', async () => {
     // LMDB reads new data only after the current turn of the event loop.
-    const readState = (from: ResponseLog) => setTimeout(2).then(async () => (await from.read('i'))?.state)
+    const readState = (from: ResponseLog) => endReadTransactions().then(async () => (await from.read('i'))?.state)
     const [other, reader] = [openResponseLog(directory), openResponseLog(directory, { readOnly: true })]
     const record = makeRecord({ identity: 'i' })
     await log.claim(record)
