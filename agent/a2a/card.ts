@@ -8,8 +8,7 @@ import { A2A_PATH, FREE_PATHS } from '../operation/paths.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
 import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../payments/terms.ts'
-
-export const A2A_VERSION = '1.0'
+import { A2A_VERSION } from './errors.ts'
 
 /** The URI of the payment extension. It links to a section of the HTML guide. */
 export function paymentExtensionUri(baseUrl: string): string {

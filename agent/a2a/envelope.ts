@@ -1,10 +1,10 @@
 /**
  * Checks the JSON-RPC envelope and the message of `POST /a2a` before the SDK decodes them. The SDK accepts numbers as text,
- * two contents in one part and a missing role, and executes JSON-RPC notifications.
+ * two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import { z } from 'zod'
 import { parseStrictJson } from '../operation/strict-json.ts'
-import { invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.2. */
 const MESSAGE_ID_BYTES_MAX = 128
@@ -13,12 +13,11 @@ const RPC_ID_CHARACTERS_MAX = 256
 /** Valid requests have seven levels. The SDK copies recursively and overflows at some thousands. */
 const DEPTH_MAX = 24
 
+/** A JSON-RPC request. Its method and parameters are not checked yet. */
 export interface Envelope {
   id: RpcId
   method: string
-  params: Record<string, unknown>
-  /** The whole request, for the SDK. */
-  request: Record<string, unknown>
+  params: unknown
 }
 
 const objectSchema = z.record(z.string(), z.unknown())
@@ -32,19 +31,21 @@ const envelopeSchema = z.strictObject({
   params: z.unknown().optional(),
 })
 
-const partSchema = z.strictObject({
-  text: z.string().optional(),
+/** An optional member. ProtoJSON treats null as absent. */
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.nullish().transform((value) => value ?? undefined)
+
+const partSchema = z.object({
+  text: optional(z.string()),
+  // Null is also a JSON value, which a data part may hold.
   data: z.unknown().optional(),
-  raw: z.unknown().optional(),
-  url: z.unknown().optional(),
-  mediaType: z.string().optional(),
-  filename: z.string().optional(),
-  metadata: objectSchema.optional(),
+  raw: optional(z.unknown()),
+  url: optional(z.unknown()),
+  mediaType: optional(z.string()),
+  filename: optional(z.string()),
+  metadata: optional(objectSchema),
 })
 
-const CONTENTS = ['text', 'data', 'raw', 'url'] as const
-
-const messageSchema = z.strictObject({
+const messageSchema = z.object({
   messageId: z
     .string({ error: 'messageId must be text' })
     .refine((id) => id !== '' && Buffer.byteLength(id) <= MESSAGE_ID_BYTES_MAX && id.isWellFormed(), {
@@ -52,40 +53,42 @@ const messageSchema = z.strictObject({
     }),
   role: z.literal('ROLE_USER', { error: 'role must be ROLE_USER' }),
   parts: z.array(partSchema).length(1, { error: 'parts must hold exactly one part' }),
-  contextId: z.string().optional(),
-  taskId: z.string().optional(),
-  metadata: objectSchema.optional(),
-  extensions: z.array(z.string()).optional(),
-  referenceTaskIds: z.array(z.string()).optional(),
+  contextId: optional(z.string()),
+  taskId: optional(z.string()),
+  metadata: optional(objectSchema),
+  extensions: optional(z.array(z.string())),
+  referenceTaskIds: optional(z.array(z.string())),
 })
 
-const configurationSchema = z.strictObject({
-  acceptedOutputModes: z.array(z.string()).optional(),
-  taskPushNotificationConfig: z.unknown().optional(),
-  historyLength: z.number().optional(),
-  returnImmediately: z.boolean().optional(),
+const configurationSchema = z.object({
+  acceptedOutputModes: optional(z.array(z.string())),
+  taskPushNotificationConfig: optional(z.unknown()),
+  historyLength: optional(z.number()),
+  returnImmediately: optional(z.boolean()),
 })
 
-const sendMessageSchema = z.strictObject({
+/** Unknown members are ignored at every level (A2A 1.0 section 5.7). The schemas of the operations refuse them. */
+const sendMessageSchema = z.object({
   message: messageSchema,
-  configuration: configurationSchema.optional(),
-  metadata: objectSchema.optional(),
-  tenant: z.string().optional(),
+  configuration: optional(configurationSchema),
+  metadata: optional(objectSchema),
+  tenant: optional(z.string()),
 })
 
-/** All methods of A2A 1.0. The SDK refuses those that the card does not offer. */
-const METHODS: ReadonlySet<string> = new Set([
-  'SendMessage',
-  'SendStreamingMessage',
-  'SubscribeToTask',
-  'GetTask',
-  'ListTasks',
-  'CancelTask',
-  'CreateTaskPushNotificationConfig',
-  'GetTaskPushNotificationConfig',
-  'ListTaskPushNotificationConfigs',
-  'DeleteTaskPushNotificationConfig',
-  'GetExtendedAgentCard',
+type SendMessageParams = z.output<typeof sendMessageSchema>
+
+/** The errors of the methods of A2A 1.0 that this service does not support. */
+const UNSUPPORTED_METHODS: ReadonlyMap<string, ErrorObject> = new Map([
+  ['SendStreamingMessage', RPC_ERRORS.unsupported],
+  ['SubscribeToTask', RPC_ERRORS.unsupported],
+  ['GetTask', RPC_ERRORS.unsupported],
+  ['ListTasks', RPC_ERRORS.unsupported],
+  ['CancelTask', RPC_ERRORS.unsupported],
+  ['GetExtendedAgentCard', RPC_ERRORS.unsupported],
+  ['CreateTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
+  ['GetTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
+  ['ListTaskPushNotificationConfigs', RPC_ERRORS.pushNotSupported],
+  ['DeleteTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
 ])
 
 /** Decodes the body and checks the envelope. Throws {@link RpcFault}. */
@@ -93,44 +96,57 @@ export function readEnvelope(body: Uint8Array): Envelope {
   const request = decode(body)
   const envelope = envelopeSchema.safeParse(request)
   if (!envelope.success) throw new RpcFault(RPC_ERRORS.invalidRequest, readId(request))
-  const { id, method } = envelope.data
-  if (!METHODS.has(method)) throw new RpcFault(RPC_ERRORS.methodNotFound, id)
-  const params = objectSchema.safeParse(envelope.data.params ?? (method === 'GetExtendedAgentCard' ? {} : undefined))
-  if (!params.success) throw new RpcFault(invalidParams('params must be an object'), id)
-  if (isDeeperThan(params.data, DEPTH_MAX)) throw new RpcFault(invalidParams('they are nested too deeply'), id)
-  return { id, method, params: params.data, request: { ...envelope.data, params: params.data } }
+  const { id, method, params } = envelope.data
+  return { id, method, params }
 }
 
-/**
- * Checks the parameters of `SendMessage`. `hasExtension` says whether the request activates the payment extension. Throws
- * {@link RpcFault}.
- */
-export function checkSendMessage({ id, params }: Envelope, hasExtension: boolean): void {
-  const fault = findFault(params, hasExtension)
-  if (fault) throw new RpcFault(fault, id)
+/** Checks that the method is `SendMessage`. Throws {@link RpcFault}. */
+export function checkMethod({ id, method }: Envelope): void {
+  if (method !== 'SendMessage') throw new RpcFault(UNSUPPORTED_METHODS.get(method) ?? RPC_ERRORS.methodNotFound, id)
 }
 
-function findFault(params: Record<string, unknown>, hasExtension: boolean): ErrorObject | undefined {
-  const parsed = sendMessageSchema.safeParse(params)
-  if (!parsed.success) return invalidParams(describeIssue(parsed.error.issues[0]))
+interface PaymentExtension {
+  uri: string
+  /** Whether the request names it. */
+  isActive: boolean
+}
+
+/** Checks the parameters of `SendMessage`, and returns their known members. Throws {@link RpcFault}. */
+export function readSendMessage({ id, params }: Envelope, extension: PaymentExtension): SendMessageParams {
+  const refuse = (fault: ErrorObject): never => {
+    throw new RpcFault(fault, id)
+  }
+  const given = objectSchema.safeParse(params)
+  if (!given.success) return refuse(invalidParams('params must be an object'))
+  if (isDeeperThan(given.data, DEPTH_MAX)) return refuse(invalidParams('they are nested too deeply'))
+  const parsed = sendMessageSchema.safeParse(given.data)
+  if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
-  const [part] = message.parts
-  const contents = CONTENTS.filter((name) => part?.[name] !== undefined)
-  if (contents.length !== 1) return invalidParams('a part must hold exactly one of text and data')
-  if (part?.raw !== undefined || part?.url !== undefined) return RPC_ERRORS.contentType
+  const content = contentOf(message.parts[0])
+  if (content === undefined) return refuse(invalidParams('a part must hold exactly one of text and data'))
+  if (content === 'raw' || content === 'url') return refuse(RPC_ERRORS.contentType)
   // Checked here, because the SDK writes unknown task ids, which are client input, to the log.
-  if (message.taskId || message.referenceTaskIds?.length) return RPC_ERRORS.taskNotFound
-  if (message.contextId) return RPC_ERRORS.contextsUnsupported
-  if (configuration?.taskPushNotificationConfig !== undefined) return RPC_ERRORS.pushNotSupported
-  if (part?.data !== undefined && !hasExtension) return RPC_ERRORS.extensionRequired
-  return undefined
+  if (message.taskId || message.referenceTaskIds?.length) return refuse(RPC_ERRORS.taskNotFound)
+  if (message.contextId) return refuse(RPC_ERRORS.contextsUnsupported)
+  if (configuration?.taskPushNotificationConfig !== undefined) return refuse(RPC_ERRORS.pushNotSupported)
+  if (content === 'data' && !extension.isActive) return refuse(extensionRequired(extension.uri))
+  return parsed.data
+}
+
+const CONTENTS = ['text', 'data', 'raw', 'url'] as const
+
+/** The only content of a part, or undefined. `data` of null counts if the part has no other content. */
+function contentOf(part: z.output<typeof partSchema> | undefined): (typeof CONTENTS)[number] | undefined {
+  if (part === undefined) return undefined
+  const [content, ...more] = CONTENTS.filter((name) => part[name] !== undefined && part[name] !== null)
+  if (more.length > 0) return undefined
+  return content ?? (part.data === null ? 'data' : undefined)
 }
 
 /** Describes the first fault without repeating input. Uses the message of the schema if it starts with the member's name. */
 function describeIssue(issue: z.core.$ZodIssue | undefined): string {
-  if (issue === undefined || issue.code === 'unrecognized_keys') return 'an object has an unknown member'
-  const last = issue.path.findLast((step) => typeof step === 'string') ?? 'params'
-  return issue.message.startsWith(last) ? issue.message : `${last} is missing or of the wrong type`
+  const last = issue?.path.findLast((step) => typeof step === 'string') ?? 'params'
+  return issue?.message.startsWith(last) ? issue.message : `${last} is missing or of the wrong type`
 }
 
 /** A repeated member name gets an error with a null id, because the repeated member may be the id. */

@@ -9,6 +9,9 @@ import {
   VersionNotSupportedError,
 } from '@a2a-js/sdk/errors'
 
+/** The only protocol version of this service. */
+export const A2A_VERSION = '1.0'
+
 /** The `error` member of a JSON-RPC response. */
 export interface ErrorObject {
   code: number
@@ -41,15 +44,25 @@ export const RPC_ERRORS = {
   internal: { code: -32603, message: 'The service failed.' },
   taskNotFound: toJsonRpcError(new TaskNotFoundError('The service has no tasks.')),
   pushNotSupported: toJsonRpcError(new PushNotificationNotSupportedError('Push notifications are not supported.')),
-  unsupported: toJsonRpcError(new UnsupportedOperationError('This operation is not supported.')),
+  unsupported: toJsonRpcError(
+    new UnsupportedOperationError('This operation is not supported. The service has no tasks and no streams.'),
+  ),
   contextsUnsupported: toJsonRpcError(new UnsupportedOperationError('Conversation contexts are not supported.')),
   contentType: toJsonRpcError(new ContentTypeNotSupportedError('The content must be JSON, with a text or data part.')),
-  extensionRequired: toJsonRpcError(
-    new ExtensionSupportRequiredError('A structured request must name the payment extension in A2A-Extensions.'),
+  version: toJsonRpcError(
+    new VersionNotSupportedError({
+      message: `A2A-Version must be ${A2A_VERSION}. A request without it counts as version 0.3.`,
+      metadata: { supportedVersions: A2A_VERSION },
+    }),
   ),
-  version: toJsonRpcError(new VersionNotSupportedError('A2A-Version must be 1.0.')),
 } as const satisfies Record<string, ErrorObject>
 
 export function invalidParams(rule: string): ErrorObject {
   return { code: RPC_ERRORS.invalidParams.code, message: `The parameters are not valid: ${rule}.` }
+}
+
+/** Names the URI, so that a client can activate the extension without reading the agent card. */
+export function extensionRequired(uri: string): ErrorObject {
+  const message = `A structured request must name the payment extension ${uri} in A2A-Extensions.`
+  return toJsonRpcError(new ExtensionSupportRequiredError({ message, metadata: { extension: uri } }))
 }

@@ -7,17 +7,16 @@ import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
+import { CallLimit } from '../executor/call-limit.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
 import { A2A_PATH } from '../operation/paths.ts'
-import type { Refusal } from '../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../payments/terms.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
-import { A2A_VERSION } from './card.ts'
-import { checkSendMessage, readEnvelope, type Envelope } from './envelope.ts'
-import { RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
+import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.1. */
 export const BODY_BYTES_MAX = 16_384
@@ -26,7 +25,8 @@ export const CALLS_MAX = 8
 export const CALL_TIMEOUT_MS = 65_000
 export const RESPONSE_BYTES_MAX = 1_048_576
 
-const OVERLOADED: Refusal = { code: 'overloaded', retryAfterSeconds: 1 }
+/** The header and the query parameter with the protocol version. */
+const VERSION_NAME = 'A2A-Version'
 
 /** Stores nothing, because the service has no tasks (contract 4.5.9). */
 const NO_TASKS: TaskStore = {
@@ -46,24 +46,27 @@ interface A2aRouteOptions {
 
 export function a2aRoute({ executor, card, extensionUri, timer, report }: A2aRouteOptions): Router {
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
-  let calls = 0
+  const sales = new CallLimit(CALLS_MAX)
 
   async function answer(request: Request, body: Uint8Array): Promise<HttpResponseContent> {
     checkType(request)
     const envelope = readEnvelope(body)
-    if (request.get('A2A-Version') !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, envelope.id)
+    const { id } = envelope
+    if (readVersion(request) !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, id)
+    checkMethod(envelope)
     const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
     const hasExtension = extensions.includes(extensionUri)
-    if (envelope.method === 'SendMessage') checkSendMessage(envelope, hasExtension)
+    const params = readSendMessage(envelope, { uri: extensionUri, isActive: hasExtension })
 
     const call = new CompanyCall({
       requestedVersion: A2A_VERSION,
       requestedExtensions: extensions,
       paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
+      sales,
     })
-    const response = await handle(handler, envelope, call)
-    const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(envelope.id, response)
-    if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id: envelope.id })
+    const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)
+    const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)
+    if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id })
     if (hasExtension) content.headers['A2A-Extensions'] = extensionUri
     return Buffer.byteLength(content.body) > RESPONSE_BYTES_MAX ? gatewayUnavailable() : content
   }
@@ -72,16 +75,12 @@ export function a2aRoute({ executor, card, extensionUri, timer, report }: A2aRou
     const body = await readBody(request, BODY_BYTES_MAX)
     if (typeof body === 'string') return refuse(response, { code: body })
     if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
-    if (calls >= CALLS_MAX) return refuse(response, OVERLOADED)
-    calls += 1
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
-    const work = answer(request, body)
-      .catch((fault: unknown) => {
-        if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
-        report('a2a_call_failed', fault)
-        return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
-      })
-      .finally(() => (calls -= 1))
+    const work = answer(request, body).catch((fault: unknown) => {
+      if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
+      report('a2a_call_failed', fault)
+      return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
+    })
     sendResponse(
       response,
       await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(gatewayUnavailable),
@@ -100,27 +99,22 @@ function checkType(request: Request): void {
   if (!isJsonType(types)) throw new RpcFault(RPC_ERRORS.contentType, null)
 }
 
-/** Calls the SDK. Replaces its error messages with those of `RPC_ERRORS`, because the SDK's may repeat input. */
-async function handle(handler: JsonRpcTransportHandler, { id, request }: Envelope, call: CompanyCall) {
-  const handled = await handler.handle(request, call)
-  if (!(Symbol.asyncIterator in handled)) {
-    const { error } = handled as { error?: ErrorObject }
-    return error ? toErrorResponse(error.code) : handled
-  }
-  // The card declares no streaming, so the SDK refuses a stream at its first step.
-  try {
-    await handled.next()
-    return toErrorResponse(RPC_ERRORS.unsupported.code)
-  } catch (cause) {
-    return toErrorResponse(JsonRpcTransportHandler.mapToJSONRPCError(cause).code)
-  } finally {
-    await handled.return(undefined).catch(() => undefined)
-  }
+/**
+ * The requested protocol version, from the header or else from the query (A2A 1.0 section 3.6.1). A repeated header is joined
+ * by commas and a repeated parameter counts as none, so neither is a supported version.
+ */
+function readVersion(request: Request): string | undefined {
+  const header = request.get(VERSION_NAME)
+  if (header !== undefined) return header
+  const [version, ...more] = new URLSearchParams(request.originalUrl.split('?')[1]).getAll(VERSION_NAME)
+  return more.length === 0 ? version : undefined
+}
 
-  function toErrorResponse(code: number) {
-    const known: readonly ErrorObject[] = Object.values(RPC_ERRORS)
-    return { jsonrpc: '2.0', id, error: known.find((error) => error.code === code) ?? RPC_ERRORS.internal }
-  }
+/** Calls the SDK. Replaces its error messages, because they may repeat input. */
+async function handle(handler: JsonRpcTransportHandler, request: Record<string, unknown>, call: CompanyCall) {
+  const handled = await handler.handle(request, call)
+  const { error } = handled as { error?: ErrorObject }
+  return error ? { jsonrpc: '2.0', error: RPC_ERRORS.internal } : handled
 }
 
 function renderRpc(id: RpcId, response: object): HttpResponseContent {

@@ -18,18 +18,24 @@ import { inputRefusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
 import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
+import type { CallLimit } from './call-limit.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
-/** The SDK context of one A2A call, extended by the payment (for the executor) and the outcome (for the route). */
+/**
+ * The SDK context of one A2A call, extended by the payment and the limit of sales (for the executor) and the outcome (for the
+ * route).
+ */
 export class CompanyCall extends ServerCallContext {
   readonly paymentHeaders: readonly string[]
+  readonly sales: CallLimit
   /** Set by the executor for a structured request. A text request has none. */
   outcome: Outcome | undefined
 
-  constructor(options: ServerCallContextOptions & { paymentHeaders: readonly string[] }) {
+  constructor(options: ServerCallContextOptions & { paymentHeaders: readonly string[]; sales: CallLimit }) {
     super(options)
     this.paymentHeaders = options.paymentHeaders
+    this.sales = options.sales
   }
 }
 
@@ -89,7 +95,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
       } else {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
-        context.outcome = await this.#performData(data, context.paymentHeaders)
+        context.outcome = await this.#performData(data, context)
         bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
       }
     } finally {
@@ -100,11 +106,11 @@ export class CompanyAgentExecutor implements AgentExecutor {
   /** The service has no tasks. */
   async cancelTask(): Promise<void> {}
 
-  async #performData(data: unknown, paymentHeaders: readonly string[]): Promise<Outcome> {
+  async #performData(data: unknown, { paymentHeaders, sales }: CompanyCall): Promise<Outcome> {
     const parsed = parseStructuredRequest(data)
     if (parsed.kind === 'refused') return parsed
     const { operation } = parsed
-    return this.perform({ operation, paymentHeaders, resourceUrl: resourceUrl(this.#baseUrl, operation) })
+    return this.perform({ operation, paymentHeaders, resourceUrl: resourceUrl(this.#baseUrl, operation), sales })
   }
 }
 

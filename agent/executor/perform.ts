@@ -41,6 +41,10 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   const stored = payment.kind === 'payment' ? await replay(payments, payment) : undefined
   if (stored) return stored
 
+  // Concurrent sales of the transport (contract 4.5.10). After step 3, so that replays never wait for sales.
+  using callSlot = request.sales?.take()
+  if (callSlot?.refusal) return callSlot.refusal
+
   // Steps 6 and 7, evaluated early because admission needs the result.
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
 

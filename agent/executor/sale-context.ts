@@ -5,6 +5,7 @@ import type { Operation } from '../operation/schema.ts'
 import type { QuoteReason } from '../payments/quote.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { Terms } from '../payments/terms.ts'
+import type { CallLimit } from './call-limit.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
 import type { RateLimit } from './rate-limit.ts'
@@ -26,6 +27,8 @@ export interface SaleRequest {
   paymentHeaders: readonly string[]
   /** The REST resource that a quote names. */
   resourceUrl: string
+  /** Limits the sales that run at once. Absent if the transport has no limit. */
+  sales?: CallLimit
 }
 
 /** A 402 without its quote. `perform` adds a new quote that states the reason (contract 7.4). */

@@ -128,16 +128,6 @@ const rpcMessageSchema = rpcResult(
   }),
 )
 
-/** The service has no tasks. A request for their list gets an empty list. */
-const rpcTaskListSchema = rpcResult(
-  z.strictObject({
-    tasks: z.array(z.unknown()).max(0),
-    nextPageToken: z.literal(''),
-    pageSize: z.int(),
-    totalSize: z.literal(0),
-  }),
-)
-
 const rpcErrorSchema = z.strictObject({
   ...rpcEnvelope,
   id: rpcEnvelope.id.nullable(),
@@ -164,7 +154,7 @@ const RESPONSE_SCHEMAS = {
   AgentCard: cardSchema,
   OpenApiDocument: openApiSchema,
   ...REGISTRY_SCHEMAS,
-  RpcResponse: z.union([rpcMessageSchema, rpcErrorSchema, rpcTaskListSchema]),
+  RpcResponse: z.union([rpcMessageSchema, rpcErrorSchema]),
 }
 
 const REQUEST_SCHEMAS = {

@@ -43,12 +43,17 @@ const data = (value: unknown) => sending({ parts: [{ data: value }] })
 type Headers = Record<string, string | string[] | undefined>
 
 /** Sends text and bytes as they are, and other values as JSON. A header of undefined is left out. */
-function post(url: string, body: unknown, change: Headers = {}, chunked = false): Promise<RawReply> {
+function post(
+  url: string,
+  body: unknown,
+  change: Headers = {},
+  { chunked = false, path = '/a2a' } = {},
+): Promise<RawReply> {
   const all: Headers = { 'Content-Type': 'application/json', 'A2A-Version': '1.0', ...change }
   const headers: Record<string, string | string[]> = {}
   for (const [name, value] of Object.entries(all)) if (value !== undefined) headers[name] = value
   const bytes = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
-  return send({ url, method: 'POST', path: '/a2a', headers, body: bytes, chunked })
+  return send({ url, method: 'POST', path, headers, body: bytes, chunked })
 }
 
 function expectRpcError(reply: RawReply, code: number, id: unknown): void {
@@ -73,6 +78,7 @@ function messageOf(reply: RawReply): { messageId: string; role: string; parts: R
 const text = JSON.stringify
 const UTF8 = (characters: string) => Buffer.from(characters)
 const call = (method: string, params: unknown = {}) => rpc({ method, params })
+const nulls = (...names: string[]) => Object.fromEntries(names.map((name) => [name, null]))
 const PUSH = { url: 'https://example.com/' }
 
 interface Group {
@@ -157,7 +163,6 @@ const GROUPS: Group[] = [
       'params of an array': rpc({ params: [message()] }),
       'params of null': rpc({ params: null }),
       'params of text': rpc({ params: MARK }),
-      'an additional member in the params': rpc({ params: { message: message(), [MARK]: 1 } }),
       'no message': rpc({ params: {} }),
       'a message of null': rpc({ params: { message: null } }),
       'a message of an array': rpc({ params: { message: [message()] } }),
@@ -170,11 +175,13 @@ const GROUPS: Group[] = [
       'a messageId of 129 bytes': sending({ messageId: 'm'.repeat(129) }),
       'a messageId of 65 characters and 130 bytes': sending({ messageId: 'é'.repeat(65) }),
       'a messageId of a lone surrogate': sending({ messageId: '\uD800' }),
+      'a messageId of null': sending({ messageId: null }),
+      'parts of null': sending({ parts: null }),
+      'metadata of text': sending({ metadata: MARK }),
+      'a configuration of an array': rpc({ params: { message: message(), configuration: [MARK] } }),
       'the role of an agent': sending({ role: 'ROLE_AGENT' }),
       'the role "user"': sending({ role: 'user' }),
       'a role by its number': sending({ role: 1 }),
-      context_id: sending({ context_id: 'c' }),
-      'an additional member in the message': sending({ [MARK]: 1 }),
       'parts that are not a list': sending({ parts: TEXT }),
       'an empty list of parts': sending({ parts: [] }),
       'two parts': sending({ parts: [TEXT, TEXT] }),
@@ -184,11 +191,6 @@ const GROUPS: Group[] = [
       'text and data in one part': sending({ parts: [{ ...TEXT, ...LOOKUP }] }),
       'text of a number': sending({ parts: [{ text: 5 }] }),
       'text of null': sending({ parts: [{ text: null }] }),
-      'a part of version 0.3': sending({ parts: [{ kind: 'text', text: 'hello' }] }),
-      media_type: sending({ parts: [{ ...TEXT, media_type: 'text/plain' }] }),
-      'an additional member in the part': sending({ parts: [{ ...TEXT, [MARK]: 1 }] }),
-      'GetTask without an id': call('GetTask'),
-      'CancelTask without an id': call('CancelTask'),
     },
   },
   {
@@ -206,8 +208,6 @@ const GROUPS: Group[] = [
       'a taskId': sending({ taskId: MARK }),
       'a referenced task': sending({ referenceTaskIds: [MARK] }),
       'a taskId and a contextId': sending({ taskId: 't', contextId: 'c' }),
-      GetTask: call('GetTask', { id: MARK }),
-      CancelTask: call('CancelTask', { id: MARK }),
     },
   },
   {
@@ -217,9 +217,12 @@ const GROUPS: Group[] = [
       'a contextId': sending({ contextId: MARK }),
       SendStreamingMessage: rpc({ method: 'SendStreamingMessage' }),
       'SendStreamingMessage of data': call('SendStreamingMessage', { message: message({ parts: [LOOKUP] }) }),
-      SubscribeToTask: call('SubscribeToTask', { id: 't' }),
-      GetExtendedAgentCard: call('GetExtendedAgentCard'),
-      'GetExtendedAgentCard without params': without(call('GetExtendedAgentCard'), 'params'),
+      ...Object.fromEntries(
+        ['SubscribeToTask', 'GetTask', 'ListTasks', 'CancelTask', 'GetExtendedAgentCard'].flatMap((method) => [
+          [method, call(method, { id: MARK })],
+          [`${method} without params`, without(call(method), 'params')],
+        ]),
+      ),
     },
   },
   {
@@ -295,7 +298,7 @@ describe('POST /a2a', () => {
         ['the body', 'deep', -32600, null],
         ['the params', rpc({ params: 'deep' })],
         ['the metadata', sending({ metadata: { a: 'deep' } })],
-        ['the id of a task', call('GetTask', { id: 'deep' })],
+        ['an unknown member', rpc({ params: { message: message(), [MARK]: 'deep' } })],
         ['data', data('deep')],
         ['an input', data({ operation: 'lookup', input: 'deep' })],
       ]
@@ -324,9 +327,32 @@ describe('POST /a2a', () => {
       'metadata and a configuration': rpc({
         params: { message: message({ metadata: { a: 1 } }), configuration: { acceptedOutputModes: ['text/plain'] } },
       }),
+      'unknown members of params, message, part and configuration': rpc({
+        params: {
+          message: message({ [MARK]: 1, kind: 'message', parts: [{ ...TEXT, [MARK]: 1, kind: 'text' }] }),
+          configuration: { [MARK]: 1, blocking: true },
+          [MARK]: { a: [1] },
+        },
+      }),
+      'null for each absent optional member': rpc({
+        params: {
+          message: message({
+            ...nulls('contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'),
+            parts: [{ ...TEXT, ...nulls('data', 'raw', 'url', 'mediaType', 'filename', 'metadata') }],
+          }),
+          configuration: nulls(
+            'acceptedOutputModes',
+            'taskPushNotificationConfig',
+            'historyLength',
+            'returnImmediately',
+          ),
+          ...nulls('metadata', 'tenant'),
+        },
+      }),
+      'a configuration of null': rpc({ params: { message: message(), configuration: null } }),
     }
     for (const [name, body] of Object.entries(ACCEPTED)) {
-      it(name, async () => {
+      it(`[4.5.11] ${name}`, async () => {
         const reply = await post(service.url, body)
         expect(messageOf(reply).role).to.equal('ROLE_AGENT')
         expect(reply.json).to.have.property('id', body.id)
@@ -340,13 +366,46 @@ describe('POST /a2a', () => {
     }
   })
 
-  it('[4.5.9] keeps no tasks', async () => {
-    await postWithExtension(data(LOOKUP.data))
-    const reply = await post(service.url, call('ListTasks'))
-    expect(reply.status).to.equal(200)
-    expect(reply.json).to.have.all.keys('jsonrpc', 'id', 'result')
-    const { tasks } = reply.json['result'] as { tasks?: unknown[] }
-    expect(tasks ?? []).to.deep.equal([])
+  it('[4.5.11] ignores unknown members of a data part, but not of its data', async () => {
+    const known = { ...LOOKUP, text: null, mediaType: null, context_id: 'c', [MARK]: 1 }
+    const reply = await postWithExtension(sending({ parts: [known] }))
+    expectRefusal(reply, 'payment_required')
+    const unknown = { ...LOOKUP.data, [MARK]: 1 }
+    expectRefusal(await postWithExtension(data(unknown)), 'invalid_body')
+  })
+
+  describe('[4.5.12] checks the version before the method and the parameters', () => {
+    const supported = (reply: RawReply) =>
+      (reply.json['error'] as { data: { metadata?: object }[] }).data.map(({ metadata }) => metadata)
+
+    for (const method of ['message/send', 'tasks/get', MARK, 'GetTask']) {
+      for (const version of [undefined, '0.3']) {
+        it(`of ${method} with version ${version ?? 'missing'}: -32009 with the supported version`, async () => {
+          const reply = await post(service.url, rpc({ method, params: MARK }), { 'A2A-Version': version })
+          expectRpcError(reply, -32009, 7)
+          expect(supported(reply)).to.deep.equal([{ supportedVersions: '1.0' }])
+        })
+      }
+    }
+
+    const QUERIES: [query: string, header: string | undefined, isAccepted: boolean][] = [
+      ['?A2A-Version=1.0', undefined, true],
+      ['?a=1&A2A-Version=1.0', undefined, true],
+      ['?A2A-Version=0.3', undefined, false],
+      ['?A2A-Version=', undefined, false],
+      ['?A2A-Version=1.0&A2A-Version=1.0', undefined, false],
+      ['?a2a-version=1.0', undefined, false],
+      ['?A2A-Version=1.0', '0.3', false],
+      ['?A2A-Version=1.0', '', false],
+      ['?A2A-Version=0.3', '1.0', true],
+    ]
+    for (const [query, version, isAccepted] of QUERIES) {
+      it(`in ${query} with the header ${version ?? 'missing'}: ${isAccepted ? 'accepted' : '-32009'}`, async () => {
+        const reply = await post(service.url, rpc(), { 'A2A-Version': version }, { path: `/a2a${query}` })
+        if (isAccepted) expect(messageOf(reply).role).to.equal('ROLE_AGENT')
+        else expectRpcError(reply, -32009, 7)
+      })
+    }
   })
 
   describe('[4.5.4] requires the payment extension', () => {
@@ -364,7 +423,10 @@ describe('POST /a2a', () => {
       it(`for a data part with ${name}: ${isAccepted ? 'accepted' : '-32008'}`, async () => {
         const reply = await post(service.url, data(LOOKUP.data), { 'A2A-Extensions': value(extension()) })
         if (isAccepted) expectRefusal(reply, 'payment_required')
-        else expectRpcError(reply, -32008, 7)
+        else {
+          expectRpcError(reply, -32008, 7)
+          expect((reply.json['error'] as { message: string }).message).to.include(extension())
+        }
         expect(reply.headers['a2a-extensions']).to.equal(isAccepted ? extension() : undefined)
       })
     }
@@ -445,13 +507,13 @@ describe('POST /a2a', () => {
     for (const chunked of [false, true]) {
       const how = chunked ? ' in chunks' : ''
       it(`[8.7] accepts ${BODY_BYTES_MAX} bytes${how}`, async () => {
-        const reply = await post(service.url, sized(BODY_BYTES_MAX), {}, chunked)
+        const reply = await post(service.url, sized(BODY_BYTES_MAX), {}, { chunked })
         expect(messageOf(reply).role).to.equal('ROLE_AGENT')
       })
 
       for (const bytes of [BODY_BYTES_MAX + 1, 204_800]) {
         it(`[8.7] refuses ${bytes} bytes${how} with 413`, async () => {
-          expectRefusal(await post(service.url, sized(bytes), {}, chunked), 'body_too_large')
+          expectRefusal(await post(service.url, sized(bytes), {}, { chunked }), 'body_too_large')
         })
       }
     }
@@ -546,21 +608,43 @@ describe('POST /a2a under load', () => {
     expect(clock.times()).to.deep.equal([])
   })
 
-  it(`[4.5.10] runs ${CALLS_MAX} calls at once, and counts a timed-out call until its work has ended`, async () => {
+  const requestQuote = () => postHere(data(LOOKUP.data), { 'A2A-Extensions': extensionUri })
+  const signPayments = (count: number) =>
+    Promise.all(Array.from({ length: count }, async () => header(await signedPayment())))
+
+  it(`[4.5.10] runs ${CALLS_MAX} sales at once, and counts a timed-out sale until its work has ended`, async () => {
     await start()
     const verification = sale.block('verify')
-    const payments = await Promise.all(Array.from({ length: CALLS_MAX }, async () => header(await signedPayment())))
-    const calls = payments.map(buy)
+    const payments = await signPayments(CALLS_MAX)
+    const calls = payments.slice(1).map(buy)
+    await verification.arrived(CALLS_MAX - 1)
+    expectRefusal(await requestQuote(), 'payment_required')
+    calls.push(buy(payments[0] as string))
     await verification.arrived(CALLS_MAX)
-    const next = await postHere(rpc())
+    const next = await requestQuote()
     expectRefusal(next, 'overloaded')
     expect(next.headers['retry-after']).to.equal('1')
     clock.pass(CALL_TIMEOUT_MS)
     for (const reply of await Promise.all(calls)) expectRefusal(reply, 'gateway_unavailable')
-    expectRefusal(await buy(payments[0] as string), 'overloaded')
+    expectRefusal(await requestQuote(), 'overloaded')
     verification.release()
-    while ((await postHere(rpc())).status !== 200) await new Promise((resolve) => setTimeout(resolve, 5))
+    while ((await requestQuote()).status !== 402) await new Promise(setImmediate)
     for (const payment of payments) expect(messageOf(await buy(payment)).role).to.equal('ROLE_AGENT')
+  })
+
+  it(`[4.5.10] answers text, protocol errors and replays while ${CALLS_MAX} settlements hang`, async () => {
+    await start()
+    const bought = header(await signedPayment())
+    const first = await buy(bought)
+    const settlement = sale.block('settle')
+    const calls = (await signPayments(CALLS_MAX)).map(buy)
+    await settlement.arrived(CALLS_MAX)
+    expectRefusal(await requestQuote(), 'overloaded')
+    expect(messageOf(await postHere(rpc())).messageId).to.match(/^help-/)
+    expectRpcError(await postHere(call('GetTask')), -32004, 7)
+    expect(messageOf(await buy(bought))).to.deep.equal(messageOf(first))
+    settlement.release()
+    for (const reply of await Promise.all(calls)) expect(messageOf(reply).messageId).to.match(/^answer-/)
   })
 
   it('[4.5.10] sends a result of 1 MiB and answers 502 for a larger one', async () => {

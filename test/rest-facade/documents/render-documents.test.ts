@@ -1,6 +1,6 @@
 /** The rendered documents are consistent with the code: codes, routes, prices, limits and examples. */
 import { expect } from 'chai'
-import { RPC_ERRORS } from '../../../agent/a2a/errors.ts'
+import { extensionRequired, RPC_ERRORS } from '../../../agent/a2a/errors.ts'
 import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
 import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
@@ -151,9 +151,11 @@ describe('the A2A guide', () => {
   it('has exactly the protocol errors and the limits of the A2A route', async () => {
     const pages = await renderFor('testnet')
     const text = readText(pages, '/docs/a2a.md')
-    const codes = [...new Set(Object.values(RPC_ERRORS).map(({ code }) => String(code)))]
+    const errors = [...Object.values(RPC_ERRORS), extensionRequired('')]
+    const codes = [...new Set(errors.map(({ code }) => String(code)))]
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
-    for (const limit of [`${BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} calls`]) expect(text).to.contain(limit)
+    for (const limit of [`${BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls`])
+      expect(text).to.contain(limit)
     const resolution = new RegExp(`body of a resolution +\\| ${RESOLVE_BODY_BYTES_MAX / 1024} KiB`)
     expect(readText(pages, '/docs/api.md')).to.match(resolution)
     expect(text).not.to.contain('has no A2A interface')

@@ -1,0 +1,30 @@
+/** Limits how many new sales of one transport run at once. Replays do not count. */
+import { refused, type Refused } from '../operation/outcome.ts'
+
+/** Counts as one running sale until it is disposed, unless it has a refusal. */
+interface CallSlot extends Disposable {
+  refusal?: Refused
+}
+
+/** A sale usually takes a few seconds, and several can end in one. */
+const RETRY_AFTER_SECONDS = 1
+
+export class CallLimit {
+  readonly #max: number
+  #running = 0
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  take(): CallSlot {
+    if (this.#running >= this.#max) {
+      return {
+        refusal: refused({ code: 'overloaded', retryAfterSeconds: RETRY_AFTER_SECONDS }),
+        [Symbol.dispose]: () => undefined,
+      }
+    }
+    this.#running += 1
+    return { [Symbol.dispose]: () => void (this.#running -= 1) }
+  }
+}
