@@ -186,7 +186,7 @@ async function createRoutes(
     jwks: jwksBody(keyring),
     pages,
     testnetClient: await loadTestnetClient(config.mode, baseUrl),
-    ...(a2aEnabled && { a2a: { route, card: signed } }),
+    ...(a2aEnabled && { a2a: { route, card: signed, signedAt: now() } }),
     registry,
     report,
   })

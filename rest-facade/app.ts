@@ -37,7 +37,7 @@ interface AppOptions {
   /** The text of `/testnet-client.py`. Absent on mainnet. */
   testnetClient?: string | undefined
   /** The A2A route and the signed card. Absent when A2A is disabled. */
-  a2a?: { route: Router; card: object }
+  a2a?: { route: Router; card: object; signedAt: Date }
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
@@ -82,7 +82,7 @@ export function createApp({
   )
   const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
   const documents = new Map(pages).set(FREE_PATHS.jwks, json(jwks))
-  if (a2a) documents.set(FREE_PATHS.agentCard, json(a2a.card))
+  if (a2a) documents.set(FREE_PATHS.agentCard, { ...json(a2a.card), modifiedAt: a2a.signedAt })
   if (testnetClient !== undefined)
     documents.set(TESTNET_PATHS.testnetClient, { type: 'text/x-python', text: testnetClient })
   for (const [path, page] of documents) {

@@ -13,6 +13,7 @@ interface EncodedForm {
   encoding: 'br' | 'gzip' | 'identity'
   bytes: Buffer
   etag: string
+  lastModified: string | undefined
   headers: { notModified: Record<string, string>; ok: Record<string, string> }
 }
 
@@ -38,8 +39,9 @@ function send(request: Request, response: Response, forms: readonly EncodedForm[
   const encoding = request.acceptsEncodings(forms.map((form) => form.encoding))
   const form = forms.find((candidate) => candidate.encoding === encoding) ?? forms.at(-1)
   if (!form) throw new Error('A document has no encoded form')
-  // `request.fresh` compares it with the request's If-None-Match.
+  // `request.fresh` compares these with the request's If-None-Match and If-Modified-Since.
   response.setHeader('ETag', form.etag)
+  if (form.lastModified !== undefined) response.setHeader('Last-Modified', form.lastModified)
   if (request.fresh) {
     response.writeHead(304, form.headers.notModified).end()
     return
@@ -63,7 +65,7 @@ function encodeForms(page: WrittenDocument, shared: Record<string, string>): rea
       ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
       'Content-Length': String(bytes.length),
     }
-    return { encoding, bytes, etag, headers: { notModified, ok } }
+    return { encoding, bytes, etag, lastModified: page.modifiedAt?.toUTCString(), headers: { notModified, ok } }
   }
   const identity = form('identity', text, `"${tag}"`)
   if (text.length < COMPRESSED_BYTES_MIN) return [identity]

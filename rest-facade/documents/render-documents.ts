@@ -17,6 +17,8 @@ const FOLDER = '#root/docs/served'
 export interface WrittenDocument {
   type: 'text/html' | 'text/markdown' | 'text/plain' | 'text/x-python' | 'application/json'
   text: string
+  /** For `Last-Modified`, if the time is known. */
+  modifiedAt?: Date
   /** Absent if the document has the same policy as all other responses. */
   contentSecurityPolicy?: string
 }

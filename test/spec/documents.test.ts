@@ -104,6 +104,43 @@ describe('the free documents', () => {
     })
   }
 
+  describe('[4.4.12] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
+    const path = '/.well-known/agent-card.json'
+    const SECOND_MS = 1_000
+    const timeOf = async () => {
+      const { headers } = await get(path)
+      return { etag: String(headers['etag']), time: Date.parse(String(headers['last-modified'])) }
+    }
+    const at = (time: number) => new Date(time).toUTCString()
+
+    it('and it is constant', async () => {
+      const { time } = await timeOf()
+      expect(time).to.be.a('number').and.not.NaN
+      expect((await timeOf()).time).to.equal(time)
+    })
+
+    for (const [name, offset, status] of [
+      ['one second before', -SECOND_MS, 200],
+      ['at that time', 0, 304],
+      ['one second after', SECOND_MS, 304],
+    ] as const) {
+      it(`If-Modified-Since ${name}: ${status}`, async () => {
+        const { etag, time } = await timeOf()
+        const reply = await get(path, { 'If-Modified-Since': at(time + offset) })
+        expect(reply.status).to.equal(status)
+        expect(reply.headers).to.include({ etag, 'last-modified': at(time) })
+        expect(reply.text === '').to.equal(status === 304)
+      })
+    }
+
+    it('and If-None-Match has precedence', async () => {
+      const { etag, time } = await timeOf()
+      const later = { 'If-Modified-Since': at(time + SECOND_MS) }
+      expect((await get(path, { ...later, 'If-None-Match': '"other"' })).status).to.equal(200)
+      expect((await get(path, { 'If-Modified-Since': at(0), 'If-None-Match': etag })).status).to.equal(304)
+    })
+  })
+
   it('does not compress short documents or use a refused encoding', async () => {
     expect((await bytesOf(`${service.url}/robots.txt`, 'br, gzip')).encoding).to.equal('identity')
     expect((await bytesOf(`${service.url}/docs`, 'br;q=0, gzip;q=0')).encoding).to.equal('identity')
