@@ -1,4 +1,4 @@
-/** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot is still served. */
+/** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot, or none, is served. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Catalog } from '../store/catalog.ts'
@@ -8,14 +8,17 @@ import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { openSchedule, type Schedule } from '../store/import/schedule.ts'
 import type { Report, Timer } from '../store/runtime.ts'
-import { StoreError } from '../store/environment.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
+import { isUrl } from '../store/url-policy.ts'
 import { sampleRegister } from './sandbox/sample-register.ts'
 
 /** The location under which the catalog records the made-up sample of the sandbox. */
 const SAMPLE_LOCATION = 'sandbox:sample'
 const SAMPLE_ROWS = 1_000
 const SAMPLE_SEED = 1
+
+/** A start without a dataset waits this long for a remote source. A retrieval that takes longer continues afterwards. */
+const FIRST_RETRIEVAL_MS_MAX = 30_000
 
 export interface DatasetRequest {
   dataDirectory: string
@@ -32,7 +35,7 @@ export interface DatasetRequest {
 /** Retrieves the configured dataset, or the served one again. An unchanged dataset counts as newly retrieved. */
 export async function retrieveDataset(request: DatasetRequest): Promise<ImportResult> {
   const served = request.catalog.retrieval()
-  const location = request.path ?? served?.location ?? SAMPLE_LOCATION
+  const location = locationOf(request)
   const { path: _, ...options } = request
   if (location !== SAMPLE_LOCATION) {
     // A dataset that was imported as synthetic stays synthetic, because the file itself does not tell.
@@ -44,6 +47,10 @@ export async function retrieveDataset(request: DatasetRequest): Promise<ImportRe
   return importDataset({ ...options, path, location, publication: SYNTHETIC })
 }
 
+function locationOf({ path, catalog }: DatasetRequest): string {
+  return path ?? catalog.retrieval()?.location ?? SAMPLE_LOCATION
+}
+
 export interface DailyRetrievalOptions extends DatasetRequest {
   random: () => number
   timer: Timer
@@ -52,7 +59,10 @@ export interface DailyRetrievalOptions extends DatasetRequest {
   onRetrieved?: () => void
 }
 
-/** Retrieves now and daily until stopped. If no snapshot can be served, waits for the first one and rejects if it fails. */
+/**
+ * Retrieves now and daily until stopped. If no snapshot can be served, waits for the first retrieval: it rejects if a
+ * local file cannot be imported, and resolves without a dataset if a remote source fails or is slow.
+ */
 export async function startDailyRetrieval(options: DailyRetrievalOptions): Promise<Schedule> {
   const { random, timer, report, onRetrieved, ...request } = options
   const onFailure = (cause: unknown) => {
@@ -61,28 +71,26 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
   }
   const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal }).then(onRetrieved)
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
+  const location = locationOf(request)
   const first = schedule.retrieve()
-  if (canServe(request.catalog)) {
-    first.catch(onFailure)
+  // A snapshot that is missing, damaged or of another layout version is not served and is built again.
+  const hasDataset = request.catalog.current() !== undefined
+  if (!hasDataset && !isUrl(location)) {
+    await first.catch((cause: unknown) => {
+      schedule.stop()
+      throw cause
+    })
     return schedule
   }
-  try {
-    await first
-    return schedule
-  } catch (cause) {
-    schedule.stop()
-    throw cause
-  }
+  const settled = first.catch(onFailure)
+  if (!hasDataset) await settledWithin(settled, FIRST_RETRIEVAL_MS_MAX, timer)
+  return schedule
 }
 
-/** A snapshot that is missing, damaged or of another layout version cannot be served and is built again. */
-function canServe(catalog: Catalog): boolean {
-  try {
-    return catalog.current() !== undefined
-  } catch (cause) {
-    if (cause instanceof StoreError) return false
-    throw cause
-  }
+async function settledWithin(work: Promise<unknown>, milliseconds: number, timer: Timer): Promise<void> {
+  let cancel = (): void => undefined
+  await Promise.race([work, new Promise<void>((resolve) => (cancel = timer(resolve, milliseconds)))])
+  cancel()
 }
 
 async function writeSample(dataDirectory: string): Promise<string> {

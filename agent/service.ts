@@ -75,7 +75,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
-    const catalog = openCatalog(config.dataDirectory)
+    const catalog = openCatalog(config.dataDirectory, report)
     closers.push(() => catalog.close())
     const log = (options.openLog ?? openResponseLog)(config.dataDirectory)
     closers.push(() => log.close())
@@ -118,7 +118,7 @@ function createSaleContext(
   }
 }
 
-/** Waits for the first dataset if none is stored, then retrieves it daily in a thread. */
+/** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
 async function startDataset(options: ServiceOptions, catalog: Catalog, closers: Closer[]): Promise<void> {
   const { config, processes, now, random, timer, report } = options
   const { dataDirectory, dataset: path } = config

@@ -3,6 +3,7 @@ import express, { type Express, type NextFunction, type Request, type Response, 
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { COMMON_HEADERS, refuse } from '../agent/http/response.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
+import { DATASET_UNAVAILABLE } from '../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import { datasetStatus, type Catalog } from '../store/catalog.ts'
@@ -71,7 +72,7 @@ export function createApp({
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.all(FREE_PATHS.metadata, (request, response, next) => {
     const dataset = catalog.current()
-    if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
+    if (!dataset) return refuse(response, DATASET_UNAVAILABLE)
     const { source, snapshot } = dataset
     const state = { source, info: snapshot.info, status: datasetStatus(source, now()) }
     return freeDocument(() => buildMetadata(facts, state), META_CACHE_SECONDS)(request, response, next)

@@ -1,8 +1,10 @@
 /** The catalogue: which snapshot is current, when it was retrieved, and the atomic change to the next one. */
+import { statSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
-import { awaitWrite, openEnvironment } from './environment.ts'
+import { awaitWrite, dataFile, openEnvironment, StoreError } from './environment.ts'
+import type { Report } from './runtime.ts'
 import { openSnapshot, type Snapshot, type SnapshotInfo } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
 
@@ -11,6 +13,9 @@ const STALE_AFTER_MS = 72 * 60 * 60 * 1000
 
 /** LMDB is read once per interval, because every request asks for the dataset several times (benchmark row `quote`). */
 const REFRESH_INTERVAL_MS = 10
+
+/** A snapshot that could not be opened is tried again after this time, so that failing attempts use little time. */
+const REOPEN_INTERVAL_MS = 1_000
 
 /** The current snapshot, and the previous one, which running requests may still read. */
 const OPEN_SNAPSHOTS_MAX = 2
@@ -37,8 +42,12 @@ export interface Dataset {
 }
 
 export interface Catalog {
+  /** Undefined without an entry, or if the entry is damaged. */
   retrieval(): Retrieval | undefined
-  /** The current dataset. Sees one that another process has published after {@link REFRESH_INTERVAL_MS}. */
+  /**
+   * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of another
+   * process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
+   */
   current(): Dataset | undefined
   /** Describes the current snapshot without keeping it open. */
   info(): Promise<SnapshotInfo | undefined>
@@ -49,40 +58,64 @@ export interface Catalog {
   close(): Promise<void>
 }
 
-export function openCatalog(dataDirectory: string): Catalog {
+/** An opened snapshot and the file that it reads. */
+interface OpenedSnapshot {
+  snapshot: Snapshot
+  file: string | undefined
+}
+
+export function openCatalog(dataDirectory: string, report: Report = () => undefined): Catalog {
   const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
-  const opened = new LRUCache<string, Snapshot>({
+  const opened = new LRUCache<string, OpenedSnapshot>({
     max: OPEN_SNAPSHOTS_MAX,
     // The environment is read-only, so a failed close loses nothing.
-    dispose: (oldest) => void oldest.close().catch(() => undefined),
+    dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),
   })
 
-  let last: { bytes: Buffer; retrieval: Retrieval } | undefined
+  let last: { bytes: Buffer; retrieval: Retrieval | undefined } | undefined
 
   /** Reads LMDB every time, but parses only changed bytes. */
   function retrieval(): Retrieval | undefined {
     const bytes = environment.getBinary(CURRENT_KEY)
     if (bytes === undefined) return undefined
-    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: retrievalSchema.parse(JSON.parse(bytes.toString())) }
+    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: parseRetrieval(bytes, report) }
     return last.retrieval
   }
 
-  function snapshot(id: string): Snapshot {
-    const wanted = opened.get(id) ?? openSnapshot(snapshotFolder(dataDirectory, id))
-    opened.set(id, wanted)
-    return wanted
+  /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */
+  function openById(id: string): Snapshot {
+    const folder = snapshotFolder(dataDirectory, id)
+    const file = fileIdentity(dataFile(folder))
+    const known = opened.get(id)
+    if (known && (file === undefined || file === known.file)) return known.snapshot
+    const snapshot = openSnapshot(folder)
+    opened.set(id, { snapshot, file })
+    return snapshot
   }
 
   let current: Dataset | undefined
+  let isUnreadable = false
   let refreshedAt = Number.NEGATIVE_INFINITY
+
+  function refresh(): void {
+    try {
+      const found = retrieval()
+      current = found && { snapshot: openById(found.snapshot_id), source: found.source }
+      isUnreadable = false
+    } catch (cause) {
+      if (!(cause instanceof StoreError)) throw cause
+      current = undefined
+      if (!isUnreadable) report('dataset_unreadable', cause)
+      isUnreadable = true
+    }
+  }
 
   return {
     retrieval,
     current() {
       const now = performance.now()
-      if (now - refreshedAt < REFRESH_INTERVAL_MS) return current
-      const found = retrieval()
-      current = found && { snapshot: snapshot(found.snapshot_id), source: found.source }
+      if (now - refreshedAt < (isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS)) return current
+      refresh()
       // After the reads: if one throws, the next call tries again instead of returning the old dataset.
       refreshedAt = now
       return current
@@ -91,7 +124,7 @@ export function openCatalog(dataDirectory: string): Catalog {
       const id = retrieval()?.snapshot_id
       if (id === undefined) return undefined
       const known = opened.get(id)
-      if (known) return known.info
+      if (known) return known.snapshot.info
       const closed = openSnapshot(snapshotFolder(dataDirectory, id))
       await closed.close()
       return closed.info
@@ -102,10 +135,26 @@ export function openCatalog(dataDirectory: string): Catalog {
     },
     openSnapshots: () => [...opened.keys()],
     async close() {
-      await Promise.all([...opened.values()].map((each) => each.close()))
+      await Promise.all([...opened.values()].map(({ snapshot }) => snapshot.close()))
       await environment.close()
     },
   }
+}
+
+/** A damaged entry is reported and ignored: the next retrieval writes a new one. */
+function parseRetrieval(bytes: Buffer, report: Report): Retrieval | undefined {
+  try {
+    return retrievalSchema.parse(JSON.parse(bytes.toString()))
+  } catch (cause) {
+    report('dataset_unreadable', new StoreError('The entry of the catalogue is damaged', { cause }))
+    return undefined
+  }
+}
+
+/** Equal for two reads of one file, and different for a file that replaces it while it is open. */
+function fileIdentity(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  return stats && `${stats.dev} ${stats.ino}`
 }
 
 /** A `stale` dataset is not sold. */

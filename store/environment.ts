@@ -40,7 +40,8 @@ const DURABLE = {
  */
 const PAGE_BYTES: Record<EnvironmentKind, number> = { catalog: 8192, snapshot: 8192, responses: 4096, limits: 8192 }
 
-const DATA_FILE = 'data.mdb'
+/** The file of the environment in a folder. */
+export const dataFile = (folder: string) => join(folder, 'data.mdb')
 /** LMDB writes fewer bytes when it creates an environment with two databases. */
 const FIRST_BYTES = 128 * 1024
 /** The offset in the first page of LMDB's magic number and format version (mdb.c, `MDB_meta`). */
@@ -75,8 +76,8 @@ function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>
       mkdirSync(folder, { recursive: true })
       checkSpace(folder)
     }
-    checkFile(join(folder, DATA_FILE), readOnly)
-    if (kind === 'responses' || kind === 'limits') checkLength(join(folder, DATA_FILE))
+    checkFile(dataFile(folder), readOnly)
+    if (kind === 'responses' || kind === 'limits') checkLength(dataFile(folder))
     return open<unknown, string>({
       ...DURABLE,
       pageSize: PAGE_BYTES[kind],

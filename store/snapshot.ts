@@ -33,6 +33,7 @@ export interface Snapshot {
   close(): Promise<void>
 }
 
+/** Throws a {@link StoreError} if the folder is missing or has no complete snapshot; so do reads of a damaged record. */
 export function openSnapshot(folder: string): Snapshot {
   const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
   const checked = snapshotInfoSchema.safeParse(environment.get(INFO_KEY))
@@ -40,20 +41,33 @@ export function openSnapshot(folder: string): Snapshot {
     environment.close().catch(() => undefined)
     throw new StoreError(`${folder}: is not a complete snapshot`, { cause: checked.error })
   }
-  const companies = environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' })
+  const companies = readOrThrow(folder, () =>
+    environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
+  )
   return {
     info: checked.data,
     folder,
     find(companyNumber) {
-      const bytes = companies.getBinary(companyKey(companyNumber))
-      return bytes && decodeEntry(companyNumber, bytes)
+      return readOrThrow(folder, () => {
+        const bytes = companies.getBinary(companyKey(companyNumber))
+        return bytes && decodeEntry(companyNumber, bytes)
+      })
     },
     *entries() {
       for (const { key, value } of companies.getRange()) {
         const number = companyNumberOf(key)
-        yield [number, decodeEntry(number, value)]
+        yield [number, readOrThrow(folder, () => decodeEntry(number, value))]
       }
     },
     close: () => environment.close(),
+  }
+}
+
+/** Turns every error of a read into a {@link StoreError}, because all of them mean that the snapshot is damaged. */
+function readOrThrow<T>(folder: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw new StoreError(`${folder}: has a damaged record`, { cause })
   }
 }

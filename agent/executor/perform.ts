@@ -8,11 +8,11 @@ import { buildQuote } from '../payments/quote.ts'
 import { settleRecord } from '../payments/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
-import { prepareAnswer } from '../skills/skills.ts'
 import { admit } from './admit.ts'
 import { claim } from './claim.ts'
 import { examine } from './examine.ts'
 import type { RequestPayment } from './payment-decoder.ts'
+import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
@@ -76,7 +76,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
 
   // 9. The answer, from the snapshot that is current now.
-  const prepared = prepareAnswer(operation, openSkillContext(context))
+  const prepared = prepare(operation, openSkillContext(context), payments.report)
   if (prepared.kind === 'refused') return await refuseUnlessSold(prepared)
 
   // Step 4 again: the payment is verified and an answer is sold for it, so the request now counts as paid.

@@ -1,17 +1,15 @@
 /** Step 5: checks that the dataset is loaded and fresh, if the operation needs it (contract 3.1). */
 import { datasetStatus } from '../../store/catalog.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
+import { DATASET_RETRY_AFTER_SECONDS, DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { SkillContext } from '../skills/skill.ts'
 import { needsDataset } from '../skills/skills.ts'
 
-/** The dataset is retrieved at most once in this time, also after a failure, so an earlier retry would fail too. */
-const RETRY_AFTER_SECONDS = 60
-
 export function checkReadiness(operation: Operation, context: SkillContext): Refused | undefined {
   if (!needsDataset(operation, context)) return undefined
-  if (!context.dataset) return refused({ code: 'dataset_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS })
+  if (!context.dataset) return refused(DATASET_UNAVAILABLE)
   return datasetStatus(context.dataset.source, context.now()) === 'stale'
-    ? refused({ code: 'dataset_stale', retryAfterSeconds: RETRY_AFTER_SECONDS })
+    ? refused({ code: 'dataset_stale', retryAfterSeconds: DATASET_RETRY_AFTER_SECONDS })
     : undefined
 }

@@ -92,6 +92,15 @@ export interface Refusal {
   provenance?: { source: Source; snapshot_id: string }
 }
 
+/** A failed retrieval is repeated after a minute at the earliest. */
+export const DATASET_RETRY_AFTER_SECONDS = 60
+
+/** No snapshot is stored, or it cannot be read. */
+export const DATASET_UNAVAILABLE: Refusal = {
+  code: 'dataset_unavailable',
+  retryAfterSeconds: DATASET_RETRY_AFTER_SECONDS,
+}
+
 const INPUT_CODES = {
   lookup: 'invalid_company_number',
   search: 'invalid_query',

@@ -1,9 +1,10 @@
 /** The skill `lookup`: one company by its exact number (contract 4.1). */
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { refused } from '../operation/outcome.ts'
+import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { companyResponseSchema, type CompanyResponse } from '../operation/result.ts'
 import type { LookupInput } from '../operation/schema.ts'
-import { DATASET_UNAVAILABLE, toPreparedAnswer, type Skill, type SkillContext } from './skill.ts'
+import { toPreparedAnswer, type Skill, type SkillContext } from './skill.ts'
 
 const SYNTHETIC_RESPONSE: CompanyResponse = {
   company: SYNTHETIC_COMPANY,
@@ -16,7 +17,7 @@ export const lookup: Skill<LookupInput> = {
 
   prepare(input, context) {
     if (isSynthetic(input, context)) return toPreparedAnswer(companyResponseSchema, SYNTHETIC_RESPONSE)
-    if (!context.dataset) return DATASET_UNAVAILABLE
+    if (!context.dataset) return refused(DATASET_UNAVAILABLE)
     const { snapshot, source } = context.dataset
     const provenance = { source, snapshot_id: snapshot.info.snapshot_id }
     const entry = snapshot.find(input.company_number)

@@ -5,16 +5,17 @@ import { decideStatus } from '../matching/decide.ts'
 import { findCompanies, type FindResult } from '../matching/find.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
+import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { resolveResponseSchema } from '../operation/result.ts'
 import type { ResolveInput } from '../operation/schema.ts'
 import { cachedNameIndex } from './name-index-cache.ts'
-import { DATASET_UNAVAILABLE, toPreparedAnswer, type Skill } from './skill.ts'
+import { toPreparedAnswer, type Skill } from './skill.ts'
 
 export const resolve: Skill<ResolveInput> = {
   needsDataset: () => true,
 
   prepare(input, { dataset, now }) {
-    if (!dataset) return DATASET_UNAVAILABLE
+    if (!dataset) return refused(DATASET_UNAVAILABLE)
     const found = findCandidates(input, dataset, now)
     if (found.kind === 'refused') return found
     if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })

@@ -2,16 +2,17 @@
 import { findCompanies } from '../matching/find.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
 import { refused } from '../operation/outcome.ts'
+import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { searchResponseSchema } from '../operation/result.ts'
 import type { SearchInput } from '../operation/schema.ts'
 import { cachedNameIndex } from './name-index-cache.ts'
-import { DATASET_UNAVAILABLE, toPreparedAnswer, type Skill } from './skill.ts'
+import { toPreparedAnswer, type Skill } from './skill.ts'
 
 export const search: Skill<SearchInput> = {
   needsDataset: () => true,
 
   prepare({ q, limit, status, eircode }, { dataset, now }) {
-    if (!dataset) return DATASET_UNAVAILABLE
+    if (!dataset) return refused(DATASET_UNAVAILABLE)
     const { snapshot, source } = dataset
     const register = { snapshot, names: cachedNameIndex(snapshot) }
     const found = findCompanies(register, { name: q, status, eircode, fuzzy: 'always' }, now)

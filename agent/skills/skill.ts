@@ -1,7 +1,7 @@
 /** A skill computes the answer of one operation from a dataset. It does not depend on the transport or the payment. */
 import type { z } from 'zod'
 import type { Dataset } from '../../store/catalog.ts'
-import { refused, type Refused } from '../operation/outcome.ts'
+import type { Refused } from '../operation/outcome.ts'
 
 /** What a skill reads besides its input. Built for each request. */
 export interface SkillContext {
@@ -19,8 +19,6 @@ export interface Skill<Input> {
   needsDataset(input: Input, context: SkillContext): boolean
   prepare(input: Input, context: SkillContext): PreparedAnswer
 }
-
-export const DATASET_UNAVAILABLE: Refused = refused({ code: 'dataset_unavailable' })
 
 /** The JSON text that is stored and sold. Throws when the response violates its published schema. */
 export function toPreparedAnswer<Response extends { snapshot_id: string }>(

@@ -13,7 +13,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const RETRIEVE_EVERY_MS = 24 * HOUR_MS
 /** Spreads the requests of several services over time. */
 const JITTER_SHARE = 0.1
-const RETRY_FIRST_MS = 5 * MINUTE_MS
+/** A portal that is restarted is back after a few minutes. A service without a dataset sells nothing meanwhile. */
+const RETRY_FIRST_MS = MINUTE_MS
 /** Allows more than twelve retries before the dataset is stale. */
 const RETRY_MAX_MS = 6 * HOUR_MS
 const CLOCK_CHECK_EVERY_MS = HOUR_MS

@@ -143,7 +143,7 @@ describe('the command serve, if it cannot start', () => {
     await expectFailure(start(), /catalog: /)
   })
 
-  it('refuses a missing dataset if none is stored', () =>
+  it('[11.9] refuses a missing dataset if none is stored', () =>
     expectFailure(start({ DATASET: join(directory, 'none.zip') }), /^import refused, source_unreadable/))
 })
 

@@ -1,8 +1,11 @@
-/** The current dataset: visible soon after another process has published it, and never an old one after an error. */
+/** The current dataset: visible soon after another process has published it, and undefined while it cannot be read. */
+import { cp, rename, rm, writeFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
+import { awaitWrite, openEnvironment } from '../../store/environment.ts'
 import { importDataset } from '../../store/import/run.ts'
+import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../store/layout.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
 import { PROCESSES, REGISTER } from '../support/fixtures.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -14,10 +17,12 @@ describe('the catalogue', () => {
   let directory: string
   let catalog: Catalog
   let other: Catalog
+  let reports: string[]
 
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    catalog = openCatalog(directory)
+    reports = []
+    catalog = openCatalog(directory, (event) => void reports.push(event))
     other = openCatalog(directory)
   })
   afterEach(async () => {
@@ -43,20 +48,85 @@ describe('the catalogue', () => {
     expect(other.current()?.snapshot.info).to.deep.equal(info)
   })
 
-  it('does not return the previous dataset after its own publication', async () => {
+  const currentFolder = () => snapshotFolder(directory, catalog.retrieval()?.snapshot_id ?? '')
+  const lostRetrieval = () => ({ ...catalog.retrieval()!, snapshot_id: `sha256:${'0'.repeat(64)}` })
+
+  async function untilCurrent(): Promise<string | undefined> {
+    while (catalog.current() === undefined) await sleep(REFRESH_MS)
+    return catalog.current()?.snapshot.info.snapshot_id
+  }
+
+  it('has no dataset, and reports it once, while the snapshot of its own publication is missing', async () => {
     await publish(catalog)
-    const lost = { ...catalog.retrieval()!, snapshot_id: `sha256:${'0'.repeat(64)}` }
     expect(catalog.current()).not.to.equal(undefined)
-    await catalog.publish(lost)
-    expect(() => catalog.current()).to.throw()
+    await catalog.publish(lostRetrieval())
+    for (let times = 0; times < 3; times += 1) {
+      expect(catalog.current()).to.equal(undefined)
+      await sleep(REFRESH_MS)
+    }
+    expect(reports).to.deep.equal(['dataset_unreadable'])
   })
 
-  it('throws every time while the current dataset cannot be read', async () => {
+  it('has no dataset while the snapshot that another process has published is missing', async () => {
     await publish(catalog)
     expect(catalog.current()).not.to.equal(undefined)
-    const lost = { ...catalog.retrieval()!, snapshot_id: `sha256:${'0'.repeat(64)}` }
-    await other.publish(lost)
+    await other.publish(lostRetrieval())
     await sleep(REFRESH_MS)
-    for (let times = 0; times < 5; times += 1) expect(() => catalog.current()).to.throw()
+    expect(catalog.current()).to.equal(undefined)
+    await publish(other)
+    expect(await untilCurrent()).to.equal(other.current()?.snapshot.info.snapshot_id)
+  })
+
+  for (const [what, damage] of [
+    ['is missing', (folder) => rm(folder, { recursive: true })],
+    ['is not an LMDB file', (folder) => writeFile(`${folder}/data.mdb`, 'x'.repeat(10_000))],
+    [
+      'has no description',
+      async (folder) => {
+        const environment = openEnvironment({ folder, kind: 'snapshot' })
+        await awaitWrite(environment.remove(INFO_KEY))
+        await environment.close()
+      },
+    ],
+  ] satisfies [what: string, damage: (folder: string) => Promise<unknown>][]) {
+    it(`[3.1] serves a snapshot that ${what} once it is repaired, without a restart`, async () => {
+      const { info } = await publish(other)
+      const whole = `${directory}/whole`
+      await cp(currentFolder(), whole, { recursive: true })
+      await damage(currentFolder())
+      expect(catalog.current()).to.equal(undefined)
+      expect(reports).to.deep.equal(['dataset_unreadable'])
+      await rm(currentFolder(), { recursive: true, force: true })
+      await rename(whole, currentFolder())
+      expect(await untilCurrent()).to.equal(info.snapshot_id)
+    })
+  }
+
+  it('reads a snapshot that replaces an open one of the same id, and keeps an open one whose folder is deleted', async () => {
+    await publish(catalog)
+    const folder = currentFolder()
+    const first = catalog.current()?.snapshot
+    await cp(folder, `${directory}/copy`, { recursive: true })
+    await rm(folder, { recursive: true })
+    await sleep(REFRESH_MS)
+    expect(catalog.current()?.snapshot).to.equal(first)
+    await rename(`${directory}/copy`, folder)
+    await sleep(REFRESH_MS)
+    expect(catalog.current()?.snapshot).not.to.equal(first)
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+    expect(reports).to.deep.equal([])
+  })
+
+  it('has no dataset while its entry is damaged, and has one again after the next publication', async () => {
+    await publish(catalog)
+    const environment = openEnvironment({ folder: catalogFolder(directory), kind: 'catalog' })
+    await awaitWrite(environment.put(CURRENT_KEY, { snapshot_id: 1 }))
+    await environment.close()
+    await sleep(REFRESH_MS)
+    expect(catalog.current()).to.equal(undefined)
+    expect(catalog.retrieval()).to.equal(undefined)
+    expect(reports).to.deep.equal(['dataset_unreadable'])
+    await publish(catalog)
+    expect(catalog.current()).not.to.equal(undefined)
   })
 })

@@ -174,8 +174,8 @@ export const MUTANTS: readonly Mutant[] = [
     file: perform,
     find: 'if (stored) return stored;',
     replace:
-      "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = prepareAnswer(operation, " +
-      "openSkillContext(context)); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
+      "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = prepare(operation, " +
+      "openSkillContext(context), payments.report); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
     caughtBy: 'simulate',
   },
   {

@@ -88,12 +88,12 @@ describe('the schedule of retrievals', () => {
     }
   })
 
-  it('retries after 5 minutes, then after twice the delay, at most 6 hours, and after 5 minutes again after a success', async () => {
+  it('retries after a minute, then after twice the delay, at most 6 hours, and after a minute again after a success', async () => {
     outcomes = [...Array.from({ length: 9 }, () => 'failure' as const), 'success', 'failure', 'success']
     await startRetrieval()
     await passTime(4 * DAY)
     const minutes = gaps().map((gap) => gap / MINUTE)
-    expect(minutes).to.deep.equal([5, 10, 20, 40, 80, 160, 320, 360, 360, 1440, 5, 1440, 1440])
+    expect(minutes).to.deep.equal([1, 2, 4, 8, 16, 32, 64, 128, 256, 1440, 1, 1440, 1440])
     expect(failures).to.have.lengthOf(9)
   })
 

@@ -1,0 +1,19 @@
+/** Step 9: computes the answer from the current snapshot. */
+import { StoreError } from '../../store/environment.ts'
+import type { Report } from '../../store/runtime.ts'
+import { refused } from '../operation/outcome.ts'
+import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
+import type { Operation } from '../operation/schema.ts'
+import type { PreparedAnswer, SkillContext } from '../skills/skill.ts'
+import { prepareAnswer } from '../skills/skills.ts'
+
+/** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
+export function prepare(operation: Operation, context: SkillContext, report: Report): PreparedAnswer {
+  try {
+    return prepareAnswer(operation, context)
+  } catch (cause) {
+    if (!(cause instanceof StoreError)) throw cause
+    report('dataset_unreadable', cause)
+    return refused(DATASET_UNAVAILABLE)
+  }
+}
