@@ -23,7 +23,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a']],
   [/^(yauzl|csv-parse)/, ['store/import']],
-  [/^(secp256k1|hash-wasm)$/, ['agent/payments']],
+  [/^(tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
   [/^safe-stable-stringify$/, ['agent/operation']],
   [/^pino$/, ['agent']],
   [/^(commander|cli-progress)$/, ['agent/cli']],

@@ -132,7 +132,8 @@ function waitForUrl(child: ChildProcess): Promise<string> {
 }
 
 const NATIVE_PACKAGE = `@foundry-rs/anvil-${platform()}-${arch() === 'x64' ? 'amd64' : arch()}`
-const MISSING = `The sandbox needs anvil: npm install ${NATIVE_PACKAGE}, or install anvil (getfoundry.sh) on the PATH`
+const MISSING =
+  'The sandbox needs anvil, a development dependency: run npm ci without --omit=dev, or install anvil (getfoundry.sh) on the PATH'
 
 /** The binary of the package for this platform, otherwise the one on the PATH. */
 function anvilPath(): string {

@@ -1,5 +1,5 @@
-/** Signs payments quickly. viem computes the digest; a native library signs, because viem's own signing takes longer than the server. */
-import secp256k1 from 'secp256k1'
+/** Signs payments quickly. viem computes the digest; WebAssembly signs, because viem's own signing takes longer than the server. */
+import { signRecoverable } from 'tiny-secp256k1'
 import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { OperationName } from '../../../agent/operation/schema.ts'
@@ -30,7 +30,7 @@ export function signPayment(operation: OperationName = 'lookup'): string {
     primaryType: 'TransferWithAuthorization',
     message: { ...rest, value: BigInt(value), validAfter: BigInt(validAfter), validBefore: BigInt(validBefore) },
   })
-  const { signature, recid } = secp256k1.ecdsaSign(toBytes(digest), toBytes(key))
-  const payload = { authorization, signature: `${toHex(signature)}${recid === 0 ? '1b' : '1c'}` }
+  const { signature, recoveryId } = signRecoverable(toBytes(digest), toBytes(key))
+  const payload = { authorization, signature: `${toHex(signature)}${recoveryId === 0 ? '1b' : '1c'}` }
   return header({ x402Version: 2, accepted: requirements, payload })
 }

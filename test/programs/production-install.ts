@@ -1,0 +1,78 @@
+/**
+ * `npm run production`: installs the built files without development dependencies in an empty folder, and starts the
+ * service from there. The chain comes from this checkout, because a production install has no anvil.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { stopTestChain, testChainUrl } from '../support/chain.ts'
+import { REGISTER } from '../support/fixtures.ts'
+import { testTerms } from '../support/payments.ts'
+
+/** What docs/operations.md tells the operator to copy. */
+const INSTALLED_FILES = ['package.json', 'package-lock.json', '.npmrc', 'agent/sandbox', 'dist', 'docs/served']
+const INSTALL_MS_MAX = 300_000
+const START_MS_MAX = 60_000
+
+const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const folder = await mkdtemp(join(tmpdir(), 'production-'))
+
+async function install(): Promise<void> {
+  for (const path of INSTALLED_FILES) await cp(join(root, path), join(folder, path), { recursive: true })
+  const args = ['ci', '--omit=dev', '--no-audit', '--no-fund']
+  await promisify(execFile)('npm', args, { cwd: folder, timeout: INSTALL_MS_MAX })
+  const packages = await readdir(join(folder, 'node_modules'))
+  expect(packages).to.include('lmdb')
+  // `elliptic` has a security advisory without a fixed version.
+  for (const name of ['mocha', '@foundry-rs', 'elliptic']) expect(packages).to.not.include(name)
+}
+
+/** Starts the installed service. The PATH has no anvil. */
+function start(environment: Record<string, string>) {
+  const env = { PATH: folder, DATA_DIR: join(folder, 'data'), PORT: '0', LOG_LEVEL: 'silent', ...environment }
+  const child = spawn(process.execPath, [join(folder, 'dist/agent/main.js'), 'serve'], { cwd: folder, env })
+  const output = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => void (output.stdout += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => void (output.stderr += text))
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  return { child, output, ended }
+}
+
+async function refusesTheSandbox(): Promise<void> {
+  const { output, ended } = start({})
+  expect(await ended).to.equal(1)
+  expect(output.stderr).to.match(/^The sandbox needs anvil, a development dependency: [^\n]+\n$/)
+}
+
+async function servesTheTestnet(): Promise<void> {
+  const { child, output, ended } = start({
+    FACILITATOR: 'http://127.0.0.1:9',
+    RPC_URL: await testChainUrl(),
+    PAY_TO: testTerms.payTo,
+    DATASET: REGISTER,
+  })
+  const signal = AbortSignal.timeout(START_MS_MAX)
+  while (!output.stdout.includes('\n')) {
+    await Promise.race([once(child.stdout, 'data', { signal }), ended.then(() => expect.fail(output.stderr))])
+  }
+  const url = /^ready (\S+)\n$/.exec(output.stdout)?.[1] ?? ''
+  expect((await fetch(`${url}/api/v1/meta`)).status).to.equal(200)
+  expect((await fetch(`${url}/api/v1/company/00000000`)).status).to.equal(402)
+  child.kill('SIGTERM')
+  expect(await ended).to.equal(0)
+}
+
+try {
+  await install()
+  await refusesTheSandbox()
+  await servesTheTestnet()
+  console.log('a production install starts')
+} finally {
+  await stopTestChain()
+  await rm(folder, { recursive: true, force: true })
+}
