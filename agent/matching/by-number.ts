@@ -3,22 +3,30 @@ import type { Company } from '../../store/company.ts'
 import { analyseQuery } from '../../store/index/query.ts'
 import type { Candidate } from '../operation/result.ts'
 import { buildCandidate } from './candidate.ts'
+import { findEqualNames } from './equal-names.ts'
 import { exactMatchType, parseForSimilarity, parseQueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
-import type { Register } from './find.ts'
+import type { Register } from './register.ts'
 import { similarityMeasure } from './similarity.ts'
 
 /** A name below this similarity, or with a word that has no counterpart, conflicts with the record. */
 const SAME_NAME_SIMILARITY_MIN = 0.75
 
+interface NumberQuery extends QueryEvidence {
+  name?: string | undefined
+}
+
+/** `register` has the company; another company with the name can be in any of `registers`. */
 export function candidateByNumber(
-  register: Register,
   company: Company,
-  { name, ...evidence }: QueryEvidence & { name?: string | undefined },
+  { name, ...evidence }: NumberQuery,
+  { register, registers }: { register: Register; registers: readonly Register[] },
 ): Candidate {
   const matchType = 'company_number'
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
-  return buildCandidate(company, evidence, { matchType, ...compareName(register, company, name) })
+  const comparison = compareName(register, company, name)
+  const isOtherName = comparison.isOtherName || (!comparison.exact && isNameOfAnother(registers, name))
+  return buildCandidate(company, evidence, { matchType, ...comparison, isOtherName })
 }
 
 function compareName({ names }: Register, company: Company, name: string) {
@@ -26,6 +34,16 @@ function compareName({ names }: Register, company: Company, name: string) {
   if (exact) return { exact, similarity: 1, isOtherName: false }
   const { core, suffix } = parseForSimilarity(name)
   const measure = similarityMeasure(names, analyseQuery(names, core), suffix)
-  const { similarity, isComplete } = measure(names.findByNumber(company.company_number))
+  const position = names.findByNumber(company.company_number)
+  if (position === undefined) throw new Error('The name index does not fit its snapshot')
+  const { similarity, isComplete } = measure(position)
   return { exact, similarity, isOtherName: !isComplete || similarity < SAME_NAME_SIMILARITY_MIN }
+}
+
+/** A name that is only similar to the company's own, and equal to that of another one, contradicts the number. */
+function isNameOfAnother(registers: readonly Register[], name: string): boolean {
+  const parsed = parseQueryName(name)
+  return registers.some(
+    (register) => findEqualNames(register, parsed, (position) => position !== register.withheld).equal.size > 0,
+  )
 }

@@ -4,9 +4,6 @@ import type { Candidate, ResolveResponse } from '../operation/result.ts'
 const MATCH_SCORE_MIN = 900
 const MATCH_MARGIN_MIN = 80
 
-/** Excludes `address_not_contained`, because the same address can be written in many ways. */
-const CONTRADICTIONS: ReadonlySet<Candidate['conflicts'][number]> = new Set(['eircode_mismatch', 'name_mismatch'])
-
 /** Expects the candidates in descending order of score. The first rule that applies decides. */
 export function decideStatus(
   [first, second]: readonly Candidate[],
@@ -14,7 +11,7 @@ export function decideStatus(
 ): ResolveResponse['status'] {
   if (first === undefined) return 'no_match'
   if (isTruncated) return 'ambiguous'
-  if (first.conflicts.some((conflict) => CONTRADICTIONS.has(conflict))) return 'conflicting'
+  if (first.conflicts.length > 0) return 'conflicting'
   if (first.score < MATCH_SCORE_MIN) return 'ambiguous'
   if (second !== undefined && first.score - second.score < MATCH_MARGIN_MIN) return 'ambiguous'
   return 'matched'

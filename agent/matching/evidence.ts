@@ -32,11 +32,13 @@ function containsWords(text: string, fragment: string): boolean {
   return ` ${normaliseText(text)} `.includes(` ${normaliseText(fragment)} `)
 }
 
-/** The codes of the evidence against a company (contract 12.4). */
+/**
+ * The contradictions between the query and a company (contract 12.4). A fragment that the address does not contain is none,
+ * because the same address is written in many ways.
+ */
 export function listConflicts(signals: EvidenceSignals, isOtherName: boolean): Candidate['conflicts'] {
   const conflicts: Candidate['conflicts'] = []
   if (signals.eircode_exact === false) conflicts.push('eircode_mismatch')
-  if (signals.address_contains === false) conflicts.push('address_not_contained')
   if (isOtherName) conflicts.push('name_mismatch')
   return conflicts
 }

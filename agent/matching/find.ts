@@ -3,15 +3,15 @@
  * of an upper bound of their similarity, until no later one can enter the ten. The result then equals that of scoring every
  * name; `isTruncated` reports when a limit prevented this.
  */
-import type { Company } from '../../store/company.ts'
-import { findExactNames, selectCandidates } from '../../store/index/candidates.ts'
+import { selectCandidates } from '../../store/index/candidates.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
-import type { Snapshot } from '../../store/snapshot.ts'
 import type { Candidate } from '../operation/result.ts'
 import { buildCandidate } from './candidate.ts'
-import { exactMatchType, parseForSimilarity, parseQueryName } from './equality.ts'
+import { parseForSimilarity, parseQueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
+import { findEqualNames } from './equal-names.ts'
+import { readCompany, type Register } from './register.ts'
 import { EVIDENCE_SCORE_MAX, nameScore } from './score.ts'
 import { similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
@@ -20,18 +20,10 @@ import { TopCandidates } from './top-candidates.ts'
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.5 } as const
 /** Bounds the time of one query to some milliseconds. */
 const SCORED_NAMES_MAX = 2_000
-/** Companies read for one exact name. In the register, few companies share a name. */
-const EXACT_NAMES_MAX = 500
 /** Names scored between two checks of the time limit. */
 const NAMES_PER_TIME_CHECK = 256
 /** Far above the slowest measured query (docs/benchmarks.md). Other requests wait while one is computed. */
 const QUERY_TIME_MAX_MS = 250
-
-/** The data of one snapshot that a search reads. */
-export interface Register {
-  snapshot: Snapshot
-  names: NameIndex
-}
 
 export interface CompanyQuery extends QueryEvidence {
   name: string
@@ -49,23 +41,16 @@ export type FindResult =
 export function findCompanies(register: Register, query: CompanyQuery, now: () => Date): FindResult {
   const start = now().getTime()
   const isTimeUp = () => now().getTime() - start > QUERY_TIME_MAX_MS
-  const parsed = parseQueryName(query.name)
   const top = new TopCandidates()
   const hasStatus = statusFilter(register.names, query.status)
-  const sameWords = findExactNames(register.names, parsed.core).filter(hasStatus)
-  const exactNames = new Set<number>()
-  for (const name of sameWords.slice(0, EXACT_NAMES_MAX)) {
-    const company = readCompany(register, name)
-    const exact = exactMatchType(parsed, company.legal_name)
-    if (exact === undefined) continue
-    exactNames.add(name)
-    top.add(name, buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
-  }
-  const isTruncated = sameWords.length > EXACT_NAMES_MAX
-  if (query.fuzzy === 'without_exact' && exactNames.size > 0)
+  const isOnSale = (name: number) => name !== register.withheld && hasStatus(name)
+  const { equal, isTruncated } = findEqualNames(register, parseQueryName(query.name), isOnSale)
+  for (const { company, exact } of equal.values())
+    top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
+  if (query.fuzzy === 'without_exact' && equal.size > 0)
     return { kind: 'found', candidates: top.candidates(), isTruncated }
 
-  const accepts = (name: number) => hasStatus(name) && !exactNames.has(name)
+  const accepts = (name: number) => isOnSale(name) && !equal.has(name)
   const scoring = scoreSimilarNames(register, query, { accepts, top, isTimeUp })
   if (scoring === 'time_up') return { kind: 'too_broad' }
   return { kind: 'found', candidates: top.candidates(), isTruncated: isTruncated || scoring === 'truncated' }
@@ -91,16 +76,9 @@ function scoreSimilarNames(
     const { similarity } = measure(name)
     if (similarity < similarityMin || !canEnter(similarity)) continue
     const match = { matchType: 'fuzzy_name', similarity, exact: undefined } as const
-    top.add(name, buildCandidate(readCompany(register, name), query, match))
+    top.add(buildCandidate(readCompany(register, name), query, match))
   }
   return pool.excludedBound >= similarityMin && canEnter(pool.excludedBound) ? 'truncated' : 'complete'
-}
-
-/** The index and the snapshot are built from the same records, so a missing record is a defect. */
-function readCompany({ snapshot, names }: Register, name: number): Company {
-  const entry = snapshot.find(names.companyNumber(name))
-  if (entry === undefined || entry === 'quarantined') throw new Error('The name index does not fit its snapshot')
-  return entry
 }
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {

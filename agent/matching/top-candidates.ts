@@ -1,45 +1,38 @@
 /** Keeps the best candidates seen so far, in the order of the response (contract 12.3). */
-import type { Company } from '../../store/company.ts'
+import { compareCompanyNumbers, type Company } from '../../store/company.ts'
 import type { Candidate } from '../operation/result.ts'
 import { CANDIDATES_MAX } from '../operation/schema.ts'
 
 /** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
 const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 
-interface Entry {
-  candidate: Candidate
-  /** Position in the name index, which is in the order of company numbers. */
-  name: number
-}
-
 export class TopCandidates {
-  readonly #entries: Entry[] = []
+  readonly #candidates: Candidate[] = []
 
   /** Whether a candidate of this score could still be among the best. */
   canEnter(score: number): boolean {
-    const last = this.#entries[CANDIDATES_MAX - 1]
-    return last === undefined || score >= last.candidate.score
+    const last = this.#candidates[CANDIDATES_MAX - 1]
+    return last === undefined || score >= last.score
   }
 
-  add(name: number, candidate: Candidate): void {
-    const entry = { candidate, name }
-    const at = this.#entries.findIndex((other) => compareRank(entry, other) < 0)
-    this.#entries.splice(at === -1 ? this.#entries.length : at, 0, entry)
-    this.#entries.length = Math.min(this.#entries.length, CANDIDATES_MAX)
+  add(candidate: Candidate): void {
+    const at = this.#candidates.findIndex((other) => compareRank(candidate, other) < 0)
+    this.#candidates.splice(at === -1 ? this.#candidates.length : at, 0, candidate)
+    this.#candidates.length = Math.min(this.#candidates.length, CANDIDATES_MAX)
   }
 
   candidates(): Candidate[] {
-    return this.#entries.map(({ candidate }) => candidate)
+    return [...this.#candidates]
   }
 }
 
 /** Orders by score, evidence, live before dissolved, then the lower company number. */
-function compareRank(one: Entry, other: Entry): number {
+function compareRank(one: Candidate, other: Candidate): number {
   return (
-    other.candidate.score - one.candidate.score ||
-    evidenceRank(other.candidate) - evidenceRank(one.candidate) ||
-    Number(isDissolved(one.candidate.company)) - Number(isDissolved(other.candidate.company)) ||
-    one.name - other.name
+    other.score - one.score ||
+    evidenceRank(other) - evidenceRank(one) ||
+    Number(isDissolved(one.company)) - Number(isDissolved(other.company)) ||
+    compareCompanyNumbers(one.company.company_number, other.company.company_number)
   )
 }
 

@@ -41,8 +41,8 @@ export const REFUSALS = {
   payment_failed: define(402, 'The payment was not settled.', SIGN_AGAIN),
   company_not_found: define(
     404,
-    'The current snapshot has no company with this number.',
-    'Use the number as the register writes it, without leading zeros.',
+    'The current snapshot has no company with this number. Leading zeros are significant.',
+    'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
   ),
   not_found: define(404, 'This path does not exist.', CHANGE),
   method_not_allowed: define(405, 'This path does not support the method.', CHANGE),

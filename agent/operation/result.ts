@@ -17,8 +17,8 @@ export type CompanyResponse = z.infer<typeof companyResponseSchema>
 
 const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
 
-/** Stable codes for evidence against a candidate (contract 12.4). */
-const CONFLICTS = ['eircode_mismatch', 'address_not_contained', 'name_mismatch'] as const
+/** Stable codes for contradictions between the query and a candidate (contract 12.4). */
+const CONFLICTS = ['eircode_mismatch', 'name_mismatch'] as const
 
 const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
 

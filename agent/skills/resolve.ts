@@ -1,57 +1,82 @@
 /** The skill `resolve`: a name, a number or both to one company, or the reason why no company is certain (contract 4.3). */
 import type { Dataset } from '../../store/catalog.ts'
+import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
 import { candidateByNumber } from '../matching/by-number.ts'
 import { decideStatus } from '../matching/decide.ts'
-import { findCompanies, type FindResult } from '../matching/find.ts'
+import { findInRegisters } from '../matching/find-in-registers.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
-import { refused, type Refused } from '../operation/outcome.ts'
+import { refused } from '../operation/outcome.ts'
 import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
-import { resolveResponseSchema } from '../operation/result.ts'
+import { resolveResponseSchema, type Candidate } from '../operation/result.ts'
 import type { ResolveInput } from '../operation/schema.ts'
-import { cachedNameIndex } from './name-index-cache.ts'
-import { toPreparedAnswer, type Skill } from './skill.ts'
+import {
+  datasetProvenance,
+  isSynthetic,
+  openRegisters,
+  provenanceOf,
+  SYNTHETIC_PROVENANCE,
+  SYNTHETIC_REGISTER,
+  type Provenance,
+} from './registers.ts'
+import { toPreparedAnswer, type PreparedAnswer, type Skill, type SkillContext } from './skill.ts'
 
 export const resolve: Skill<ResolveInput> = {
-  needsDataset: () => true,
+  needsDataset: ({ company_number }, context) => !isSynthetic(company_number, context),
 
-  prepare(input, { dataset, now }) {
+  prepare(input, context) {
+    if (isSynthetic(input.company_number, context)) return resolveSynthetic(input)
+    const { dataset } = context
     if (!dataset) return refused(DATASET_UNAVAILABLE)
-    const found = findCandidates(input, dataset, now)
-    if (found.kind === 'refused') return found
-    if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })
-    const { candidates, isTruncated } = found
-    const status = decideStatus(candidates, { isTruncated })
-    return toPreparedAnswer(resolveResponseSchema, {
-      status,
-      match: status === 'matched' ? (candidates[0] ?? null) : null,
-      query: input,
-      candidates,
-      candidate_limit_reached: isTruncated,
-      matching_version: MATCHING_VERSION,
-      score_definition: SCORE_DEFINITION,
-      source: dataset.source,
-      snapshot_id: dataset.snapshot.info.snapshot_id,
-    })
+    return input.company_number === undefined
+      ? resolveName(input, dataset, context)
+      : resolveNumber(input, input.company_number, { dataset, context })
   },
 }
 
-/** An explicit number selects its record; the name is searched only without a number. */
-function findCandidates(
-  { company_number, name, eircode, address }: ResolveInput,
-  { snapshot, source }: Dataset,
-  now: () => Date,
-): FindResult | Refused {
-  const register = { snapshot, names: cachedNameIndex(snapshot) }
-  if (company_number !== undefined) {
-    const entry = snapshot.find(company_number)
-    if (entry === undefined) return { kind: 'found', candidates: [], isTruncated: false }
-    if (entry === 'quarantined') {
-      const provenance = { source, snapshot_id: snapshot.info.snapshot_id }
-      return refused({ code: 'source_data_conflict', provenance })
-    }
-    const candidate = candidateByNumber(register, entry, { name, eircode, address })
-    return { kind: 'found', candidates: [candidate], isTruncated: false }
-  }
+/** Its answer does not depend on the dataset, which may be missing. */
+function resolveSynthetic(input: ResolveInput): PreparedAnswer {
+  const own = { register: SYNTHETIC_REGISTER, registers: [] }
+  return toAnswer(input, [candidateByNumber(SYNTHETIC_COMPANY, input, own)], SYNTHETIC_PROVENANCE)
+}
+
+/** An explicit number selects its record. */
+function resolveNumber(
+  input: ResolveInput,
+  companyNumber: string,
+  { dataset, context }: { dataset: Dataset; context: SkillContext },
+): PreparedAnswer {
+  const provenance = datasetProvenance(dataset)
+  const entry = dataset.snapshot.find(companyNumber)
+  if (entry === undefined) return refused({ code: 'company_not_found', provenance })
+  if (entry === 'quarantined') return refused({ code: 'source_data_conflict', provenance })
+  const registers = openRegisters(dataset, context)
+  return toAnswer(input, [candidateByNumber(entry, input, { register: registers[0], registers })], provenance)
+}
+
+function resolveName(input: ResolveInput, dataset: Dataset, context: SkillContext): PreparedAnswer {
+  const { name, eircode, address } = input
   if (name === undefined) throw new Error('The input schema requires a name or a number')
-  return findCompanies(register, { name, eircode, address, fuzzy: 'without_exact' }, now)
+  const query = { name, eircode, address, fuzzy: 'without_exact' } as const
+  const found = findInRegisters(openRegisters(dataset, context), query, context.now)
+  if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })
+  return toAnswer(input, found.candidates, provenanceOf(found.candidates, dataset), found.isTruncated)
+}
+
+function toAnswer(
+  query: ResolveInput,
+  candidates: readonly Candidate[],
+  provenance: Provenance,
+  isTruncated = false,
+): PreparedAnswer {
+  const status = decideStatus(candidates, { isTruncated })
+  return toPreparedAnswer(resolveResponseSchema, {
+    status,
+    match: status === 'matched' ? (candidates[0] ?? null) : null,
+    query,
+    candidates,
+    candidate_limit_reached: isTruncated,
+    matching_version: MATCHING_VERSION,
+    score_definition: SCORE_DEFINITION,
+    ...provenance,
+  })
 }

@@ -83,8 +83,8 @@ export class NameIndex {
     return String.fromCharCode(...numberDigits.subarray(numberStarts[name], numberStarts[name + 1]))
   }
 
-  /** The name of a company, by binary search. Throws for an unknown company number. */
-  findByNumber(companyNumber: string): number {
+  /** The name of a company, by binary search. */
+  findByNumber(companyNumber: string): number | undefined {
     let low = 0
     let high = this.size - 1
     while (low <= high) {
@@ -94,7 +94,7 @@ export class NameIndex {
       if (order < 0) high = middle - 1
       else low = middle + 1
     }
-    throw new Error('The name index has no company with this number')
+    return undefined
   }
 
   #weight(frequency: number): number {

@@ -27,7 +27,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N]' },
   order: { run: order, usage: '' },
-  mutants: { run: mutants, usage: '[--seeds N]' },
+  mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },
   soak: { run: soak, usage: '[--minutes N] [--rows N] [--connections N]' },

@@ -1,8 +1,10 @@
 /**
- * `bench mutants [--seeds N]`: puts one seeded bug at a time into a copy of the compiled tree and runs the programme that
- * must fail: `simulate`, `race` for the log that the simulation replaces, or `order` for the order of writes on a real
- * disk. Fails if a mutant is not caught.
+ * `bench mutants [--seeds N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and runs the programme that
+ * must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a real disk,
+ * or a test file. Fails if a mutant is not caught.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -15,24 +17,25 @@ const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
 const RACE_SECONDS = 3
 const RACE_WORKERS = 3
+const TEST_MS_MAX = 120_000
 /** The compiled folders of the simulation and the service. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 
 type Simulation = typeof import('./simulate/run.ts')
 
-export async function mutants({ seeds = SEEDS_DEFAULT }: Record<string, string>): Promise<boolean> {
+/** `only` selects the mutants whose name or programme contains a text. */
+export async function mutants({ seeds = SEEDS_DEFAULT, only = '' }: Record<string, string>): Promise<boolean> {
+  const chosen = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
   const directory = await mkdtemp(join(tmpdir(), 'mutants-'))
   try {
     const verdicts: Verdict[] = []
-    for (const [index, mutant] of MUTANTS.entries()) {
+    for (const [index, mutant] of chosen.entries()) {
       const found = await tryOne(mutant, { copy: join(directory, String(index)), seedsMax: Number(seeds) })
       verdicts.push(found)
       process.stdout.write(`${found.verdict.padEnd(10)}  ${mutant.name.padEnd(64)} ${found.what}\n`)
     }
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
-    process.stdout.write(
-      `${countOf('caught')} of ${MUTANTS.length} mutants caught, ${countOf('NOT TRIED')} not tried\n`,
-    )
+    process.stdout.write(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried\n`)
     return countOf('NOT CAUGHT') === 0
   } finally {
     await rm(directory, { recursive: true })
@@ -64,7 +67,8 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
   await writeFile(path, mutated)
   const programmes = { order: tryOrder, race: tryRace, simulate: () => trySimulation(copy, seedsMax) }
-  return programmes[mutant.caughtBy](copy)
+  const { caughtBy } = mutant
+  return caughtBy in programmes ? programmes[caughtBy as keyof typeof programmes](copy) : tryTests(copy, caughtBy)
 }
 
 async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
@@ -80,6 +84,20 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
 async function tryRace(copy: string): Promise<Verdict> {
   const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS })
   return faults[0] === undefined ? missed('by a race') : { verdict: 'caught', what: faults[0] }
+}
+
+/** Mocha's exit status is the number of failed tests. It is null after the time limit. */
+async function tryTests(copy: string, path: string): Promise<Verdict> {
+  const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
+  const tests = spawn(process.execPath, [mocha, '--no-parallel', join('dist', path)], {
+    cwd: copy,
+    stdio: 'ignore',
+    timeout: TEST_MS_MAX,
+  })
+  const [status] = (await once(tests, 'exit')) as [number | null]
+  return status === null || status === 0
+    ? missed(`by ${path}`)
+    : { verdict: 'caught', what: `${status} failed in ${path}` }
 }
 
 async function tryOrder(copy: string): Promise<Verdict> {

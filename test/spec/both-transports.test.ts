@@ -197,6 +197,8 @@ describe('the operations over both transports', () => {
   const DATA_ERRORS: [operation: Operation, status: number, code: RefusalCode, price: bigint][] = [
     [looking('999'), 404, 'company_not_found', 1000n],
     [looking('2001'), 409, 'source_data_conflict', 1000n],
+    [resolving({ company_number: '999' }), 404, 'company_not_found', 2000n],
+    [resolving({ company_number: '073848' }), 404, 'company_not_found', 2000n],
     [resolving({ company_number: '2001' }), 409, 'source_data_conflict', 2000n],
   ]
   for (const [operation, status, code, price] of DATA_ERRORS) {

@@ -263,7 +263,6 @@ describe('resolve over REST', () => {
       ['two companies share the name', { name: 'Twin Fixture Limited' }, 'ambiguous', ['1004', '1005']],
       ['the evidence contradicts', { name: 'Plain Fixture Limited', eircode: 'D02X285' }, 'conflicting', ['73848']],
       ['no name matches', { name: 'Qwxzvkj Yqxzwvk' }, 'no_match', []],
-      ['no company has the number', { company_number: '999' }, 'no_match', []],
     ]
     for (const [name, body, expected, numbers] of UNMATCHED) {
       it(`[4.3.3, 5.5.1] is charged when ${name}: ${expected}`, async () => {

@@ -2,7 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Register } from '../../agent/matching/find.ts'
+import type { Register } from '../../agent/matching/register.ts'
 import { resolveResponseSchema, searchResponseSchema } from '../../agent/operation/result.ts'
 import type { ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
 import { parseOperation, type OperationName } from '../../agent/operation/schema.ts'
@@ -11,7 +11,7 @@ import type { PreparedAnswer, SkillContext } from '../../agent/skills/skill.ts'
 import { prepareAnswer } from '../../agent/skills/skills.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/layout.ts'
-import { openSnapshot } from '../../store/snapshot.ts'
+import { openSnapshot, type Snapshot } from '../../store/snapshot.ts'
 import { SYNTHETIC, type Source } from '../../store/source.ts'
 import { PROCESSES } from './fixtures.ts'
 import { HEADER } from './register.ts'
@@ -30,6 +30,7 @@ export interface Row {
 }
 
 export interface TestRegister extends Register {
+  snapshot: Snapshot
   /** Parses the input, which must be valid, and calls the skill. The clock stands still unless one is given. */
   prepare(operation: OperationName, input: unknown, now?: () => Date): PreparedAnswer
   search(input: unknown): SearchResponse
@@ -38,7 +39,10 @@ export interface TestRegister extends Register {
 }
 
 /** Writes the rows as a CSV file, imports it and opens the snapshot. */
-export async function openTestRegister(rows: readonly Row[]): Promise<TestRegister> {
+export async function openTestRegister(
+  rows: readonly Row[],
+  { hasSyntheticCompany = false } = {},
+): Promise<TestRegister> {
   const directory = await mkdtemp(join(tmpdir(), 'companies-'))
   const path = join(directory, 'companies.csv')
   await writeFile(path, [HEADER, ...rows.map(toCsvLine), ''].join('\n'))
@@ -51,7 +55,7 @@ export async function openTestRegister(rows: readonly Row[]): Promise<TestRegist
     onProgress: () => undefined,
   })
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
-  const context: SkillContext = { dataset: { snapshot, source: SOURCE }, hasSyntheticCompany: false, now }
+  const context: SkillContext = { dataset: { snapshot, source: SOURCE }, hasSyntheticCompany, now }
   const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
     const parsed = parseOperation(operation, input)
     if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)

@@ -5,6 +5,7 @@ import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
 import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
+import type { ResolveInput } from '../../../agent/operation/schema.ts'
 import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
@@ -488,6 +489,10 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
       expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
       expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
+      const resolve = (input: ResolveInput) => sale.perform({ operation: 'resolve', input }, [])
+      expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
+      expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
+      expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)
     })
 
     it('[1.7] has no synthetic company on mainnet', async () => {

@@ -49,7 +49,7 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     .filter(({ status }) => query.status === undefined || status?.toLowerCase() === query.status)
   const scored = companies.flatMap((company) => {
     const exact = exactMatchType(parsed, company.legal_name)
-    const similarity = exact ? 1 : measure(names.findByNumber(company.company_number)).similarity
+    const similarity = exact ? 1 : measure(names.findByNumber(company.company_number)!).similarity
     if (similarity < (query.fuzzy === 'always' ? 0.3 : 0.5)) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)

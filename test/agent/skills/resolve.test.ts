@@ -163,7 +163,8 @@ describe('resolve', () => {
     it('[12.4] is not prevented by a missing address fragment or by missing evidence', () => {
       const elsewhere = resolve({ name: 'Kerrigan Foods Limited', address: 'Somewhere else' })
       expectMatch(elsewhere, '100')
-      expect(elsewhere.match?.conflicts).to.deep.equal(['address_not_contained'])
+      expect(elsewhere.match?.signals.address_contains).to.equal(false)
+      expect(elsewhere.match?.conflicts).to.deep.equal([])
       const unknown = resolve({ name: 'Nowhere Known Limited', eircode: 'T12 AB34', address: 'Main Street' })
       expectMatch(unknown, '102')
       expect(unknown.match?.signals).to.include({ eircode_exact: null, address_contains: null })
@@ -281,9 +282,12 @@ describe('resolve', () => {
       })
     })
 
-    it('[4.3.4] that is unknown is no_match, even if a company has the name', () => {
-      expectNoMatch(resolve({ company_number: '999', name: 'Kerrigan Foods Limited' }), 'no_match', [])
-      expectNoMatch(resolve({ company_number: '0100' }), 'no_match', [])
+    it('[4.3.4] that is not in the snapshot is refused, also with other leading zeros or the name of a company', () => {
+      const unknown = [{ company_number: '999' }, { company_number: '0100' }, { company_number: '0' }]
+      for (const input of [...unknown, { company_number: '999', name: 'Kerrigan Foods Limited' }]) {
+        const prepared = register.prepare('resolve', input)
+        expect(prepared.kind === 'refused' && prepared.refusal.code).to.equal('company_not_found')
+      }
     })
 
     it('[4.3.4] selects one of two equal names', () => {
@@ -305,6 +309,25 @@ describe('resolve', () => {
         expectNoMatch(resolved, 'conflicting', ['100'])
         expect(resolved.candidates[0]?.conflicts, name).to.deep.equal(['name_mismatch'])
       }
+    })
+
+    it('[12.8] conflicts with a similar name that another company has', () => {
+      for (const name of ['Ballybrennan Farm Limited', 'Ballybrennan Farm Ltd', 'Ballybrennan Farm']) {
+        const resolved = resolve({ company_number: '400', name })
+        expectNoMatch(resolved, 'conflicting', ['400'])
+        expect(resolved.candidates[0]).to.deep.include({ score: 1000, conflicts: ['name_mismatch'] })
+        expectMatch(resolve({ company_number: '401', name }), '401')
+      }
+      expectNoMatch(resolve({ company_number: '100', name: 'Marlow' }), 'conflicting', ['100'])
+      expectMatch(resolve({ company_number: '400', name: 'Ballyprennan Farm Limited' }), '400')
+    })
+
+    it('[12.8] agrees with the name of its company that another one has too', () => {
+      for (const number of ['200', '201'])
+        expectMatch(resolve({ company_number: number, name: 'Clearwater Power Consulting Ltd' }), number)
+      for (const number of ['300', '301', '302'])
+        expectMatch(resolve({ company_number: number, name: 'Marlow' }), number)
+      expectNoMatch(resolve({ company_number: '300', name: 'Marlow DAC' }), 'conflicting', ['300'])
     })
 
     it('[12.4] conflicts with a different Eircode, not with a different address', () => {

@@ -7,8 +7,11 @@ export interface Mutant {
   /** Occurs exactly once. Any white space matches any other white space. */
   find: string
   replace: string
-  /** The programme that must fail. The simulation has its own log and disk, so the others catch bugs in the real ones. */
-  caughtBy: 'simulate' | 'race' | 'order'
+  /**
+   * The programme that must fail, or the compiled test file. The simulation has its own log and disk, so the others catch
+   * bugs in the real ones.
+   */
+  caughtBy: 'simulate' | 'race' | 'order' | `test/${string}.test.js`
 }
 
 const settle = 'agent/payments/settle.js'
@@ -18,6 +21,9 @@ const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
+const byNumber = 'agent/matching/by-number.js'
+const decide = 'agent/matching/decide.js'
+const find = 'agent/matching/find.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -268,5 +274,26 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'known?.operation === JSON.stringify(operation)',
     replace: 'known',
     caughtBy: 'simulate',
+  },
+  {
+    name: 'a number matches the exact name of another company',
+    file: byNumber,
+    find: '(!comparison.exact && isNameOfAnother(registers, name))',
+    replace: 'false',
+    caughtBy: 'test/agent/skills/resolve.test.js',
+  },
+  {
+    name: 'a candidate with a conflict is matched',
+    file: decide,
+    find: 'first.conflicts.length > 0',
+    replace: 'first.conflicts.length > 1',
+    caughtBy: 'test/agent/matching/decide.test.js',
+  },
+  {
+    name: 'a row of the dataset is sold under the number of the synthetic company',
+    file: find,
+    find: 'name !== register.withheld && hasStatus(name)',
+    replace: 'hasStatus(name)',
+    caughtBy: 'test/agent/skills/synthetic-company.test.js',
   },
 ]

@@ -1,0 +1,50 @@
+/** The registers that a query searches: the dataset and, on testnet, the synthetic company (contract 1.7). */
+import type { Register } from '../matching/register.ts'
+import type { Candidate } from '../operation/result.ts'
+import type { Dataset } from '../../store/catalog.ts'
+import { NameIndexBuilder } from '../../store/index/build.ts'
+import { NameIndex } from '../../store/index/name-index.ts'
+import type { Source } from '../../store/source.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { cachedNameIndex } from './name-index-cache.ts'
+import type { SkillContext } from './skill.ts'
+
+export interface Provenance {
+  source: Source
+  snapshot_id: string
+}
+
+export const SYNTHETIC_PROVENANCE: Provenance = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+
+export const SYNTHETIC_REGISTER: Register = {
+  snapshot: { find: (number) => (number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : undefined) },
+  names: new NameIndex(indexOfSynthetic()),
+}
+
+function indexOfSynthetic() {
+  const builder = new NameIndexBuilder()
+  builder.add(SYNTHETIC_COMPANY)
+  return builder.parts()
+}
+
+/** Whether a number is that of the synthetic company. Its record needs no dataset. */
+export function isSynthetic(companyNumber: string | undefined, context: SkillContext): boolean {
+  return context.hasSyntheticCompany && companyNumber === SYNTHETIC_COMPANY.company_number
+}
+
+export function openRegisters({ snapshot }: Dataset, context: SkillContext): [Register, ...Register[]] {
+  const names = cachedNameIndex(snapshot)
+  if (!context.hasSyntheticCompany) return [{ snapshot, names }]
+  const withheld = names.findByNumber(SYNTHETIC_COMPANY.company_number)
+  return [{ snapshot, names, withheld }, SYNTHETIC_REGISTER]
+}
+
+export function datasetProvenance({ snapshot, source }: Dataset): Provenance {
+  return { source, snapshot_id: snapshot.info.snapshot_id }
+}
+
+/** An answer whose only record is the synthetic company is not from the dataset. */
+export function provenanceOf(candidates: readonly Candidate[], dataset: Dataset): Provenance {
+  const isFromDataset = candidates.length === 0 || candidates.some(({ company }) => company !== SYNTHETIC_COMPANY)
+  return isFromDataset ? datasetProvenance(dataset) : SYNTHETIC_PROVENANCE
+}
