@@ -4,31 +4,11 @@
  */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
 import type { AuthorizationEvidence } from './chain.ts'
-import type { TransferAuthorization } from './headers.ts'
-import { SECONDS_LEFT_MIN } from './payment-checks.ts'
+import { tryReadEvidence } from './evidence.ts'
+import { FINDINGS, interpretEvidence, isNewerThan, type Finding } from './finding.ts'
+import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
-import { advanceOrReload, recordedPayment, retrySettlement, settledStep, tryReadEvidence } from './settle.ts'
-
-export const FINDINGS = [
-  /** The nonce was used by Transfer(payer, payTo, amount). Any account may have sent the transaction. */
-  'paid',
-  /** `paid` in a final block. */
-  'paid_final',
-  /** The nonce was cancelled or used by another transfer. A reorganisation could still undo that. */
-  'spent',
-  /** `spent` in a final block. */
-  'spent_final',
-  /** The nonce is free, and there is enough time to settle. */
-  'free',
-  /** The nonce is free and it is too late to settle, but no final block is past `validBefore`. */
-  'expiring',
-  /** The nonce is free in a final block past `validBefore`, so it can never be used. */
-  'expired_final',
-  /** The chain cannot be read or gives inconsistent answers. */
-  'no_evidence',
-] as const
-
-export type Finding = (typeof FINDINGS)[number]
+import { advanceOrReload, retrySettlement, settledStep } from './settle.ts'
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
@@ -70,38 +50,6 @@ export const ACTIONS: Record<Exclude<RecordState, 'settling'>, ActionsByFinding>
   expired: FINAL,
 }
 
-export interface EvidenceContext {
-  evidence: AuthorizationEvidence
-  authorization: TransferAuthorization
-  requirements: { payTo: string; amount: string }
-  now: Date
-}
-
-/** What the evidence means for the payment. */
-export function interpretEvidence({ evidence, authorization, requirements, now }: EvidenceContext): Finding {
-  switch (evidence.nonce) {
-    case 'used': {
-      const { from, to, value } = evidence.transfer
-      const isPayment =
-        isSameAddress(from, authorization.from) &&
-        isSameAddress(to, requirements.payTo) &&
-        value === BigInt(requirements.amount)
-      if (isPayment) return evidence.isFinal ? 'paid_final' : 'paid'
-      return evidence.isFinal ? 'spent_final' : 'spent'
-    }
-    case 'cancelled':
-      return evidence.isFinal ? 'spent_final' : 'spent'
-    case 'free': {
-      const validBefore = BigInt(authorization.validBefore)
-      if (evidence.finalTime >= validBefore) return 'expired_final'
-      const secondsLeft = validBefore - BigInt(Math.floor(now.getTime() / 1000))
-      return secondsLeft >= SECONDS_LEFT_MIN ? 'free' : 'expiring'
-    }
-    case 'unclear':
-      return 'no_evidence'
-  }
-}
-
 /** Reads the chain once for a record that is not final, and acts on the evidence. */
 export async function reconcile(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
   const current = record.state === 'settling' ? await abandonAttempt(payments, record) : record
@@ -137,7 +85,7 @@ async function applyEvidence(
     case 'settle':
       return retrySettlement(payments, record)
     case 'reopen': {
-      if (!isNewerThan(evidence, record)) return record
+      if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
       payments.report('settlement_not_on_chain', `state ${evidence.nonce}`)
       const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
       return unknown.state === 'unknown' ? applyEvidence(payments, unknown, evidence) : unknown
@@ -153,13 +101,4 @@ async function applyEvidence(
     case 'expired':
       return advanceOrReload(payments, record, { state: action })
   }
-}
-
-/** A lagging node shows a nonce as free that was just used, so only a block newer than the record counts. */
-function isNewerThan(evidence: AuthorizationEvidence, { updated_at }: ResponseRecord): boolean {
-  return evidence.nonce !== 'free' || Number(evidence.time) * 1000 > Date.parse(updated_at)
-}
-
-function isSameAddress(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
 }

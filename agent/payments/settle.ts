@@ -3,7 +3,7 @@
  * at any `await`. First attempt: `prepared`, facilitator, then `settled`, `refused` or `unknown`. Later attempts start with
  * `settling` and end in `settled` or `unknown`.
  */
-import type { PaymentRequirements, SettleResponse } from '@x402/core/types'
+import type { SettleResponse } from '@x402/core/types'
 import {
   TRANSITIONS,
   type RecordChange,
@@ -11,9 +11,9 @@ import {
   type RecordVersion,
   type ResponseRecord,
 } from '../../store/record.ts'
-import type { AuthorizationEvidence } from './chain.ts'
+import { awaitOutcome } from './await-outcome.ts'
 import { settleWithFacilitator } from './facilitator.ts'
-import type { Payment } from './headers.ts'
+import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
 type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState }
@@ -32,9 +32,10 @@ export async function settleRecord(payments: PaymentServices, record: ResponseRe
   if (settlement.kind === 'settled') return recordSuccess(payments, record, settlement.transaction)
   report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
-  const isRefused =
-    record.attempt === 1 && settlement.kind === 'refused' && (await tryReadEvidence(payments, record))?.nonce === 'free'
-  return advanceOrReload(payments, record, { state: isRefused ? 'refused' : 'unknown' })
+  const isRefused = record.attempt === 1 && settlement.kind === 'refused'
+  const outcome = await awaitOutcome(payments, { record, isRefused })
+  if (outcome.kind === 'settled') return recordSuccess(payments, record, outcome.transaction)
+  return advanceOrReload(payments, record, { state: outcome.kind })
 }
 
 /** Records a success from every state that allows it, because another process may have changed the record meanwhile. */
@@ -87,27 +88,4 @@ export function settledStep(record: ResponseRecord, transaction: string) {
   // The same text as encodePaymentResponseHeader of @x402/core, which a test compares. Its base64 is much slower.
   const paymentResponse = Buffer.from(JSON.stringify(response)).toString('base64')
   return { state: 'settled', payment_response: paymentResponse } as const
-}
-
-/** The payment and requirements of a record. Not validated, because the checksum shows that the service wrote them. */
-export function recordedPayment({ payment, requirements }: ResponseRecord) {
-  return { payment: payment as Payment, requirements: requirements as PaymentRequirements }
-}
-
-/** Undefined if the chain cannot be read. The outcome then stays unknown. */
-export async function tryReadEvidence(
-  { chain, report }: PaymentServices,
-  record: ResponseRecord,
-): Promise<AuthorizationEvidence | undefined> {
-  const { payment, requirements } = recordedPayment(record)
-  try {
-    return await chain.evidence({
-      asset: requirements.asset,
-      authorization: payment.payload.authorization,
-      fromBlock: BigInt(record.from_block),
-    })
-  } catch (cause) {
-    report('chain_unavailable', cause)
-    return undefined
-  }
 }

@@ -72,6 +72,7 @@ function killableFacilitator(facilitator: Externals['facilitator']): Externals['
     },
     async settle(payload, requirements) {
       const reply = await facilitator.settle(payload, requirements)
+      if (point === 'looking' && isOfTarget(payload)) throw new Error('The reply is lost')
       return point === 'answered' && isOfTarget(payload) ? die() : reply
     },
   }
@@ -90,7 +91,8 @@ function killableChain(chain: Externals['chain']): Externals['chain'] {
         throw new Error('The node is unreachable')
       }
       const evidence = await chain.evidence(question)
-      return isOfTarget && (point === 'reconciling' || point === 'retry') ? die() : evidence
+      const isPoint = point === 'looking' || point === 'reconciling' || point === 'retry'
+      return isOfTarget && isPoint ? die() : evidence
     },
   }
 }

@@ -8,11 +8,14 @@ import { openRemoteFacilitator } from '../../agent/payments/remote-facilitator.t
 import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { pausesOnly } from '../support/timers.ts'
 
 /** Longer than any answer on a loaded machine. Some tests wait for it twice. */
 const TIMEOUT_MS = 2_000
 /** A2A accepts eight concurrent calls. */
 const AT_A_TIME = 8
+/** Far longer than all requests together. A step that takes longer is reported by name. */
+const HANG_MS = 40_000
 /** Time for the reconciler before a test reports a missing payment. */
 const LOOKS_MAX = 500
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
@@ -34,20 +37,39 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
   let service: TestService
   let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
   const cells = new Map<string, Cell>()
+  /** What `before` waits for, so that a hang can be reported by name. */
+  const pending = new Set<string>()
 
-  before(async () => {
+  before(() => failIfHanging(prepare()))
+
+  /** Rejects with the names of what is still pending. Mocha would report only that the hook took too long. */
+  async function failIfHanging(work: Promise<void>): Promise<void> {
+    let timeout: NodeJS.Timeout | undefined
+    const hang = new Promise<never>((_, reject) => {
+      timeout = setTimeout(() => reject(new Error(`No end of: ${[...pending].join('; ')}`)), HANG_MS)
+    })
+    await Promise.race([work, hang]).finally(() => clearTimeout(timeout))
+  }
+
+  async function named<T>(name: string, work: Promise<T>): Promise<T> {
+    pending.add(name)
+    return work.finally(() => pending.delete(name))
+  }
+
+  async function prepare(): Promise<void> {
     facilitator = await startFaultyFacilitator()
     const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
     let isMended = false
-    service = await startTestService({
+    const starting = startTestService({
       replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
-      // The reconciler runs only after the faults, and then often.
+      // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
       timer(callback, milliseconds) {
-        const isReconciler = isMended && milliseconds < 10_000
-        const timeout = isReconciler ? setTimeout(callback, milliseconds / 50) : undefined
+        if (!isMended || milliseconds > 10_000) return pausesOnly(callback, milliseconds)
+        const timeout = setTimeout(callback, milliseconds / 50)
         return () => clearTimeout(timeout)
       },
     })
+    service = await named('the start', starting)
     const requests = buyOverTransports(() => service)
     const asks: Record<Cell['transport'], Ask> = {
       'REST GET': (payment) => requests.lookup('00000000', payment),
@@ -57,41 +79,41 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
     for (const transport of TRANSPORTS) {
       const ask = asks[transport]
       for (const fault of FAULTS) {
-        const payment = await requests.payFor(ask())
+        const payment = await named(`the quote for ${transport}: ${fault.name}`, requests.payFor(ask()))
         const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
           .authorization
         facilitator.add(nonce, fault, service.payTo)
         cells.set(`${transport}: ${fault.name}`, { transport, ask, fault, payment, nonce, got: [], bodies: new Set() })
       }
     }
-    await askAll()
-    await askAll()
+    await askAll(0)
+    await askAll(1)
     facilitator.repair()
     isMended = true
-    await service.restart()
-    await askAll()
+    await named('the restart', service.restart())
+    await askAll(2)
     // The reconciler finds false successes, unless a retry is being answered.
     for (let look = 0; look < LOOKS_MAX && !isSettled(); look += 1)
       await new Promise((resolve) => void setTimeout(resolve, 20))
-    await service.stop()
+    await named('the stop', service.stop())
     facilitator.stop()
-  })
+  }
 
   const isSettled = () =>
     [...cells.values()].every(({ nonce, fault }) => facilitator.transfers(nonce) === fault.transfers)
 
   /** Runs the transports concurrently, so that their time-outs overlap. */
-  async function askAll(): Promise<void> {
-    await Promise.all(
-      TRANSPORTS.flatMap((transport) => inParallel([...cells.values()].filter((cell) => cell.transport === transport))),
-    )
+  async function askAll(phase: 0 | 1 | 2): Promise<void> {
+    const of = (transport: string) => [...cells.values()].filter((cell) => cell.transport === transport)
+    await Promise.all(TRANSPORTS.flatMap((transport) => inParallel(of(transport), PHASES[phase])))
   }
 
-  function inParallel(few: Cell[]): Promise<void>[] {
+  function inParallel(few: Cell[], phase: string): Promise<void>[] {
     const waiting = few.values()
     return Array.from({ length: AT_A_TIME }, async () => {
       for (const cell of waiting) {
-        const reply = await cell.ask(cell.payment)
+        const { transport, fault } = cell
+        const reply = await named(`${phase} over ${transport} with ${fault.name}`, cell.ask(cell.payment))
         const { code } = (reply.json['error'] ?? {}) as { code?: string }
         cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
         if (reply.status === 200) cell.bodies.add(reply.text)

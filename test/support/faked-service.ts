@@ -12,6 +12,7 @@ import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, signedPayment, testTerms, type PaymentOptions } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
+import { pausesOnly } from './timers.ts'
 
 export type FakedService = Awaited<ReturnType<typeof startFakedService>>
 
@@ -81,7 +82,7 @@ export async function startFakedService({
     processes: PROCESSES,
     now,
     random: () => 0.5,
-    timer: () => () => undefined,
+    timer: pausesOnly,
     report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
   })
   await loadDescription(service.baseUrl)

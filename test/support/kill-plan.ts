@@ -3,7 +3,7 @@ import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-
 import { KILL_TRANSPORTS, type KillTransport } from './kill-requests.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 
-/** Random kills in each round, besides at least one kill at each point. A round has 31 kills. */
+/** Random kills in each round, besides at least one kill at each point. A round has 32 kills. */
 const RANDOM_PER_ROUND = 7
 /** Longer than a write or a verification takes. */
 const DELAY_MS_MAX = 3

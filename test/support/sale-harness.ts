@@ -19,6 +19,7 @@ import { openResponseLog } from '../../store/responses.ts'
 import { SYNTHETIC } from '../../store/source.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
+import { pausesOnly } from './timers.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 
@@ -46,7 +47,7 @@ export class SaleHarness {
   readonly script: Script = {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
     settle: async (payload) => settledReply(payload),
-    evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
+    evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
     head: async () => 100n,
     isNonceFree: async () => true,
   }
@@ -157,10 +158,7 @@ export class SaleHarness {
         facilitator,
         chain,
         now: () => this.now(),
-        timer: (callback, milliseconds) => {
-          const timeout = setTimeout(callback, milliseconds).unref()
-          return () => clearTimeout(timeout)
-        },
+        timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
       rateLimit: new RateLimit({ perMinute, now: () => this.now() }),

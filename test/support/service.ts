@@ -11,6 +11,7 @@ import type { Timer } from '../../store/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
+import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { header, signedPayment, type PaymentOptions } from './payments.ts'
 
@@ -18,7 +19,7 @@ export interface TestServiceOptions {
   environment?: Record<string, string>
   replaceExternals?: (externals: Externals) => Externals
   now?: () => Date
-  /** Timer of the service. By default timers never fire. */
+  /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
 }
 
@@ -28,7 +29,7 @@ export async function startTestService({
   environment = {},
   replaceExternals = (externals) => externals,
   now = () => new Date(),
-  timer = () => () => undefined,
+  timer = pausesOnly,
 }: TestServiceOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'service-'))
   const rpcUrl = await testChainUrl()

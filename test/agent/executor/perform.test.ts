@@ -12,6 +12,7 @@ import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
 import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { pausesOnly } from '../../support/timers.ts'
 
 type Settle = SaleHarness['script']['settle']
 type ResponseLog = SaleHarness['context']['payments']['log']
@@ -44,6 +45,7 @@ const free = evidence({ nonce: 'free', time: 0n, finalTime: 0n })
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 
+const UNKNOWN = 'payment_outcome_unknown'
 const timeOut = () => Promise.reject(new Error('time-out'))
 const broken = () => Promise.reject(new Error('disk full'))
 const succeed: Settle = async (payload) => settledReply(payload)
@@ -174,9 +176,53 @@ describe('a sale', () => {
       })
     }
 
+    for (const [read, expected] of [
+      [1, 'answer'],
+      [4, 'answer'],
+      [5, UNKNOWN],
+    ] as const) {
+      it(`[5.7.7] is ${expected} when read ${read} of the chain shows the transfer`, async () => {
+        sale.script.settle = timeOut
+        sale.script.evidence = async () => (sale.count('evidence') < read ? free() : used()(payment))
+        expect(summarize(await sale.lookup(payment))).to.equal(expected)
+        expect(sale.count('evidence')).to.equal(Math.min(read, 4))
+      })
+    }
+
+    it('[5.7.7] ends the reads after three seconds', async () => {
+      const hanging: (() => void)[] = []
+      sale.context.payments.timer = (callback, milliseconds) => {
+        if (milliseconds === 3_000) hanging.push(callback)
+        return pausesOnly(callback, milliseconds)
+      }
+      sale.script.settle = timeOut
+      sale.script.evidence = () => {
+        hanging[0]?.()
+        return new Promise(() => undefined)
+      }
+      expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
+      expect(sale.count('evidence')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
+    })
+
+    it('[5.7.7] keeps the record as it is while it reads, and a concurrent retry waits for the result', async () => {
+      const seen: (string | undefined)[] = []
+      const retries: Promise<Outcome>[] = []
+      sale.script.settle = timeOut
+      sale.script.evidence = async () => {
+        seen.push(await stateOf())
+        retries.push(sale.lookup(payment))
+        return seen.length < 3 ? free() : used()(payment)
+      }
+      const bought = await sale.lookup(payment)
+      expect(summarize(bought)).to.equal('answer')
+      expect(seen).to.deep.equal(['prepared', 'prepared', 'prepared'])
+      for (const retry of retries) expect(await retry).to.deep.equal(bought)
+      expect(sale.count('settle')).to.equal(1)
+    })
+
     const REFUSED = 'payment_failed settlement_refused'
     const EXPIRED = 'payment_failed authorization_expired'
-    const UNKNOWN = 'payment_outcome_unknown'
     const cancelled = (isFinal: boolean) => evidence({ nonce: 'cancelled', isFinal })
     type ReadEvidence = (payment: WirePayment) => AuthorizationEvidence
     const ENDINGS: [name: string, evidence: ReadEvidence, summary: string, settlements: number][] = [
@@ -245,16 +291,40 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
-    for (const [name, found] of [
-      ['was used', used()],
-      ['is unclear', evidence({ nonce: 'unclear' as const })],
+    it('is unknown when the nonce is unclear nevertheless', async () => {
+      sale.script.settle = refuse
+      sale.script.evidence = async () => ({ nonce: 'unclear' })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    })
+
+    it('is an answer when the payment was sent nevertheless', async () => {
+      sale.script.settle = refuse
+      sale.script.evidence = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    for (const [age, expected] of [
+      [-1, 'payment_outcome_unknown'],
+      [0, 'payment_outcome_unknown'],
+      [1, 'payment_failed settlement_refused'],
     ] as const) {
-      it(`is unknown when the nonce ${name} nevertheless`, async () => {
+      it(`[5.7.2] is ${expected} when the nonce is unused in a block ${age} s after the reply`, async () => {
+        const clock = Math.floor(Date.now() / 1000) * 1000
+        sale.now = () => new Date(clock)
         sale.script.settle = refuse
-        sale.script.evidence = async () => found(payment)
-        expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+        sale.script.evidence = async () => ({ nonce: 'free', time: BigInt(clock / 1000 + age), finalTime: 0n })
+        expect(summarize(await sale.lookup(payment))).to.equal(expected)
       })
     }
+
+    it('[5.7.2] is not refused by a node one block behind when the next block has the transfer', async () => {
+      const clock = Math.floor(Date.now() / 1000) * 1000
+      sale.now = () => new Date(clock)
+      sale.script.settle = refuse
+      const stale = { nonce: 'free', time: BigInt(clock / 1000 - 2), finalTime: 0n } as const
+      sale.script.evidence = async () => (sale.count('evidence') === 1 ? stale : used()(payment))
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
 
     it('is unknown after an earlier attempt, whose transaction may still be mined', async () => {
       sale.script.settle = timeOut

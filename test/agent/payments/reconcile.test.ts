@@ -1,12 +1,7 @@
 /** Both tables of the reconcile rule, in every combination: evidence to finding, and finding and state to action. */
 import { expect } from 'chai'
-import {
-  ACTIONS,
-  FINDINGS,
-  interpretEvidence,
-  type Finding,
-  type ReconcileAction,
-} from '../../../agent/payments/reconcile.ts'
+import { FINDINGS, interpretEvidence, type Finding } from '../../../agent/payments/finding.ts'
+import { ACTIONS, type ReconcileAction } from '../../../agent/payments/reconcile.ts'
 import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
 import { RECORD_STATES, TRANSITIONS, type RecordState } from '../../../store/record.ts'
 import { BUYER, RECEIVER } from '../../support/records.ts'

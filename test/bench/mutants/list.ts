@@ -16,6 +16,8 @@ export interface Mutant {
 
 const settle = 'agent/payments/settle.js'
 const reconcile = 'agent/payments/reconcile.js'
+const finding = 'agent/payments/finding.js'
+const awaitOutcome = 'agent/payments/await-outcome.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
@@ -82,6 +84,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'a refusal is believed on a block from before the reply',
+    file: awaitOutcome,
+    find: "evidence.nonce === 'free' && isNewerThan(evidence, repliedAt)",
+    replace: "evidence.nonce === 'free'",
+    caughtBy: 'test/agent/executor/perform.test.js',
+  },
+  {
+    name: 'an unclear settlement is not looked up before the answer',
+    file: awaitOutcome,
+    find: 'if (isPaid && ',
+    replace: 'if (false && isPaid && ',
+    caughtBy: 'test/agent/executor/perform.test.js',
+  },
+  {
     name: 'the fingerprint of a payment is ignored',
     file: replay,
     find: 'record.payment_hash === payment_hash',
@@ -97,35 +113,35 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a used nonce counts as a payment',
-    file: reconcile,
+    file: finding,
     find: 'const isPayment = isSameAddress',
     replace: 'const isPayment = true || isSameAddress',
     caughtBy: 'simulate',
   },
   {
     name: 'a transfer of another amount is accepted',
-    file: reconcile,
+    file: finding,
     find: 'value === BigInt(requirements.amount)',
     replace: 'value > 0n',
     caughtBy: 'simulate',
   },
   {
     name: 'the local clock ends an unknown record',
-    file: reconcile,
+    file: finding,
     find: 'if (evidence.finalTime >= validBefore)',
     replace: 'if (BigInt(Math.floor(now.getTime() / 1000)) >= validBefore)',
     caughtBy: 'simulate',
   },
   {
     name: 'rejected by a block that is not final',
-    file: reconcile,
+    file: finding,
     find: "return evidence.isFinal ? 'spent_final' : 'spent'; }",
     replace: "return 'spent_final'; }",
     caughtBy: 'simulate',
   },
   {
     name: 'confirmed by a block that is not final',
-    file: reconcile,
+    file: finding,
     find: "evidence.isFinal ? 'paid_final' : 'paid'",
     replace: "'paid_final'",
     caughtBy: 'simulate',
