@@ -10,6 +10,7 @@ import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
 import { admit } from './admit.ts'
 import { claim } from './claim.ts'
+import { describeConflict } from './conflict.ts'
 import { examine } from './examine.ts'
 import type { RequestPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
@@ -22,11 +23,12 @@ import { verifyPayment } from './verify.ts'
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
   const payment = context.paymentDecoder.decode(paymentHeaders, operation)
-  const result =
+  const sold =
     payment.kind === 'payment'
       ? // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
         await context.paymentMutex.run(payment.identity, () => sell(context, request, payment), outcomeUnknown)
       : await sell(context, request, payment)
+  const result = describeConflict(sold, operation, context)
   if (result.kind === 'answer') context.paymentDecoder.remember(paymentHeaders, operation, payment)
   if (result.kind !== 'payment_refused') return result
   const quote = { terms: context.terms, operation: operation.operation, url: resourceUrl, reason: result.reason }

@@ -101,6 +101,17 @@ export const DATASET_UNAVAILABLE: Refusal = {
   retryAfterSeconds: DATASET_RETRY_AFTER_SECONDS,
 }
 
+const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
+  'company_not_found',
+  'source_data_conflict',
+  'payment_replay_conflict',
+])
+
+/** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.8). */
+export function isDataError(code: RefusalCode): boolean {
+  return DATA_ERRORS.has(code)
+}
+
 const INPUT_CODES = {
   lookup: 'invalid_company_number',
   search: 'invalid_query',

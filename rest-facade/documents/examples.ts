@@ -1,6 +1,6 @@
 /** Example responses for the documents: answers with synthetic companies, quotes, A2A messages, and every refusal. */
 import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
-import { refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { A2A_PATH } from '../../agent/operation/paths.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Candidate, CompanyResponse, ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
@@ -87,13 +87,9 @@ const REASONS: Partial<Record<RefusalCode, QuoteReason>> = {
   payment_failed: 'settlement_refused',
 }
 
-export function hasProvenance(code: RefusalCode): boolean {
-  return code === 'company_not_found' || code === 'source_data_conflict'
-}
-
 /** The body of a refusal. */
 export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCode): object {
-  const body = refusalBody({ code, ...(hasProvenance(code) && { provenance: PROVENANCE }) })
+  const body = refusalBody({ code, ...(isDataError(code) && { provenance: PROVENANCE }) })
   const reason = REASONS[code]
   return reason === undefined ? body : { ...body, payment_required: exampleQuote(deployment, reason) }
 }

@@ -1,10 +1,10 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
-import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS } from '../../agent/operation/paths.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { PAYMENT_HEADERS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRefusal, hasProvenance } from './examples.ts'
+import { exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
 import { isPaid, listRoutes, type ResponseContent, type RouteDescription, type RouteInput } from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
@@ -203,7 +203,7 @@ const headerRefs = (name: string) => ({ [name]: { $ref: `#/components/headers/${
 /** The schema of a refusal's body. The possible codes are the names of the examples. */
 function refusalSchema(status: number, codes: readonly RefusalCode[]): JsonSchema {
   if (status === 402) return schemaRef('PaymentErrorResponse')
-  const names = [...new Set(codes.map((code) => (hasProvenance(code) ? 'DataError' : 'ErrorResponse')))]
+  const names = [...new Set(codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse')))]
   const [schema, ...more] = names.map((name) => schemaRef(name))
   return schema && more.length === 0 ? schema : { anyOf: [schema, ...more] }
 }

@@ -1,0 +1,32 @@
+/** Makes the body of a payment conflict a `DataError`, like the other 409 of the data endpoints (contract 2.8). */
+import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { refused } from '../operation/outcome.ts'
+import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
+import type { Operation } from '../operation/schema.ts'
+import { needsDataset } from '../skills/skills.ts'
+import type { SaleContext, SaleResult } from './sale-context.ts'
+
+/**
+ * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell what
+ * the payment has bought.
+ */
+export function describeConflict(
+  result: SaleResult,
+  operation: Operation,
+  { catalog, terms, payments }: SaleContext,
+): SaleResult {
+  if (result.kind !== 'refused' || result.refusal.code !== 'payment_replay_conflict') return result
+  const hasSyntheticCompany = terms.mode === 'testnet'
+  const context = { dataset: undefined, hasSyntheticCompany, now: payments.now }
+  // The catalogue names the snapshot also when the snapshot itself cannot be read.
+  const retrieval = needsDataset(operation, context) ? catalog.retrieval() : undefined
+  if (retrieval) {
+    const { source, snapshot_id } = retrieval
+    return refused({ ...result.refusal, provenance: { source, snapshot_id } })
+  }
+  if (!hasSyntheticCompany) return refused(DATASET_UNAVAILABLE)
+  return refused({
+    ...result.refusal,
+    provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },
+  })
+}
