@@ -1,5 +1,6 @@
 /** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
 import { open } from 'node:fs/promises'
+import { findOpenMode } from '../store/private-files.ts'
 import type { Report } from '../store/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
 import { openChain } from './payments/chain.ts'
@@ -15,8 +16,6 @@ import type { Externals } from './service.ts'
 const POLLING_MS = 1_000
 /** A key and a line end. A larger file is not a key file. */
 const KEY_FILE_BYTES_MAX = 128
-/** Any permission of group or others. */
-const OPEN_TO_OTHERS_MASK = 0o077
 
 interface ExternalsOptions {
   config: Config
@@ -65,7 +64,7 @@ async function readRelayerKey(path: string): Promise<`0x${string}`> {
     throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
   })
   const { mode } = await file.stat()
-  if (process.platform !== 'win32' && (mode & OPEN_TO_OTHERS_MASK) !== 0) {
+  if (findOpenMode(mode) !== undefined) {
     throw new ConfigError('RELAYER_KEY_FILE must be readable by its owner only: chmod 600')
   }
   const { buffer, bytesRead } = await file.read(Buffer.alloc(KEY_FILE_BYTES_MAX), 0, KEY_FILE_BYTES_MAX, 0)

@@ -2,13 +2,9 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../store/atomic-file.ts'
+import { findOpenMode, PRIVATE_DIRECTORY_MODE } from '../store/private-files.ts'
 import { errorCode, throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type RetiredKey, type SigningKey, type StoredKey } from './key-file.ts'
-
-const DIRECTORY_MODE = 0o700
-
-/** A user with write permission could replace the keys. */
-const WRITABLE_BY_OTHERS_MASK = 0o022
 
 export type DirectoryKeys = {
   /** The key that signs. */
@@ -22,7 +18,7 @@ export type DirectoryKeys = {
 /** Creates the directory with mode 0700 if it is missing. */
 export async function makeDirectory(directory: string): Promise<void> {
   await withKeyError(directory, 'cannot be created', async () => {
-    const firstCreated = await mkdir(directory, { recursive: true, mode: DIRECTORY_MODE })
+    const firstCreated = await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
     if (firstCreated !== undefined) await syncDirectory(dirname(firstCreated))
   })
 }
@@ -67,11 +63,7 @@ async function listDirectory(directory: string): Promise<string[]> {
     },
   )
   if (mode === undefined) return []
-  if ((mode & WRITABLE_BY_OTHERS_MASK) !== 0) {
-    throwKeyError(
-      directory,
-      `has mode 0${(mode & 0o777).toString(8)} and must be writable by its owner only: run chmod 700 on it`,
-    )
-  }
+  const fault = findOpenMode(mode)
+  if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
   return await readdir(directory)
 }

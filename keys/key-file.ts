@@ -8,6 +8,7 @@ import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, importJWK, type CryptoKey } from 'jose'
 import { z } from 'zod'
 import { writeFileAtomically } from '../store/atomic-file.ts'
+import { findOpenMode } from '../store/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 
 /** A key file has about 300 bytes. A larger file is not a key file. */
@@ -17,9 +18,6 @@ export const KEY_FILE_SUFFIX = '.jwk.json'
 
 /** The end of the year 9999. Later years have more than the four digits of ISO 8601. */
 const SECONDS_MAX = 253_402_300_799
-
-/** All permissions of group and others. */
-const OPEN_TO_OTHERS_MASK = 0o077
 
 /** A key that can sign. Times are seconds since 1970, in UTC. */
 export type SigningKey = {
@@ -119,9 +117,8 @@ async function readChecked(path: string, file: FileHandle): Promise<string> {
   const stats = await file.stat()
   const { mode, size } = stats
   if (!stats.isFile()) throwKeyError(path, 'is not a regular file')
-  if ((mode & OPEN_TO_OTHERS_MASK) !== 0) {
-    throwKeyError(path, `has mode 0${(mode & 0o777).toString(8)}; only its owner may have access: run chmod 600 on it`)
-  }
+  const fault = findOpenMode(mode)
+  if (fault !== undefined) throwKeyError(path, `${fault}: run chmod 600 ${JSON.stringify(path)}`)
   if (size > KEY_FILE_BYTES_MAX) throwKeyError(path, `is larger than ${KEY_FILE_BYTES_MAX} bytes`)
   return await file.readFile('utf8')
 }

@@ -4,6 +4,7 @@ import { closeSync, existsSync, fstatSync, fsyncSync, mkdirSync, openSync, readS
 import { join } from 'node:path'
 import { open, type RootDatabase, type RootDatabaseOptions } from 'lmdb'
 import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from './layout.ts'
+import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 
 /** A part of the store cannot be used. The message is one line for the operator. */
 export class StoreError extends Error {
@@ -73,7 +74,7 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
 function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
-      mkdirSync(folder, { recursive: true })
+      mkdirSync(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
       checkSpace(folder)
     }
     checkFile(dataFile(folder), readOnly)

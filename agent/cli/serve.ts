@@ -1,5 +1,7 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CliContext } from './context.ts'
 import { processes, timer } from './runtime.ts'
 
@@ -23,6 +25,7 @@ export const addServeCommand: AddCommand = (program, context) => {
 async function serve(context: CliContext): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
+  await checkDirectories(config)
   const { describeCause, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
@@ -41,6 +44,15 @@ async function serve(context: CliContext): Promise<void> {
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')
   await service.stop()
+}
+
+/** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */
+async function checkDirectories({ dataDirectory, keysDirectory }: Config): Promise<void> {
+  const { checkPrivateDirectory } = await import('../../store/private-files.ts')
+  const { responsesFolder } = await import('../../store/layout.ts')
+  for (const path of [responsesFolder(dataDirectory), join(dataDirectory, 'keys'), keysDirectory]) {
+    await checkPrivateDirectory(path)
+  }
 }
 
 /** Handles one signal only, so that the second one ends the process at once. */

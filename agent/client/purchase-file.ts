@@ -6,6 +6,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 
 const purchaseSchema = z.strictObject({
@@ -30,7 +31,7 @@ export const createPurchase = async (path: string, purchase: Purchase): Promise<
 
 /** Creates the folder of the file and returns the text of the file. */
 async function prepareFile(path: string, purchase: Purchase): Promise<string> {
-  await mkdir(dirname(path), { recursive: true })
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   return `${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`
 }
 

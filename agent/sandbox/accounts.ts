@@ -5,6 +5,7 @@ import { isAddress, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { writeFileAtomically } from '../../store/atomic-file.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { readIfExists } from './read-if-exists.ts'
 
 interface Account {
@@ -32,7 +33,7 @@ const accountsSchema = z.strictObject({
  * @throws if accounts.json exists and is invalid
  */
 export async function openAccounts({ directory }: { directory: string }): Promise<Accounts> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const keys = (await readAccounts(join(directory, 'accounts.json'))) ?? (await createAccounts(directory))
 
   const keyFile = join(directory, 'buyer.key')

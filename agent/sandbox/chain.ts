@@ -8,6 +8,7 @@ import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { writeFileAtomically } from '../../store/atomic-file.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { chainRpc, endAnvil, hasArgument, isAlive, killAnvil, startAnvil } from './anvil.ts'
 import { readIfExists } from './read-if-exists.ts'
 import { isPrepared } from './prepare-chain.ts'
@@ -49,7 +50,7 @@ const metadataSchema = z.object({ chainId: z.int(), instanceId: z.string() })
 /** Uses the running chain, loads the saved chain, or starts a new one. */
 export async function startChain({ directory, chainId }: ChainOptions): Promise<LocalChain> {
   const options = { directory: resolve(directory), chainId }
-  await mkdir(options.directory, { recursive: true, mode: 0o700 })
+  await mkdir(options.directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const anvil = (await continueChain(options, await readRecord(options))) ?? (await start(options, undefined))
   // Read from the chain, so a service that is killed before it prepares a new chain finds it fresh at the next start.
   const fresh = !(await isPrepared(anvil.url))

@@ -118,6 +118,7 @@ describe('the command serve, if it cannot start', () => {
 
   it('refuses a response log of a newer layout and does not change it', async () => {
     const version = LAYOUT_VERSION.responses + 1
+    await mkdir(responsesFolder(directory), { mode: 0o700 })
     const openLog = () =>
       open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', pageSize: 8192 })
     const log = openLog()

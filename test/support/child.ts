@@ -20,6 +20,15 @@ export function startChild(file: string, args: string[], environment: Record<str
   return start(process.execPath, [compiled(file), ...args], environment)
 }
 
+/** Starts the program with a umask. */
+export function startWithUmask(umask: string, args: string[], environment: Record<string, string>): Child {
+  return start(
+    'sh',
+    ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, compiled('agent/main.js'), ...args],
+    environment,
+  )
+}
+
 /** Starts the service with a limit on the size of its files. */
 export function startLimited(blocks: number, environment: Record<string, string>): Child {
   return start('sh', ['-c', fileLimit(blocks), process.execPath, compiled('agent/main.js'), 'serve'], environment)
