@@ -13,22 +13,26 @@ import type { QuoteReason } from './quote.ts'
 /** For one call, including the body of the reply. Two of them, verify and settle, fit in the 65 s of an A2A call. */
 export const FACILITATOR_TIMEOUT_MS = 30_000
 
+/** Facilitators in Python send an absent member as `null`. */
+const optionalText = z.string().nullish()
 /** The members of a reply that are used (x402 v2 sections 5.4 and 5.3). */
 const verifyReplySchema = z.object({
   isValid: z.boolean(),
-  invalidReason: z.string().optional(),
-  payer: z.string().optional(),
+  invalidReason: optionalText,
+  payer: optionalText,
 })
 const settleReplySchema = z.object({
   success: z.boolean(),
-  errorReason: z.string().optional(),
+  errorReason: optionalText,
   transaction: z.string(),
   network: z.string(),
-  payer: z.string().optional(),
-  amount: z.string().optional(),
+  payer: optionalText,
+  amount: optionalText,
 })
+type SettleReply = z.infer<typeof settleReplySchema>
 
-const TRANSACTION_HASH = /^0x[0-9a-fA-F]{64}$/
+/** The official Python facilitator sends the 64 digits without `0x`. */
+const TRANSACTION_HASH = /^(?:0x)?([0-9a-fA-F]{64})$/
 
 /** Maps refusal reasons of facilitators to the reason in the quote. Others become `verification_refused`. */
 const KNOWN_REASONS: ReadonlyMap<string, QuoteReason> = new Map([
@@ -86,21 +90,28 @@ export async function settleWithFacilitator(request: FacilitatorRequest): Promis
   try {
     const call = facilitator.settle(toPaymentPayload(payment), requirements)
     const reply = settleReplySchema.parse(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
-    if (!reply.success) return toRefusal(reply.errorReason)
-    const isConsistent =
-      reply.network === requirements.network &&
-      isPayer(reply.payer, payment) &&
-      (reply.amount === undefined || reply.amount === requirements.amount) &&
-      TRANSACTION_HASH.test(reply.transaction)
-    if (!isConsistent) return { kind: 'unclear', cause: 'the settlement reply does not match the payment' }
-    return { kind: 'settled', transaction: reply.transaction.toLowerCase() }
+    return reply.success ? checkSuccess(reply, request) : toRefusal(reply.errorReason)
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
 }
 
-function toRefusal(reason: string | undefined): Settlement {
-  if (reason !== undefined && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
+/** An error reason or a field that does not fit the payment makes a success unclear. */
+function checkSuccess(reply: SettleReply, { payment, requirements }: FacilitatorRequest): Settlement {
+  const digits = TRANSACTION_HASH.exec(reply.transaction)?.[1]
+  const isConsistent =
+    !reply.errorReason &&
+    reply.network === requirements.network &&
+    isPayer(reply.payer, payment) &&
+    (reply.amount ?? requirements.amount) === requirements.amount
+  if (!isConsistent || digits === undefined) {
+    return { kind: 'unclear', cause: 'the settlement reply does not match the payment' }
+  }
+  return { kind: 'settled', transaction: `0x${digits.toLowerCase()}` }
+}
+
+function toRefusal(reason: SettleReply['errorReason']): Settlement {
+  if (typeof reason === 'string' && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
   return { kind: 'unclear', cause: 'the error may have occurred after broadcast' }
 }
 
@@ -109,10 +120,10 @@ function toPaymentPayload(payment: Payment): PaymentPayload {
   return payment as unknown as PaymentPayload
 }
 
-function isPayer(payer: string | undefined, { payload }: Payment): boolean {
+function isPayer(payer: string | null | undefined, { payload }: Payment): boolean {
   return payer?.toLowerCase() === payload.authorization.from.toLowerCase()
 }
 
-function toQuoteReason(reason: string | undefined): QuoteReason {
+function toQuoteReason(reason: string | null | undefined): QuoteReason {
   return KNOWN_REASONS.get(reason ?? '') ?? 'verification_refused'
 }

@@ -18,6 +18,8 @@ const SEEDS_DEFAULT = '20000'
 const RACE_SECONDS = 3
 const RACE_WORKERS = 3
 const TEST_MS_MAX = 120_000
+/** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
+const LINKED = ['node_modules', 'docs', 'agent', 'test']
 /** The compiled folders of the simulation and the service. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 
@@ -60,7 +62,7 @@ const missed = (what: string): Verdict => ({ verdict: 'NOT CAUGHT', what })
 async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
   await mkdir(copy)
   await cp(join(ROOT, 'package.json'), join(copy, 'package.json'))
-  for (const folder of ['node_modules', 'docs']) await symlink(join(ROOT, folder), join(copy, folder))
+  for (const folder of LINKED) await symlink(join(ROOT, folder), join(copy, folder))
   for (const folder of FOLDERS) await cp(join(ROOT, 'dist', folder), join(copy, 'dist', folder), { recursive: true })
   const path = join(copy, 'dist', mutant.file)
   const mutated = mutate(await readFile(path, 'utf8'), mutant)

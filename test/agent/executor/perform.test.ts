@@ -1,5 +1,5 @@
 /** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
-import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
@@ -94,6 +94,22 @@ describe('a sale', () => {
     expect(await stateOf()).to.equal('settled')
   })
 
+  for (const reported of [TRANSACTION.slice(2), TRANSACTION.slice(2).toUpperCase(), TRANSACTION]) {
+    it(`[5.7.1] accepts the transaction hash ${reported.slice(0, 6)}, and stores it with 0x in lower case`, async () => {
+      sale.script.settle = async (payload) => ({ ...settledReply(payload), transaction: reported })
+      const bought = await sale.lookup(payment)
+      const receipt = bought.kind === 'answer' ? decodePaymentResponseHeader(bought.paymentResponse) : undefined
+      expect(receipt?.transaction).to.equal(TRANSACTION)
+    })
+  }
+
+  it('accepts null for absent members of the replies of a facilitator', async () => {
+    const { verify } = sale.script
+    sale.script.verify = async (payload) => ({ ...((await verify(payload)) as object), invalidReason: null })
+    sale.script.settle = async (payload) => ({ ...settledReply(payload), errorReason: null, amount: null })
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+  })
+
   it('[5.6.1] stores the answer as prepared before it settles', async () => {
     let seen: string | undefined
     sale.script.settle = async (payload) => {
@@ -158,6 +174,9 @@ describe('a sale', () => {
       ['names no payer', wrong({ payer: undefined })],
       ['names another amount', wrong({ amount: '999' })],
       ['has no transaction', wrong({ transaction: '' })],
+      ['has an error reason', wrong({ errorReason: 'settlement_pending' })],
+      ['has a transaction of 33 bytes', wrong({ transaction: `${TRANSACTION}ab` })],
+      ['has a transaction of 31 bytes without 0x', wrong({ transaction: TRANSACTION.slice(4) })],
       ['has a transaction of 31 bytes', wrong({ transaction: TRANSACTION.slice(0, -2) })],
       ['answers settlement_pending', failed('settlement_pending')],
       ['answers that the nonce is used', failed('invalid_exact_evm_nonce_already_used')],

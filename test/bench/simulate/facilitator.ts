@@ -33,6 +33,13 @@ const thrown =
   ({ signature }) =>
     new Error(`${message}: ${signature}`)
 
+/** As sent by the official facilitator in Python. */
+const successWithoutPrefix = (call: Call, transaction: string) => ({
+  ...success(call, transaction.slice(2)),
+  errorReason: null,
+  amount: null,
+})
+
 /** Whether the transaction is sent: at once, up to two minutes later, or never. */
 type Sending = 'now' | 'later' | 'never'
 const MAYBE: readonly Sending[] = ['now', 'later', 'never']
@@ -59,6 +66,11 @@ const FAULTS: readonly Fault[] = [
   { name: 'success without a transaction', sends: MAYBE, reply: (call) => success(call, '') },
   { name: 'success with a malformed transaction', sends: MAYBE, reply: (call) => success(call, 'hello') },
   { name: 'success of another amount', sends: MAYBE, reply: (...of) => ({ ...success(...of), amount: '1' }) },
+  {
+    name: 'success with an error reason',
+    sends: MAYBE,
+    reply: (...of) => ({ ...success(...of), errorReason: 'settlement_pending' }),
+  },
   { name: 'a refusal before broadcast', sends: ['never'], reply: failure('insufficient_funds') },
   { name: 'settlement pending', sends: ['now', 'later'], reply: failure('settlement_pending') },
   {
@@ -105,6 +117,7 @@ export class SimulatedFacilitator {
   readonly #sim: Simulator
   readonly #chain: SimulatedChain
   readonly #faultShare: number
+  readonly #success: typeof success
   /** Payers that it refuses at verification and at settlement. */
   readonly #refusedPayers: ReadonlySet<string>
 
@@ -113,6 +126,7 @@ export class SimulatedFacilitator {
     this.#chain = chain
     this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
+    this.#success = sim.pick([success, success, successWithoutPrefix])
   }
 
   /** The client of one server process. */
@@ -211,7 +225,7 @@ export class SimulatedFacilitator {
     const sim = this.#sim
     sim.afterNoFlush(POLL_MS, () => {
       const spend = this.#chain.spends.get(call.key)
-      if (spend?.hash === transaction.hash) answer(success(call, transaction.hash))
+      if (spend?.hash === transaction.hash) answer(this.#success(call, transaction.hash))
       else if (spend) answer(failure('invalid_exact_evm_transaction_failed')(call, transaction.hash))
       else if (sim.now >= end) answer(failure('settlement_pending')(call, transaction.hash))
       else this.#await(transaction, end, { call, answer })
