@@ -71,6 +71,9 @@ const dataset = notEmpty
   )
   .transform((value) => (isUrl(value) ? value : resolve(value)))
 
+/** Never repeated in a message, because it can hold a password. */
+const responseLog = url.refine((value) => /^postgres(ql)?:$/.test(new URL(value).protocol), 'must be a postgres:// URL')
+
 const schema = z.object({
   MODE: z.enum(['testnet', 'mainnet'], { error: 'must be testnet or mainnet' }).default('testnet'),
   FACILITATOR: facilitatorSchema.default('sandbox'),
@@ -89,6 +92,7 @@ const schema = z.object({
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: notEmpty.optional(),
+  RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
   // 0 is a valid agent id. Larger numbers than the maximum are not exact in JSON.
   ERC8004_AGENT_ID: z
@@ -133,6 +137,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
+    /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */
+    responseLog: values.RESPONSE_LOG,
     retentionDays: values.RESPONSE_RETENTION_DAYS,
     /** Undefined if not configured. The sandbox then registers an agent. */
     erc8004:

@@ -9,13 +9,14 @@ import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/building-folder.ts'
 import type { Report, Timer } from '../store/runtime.ts'
 import { openBuildThreads } from '../store/import/build-threads.ts'
-import { openResponseLog, type ResponseLog } from '../store/responses.ts'
+import type { ResponseLog } from '../store/responses.ts'
 import { openWindow, type SlidingWindow } from '../store/window.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
+import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
@@ -44,7 +45,7 @@ export interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  /** Opens the response log; LMDB by default. */
+  /** Opens the response log; the configured one by default. */
   openLog?: (dataDirectory: string) => ResponseLog
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
@@ -77,7 +78,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   try {
     const catalog = openCatalog(config.dataDirectory, report)
     closers.push(() => catalog.close())
-    const log = (options.openLog ?? openResponseLog)(config.dataDirectory)
+    const log = options.openLog?.(config.dataDirectory) ?? (await openConfiguredLog(config, report))
     closers.push(() => log.close())
     const window = openWindow(config.dataDirectory)
     closers.push(() => window.close())

@@ -11,13 +11,18 @@ Examples:
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
-  const payments = program.command('payments').description('Inspect payments in DATA_DIR').addHelpText('after', HELP)
+  const payments = program
+    .command('payments')
+    .description('Inspect payments in the response log')
+    .addHelpText('after', HELP)
   payments
     .command('unfinished')
     .description('list the payments whose outcome is not final')
     .action(async () => {
       const { listUnfinishedPayments } = await import('../payments/command.ts')
-      finish(await listUnfinishedPayments((await loadConfig(context)).dataDirectory, print))
+      const { openLogForReading } = await import('../response-log.ts')
+      await using log = await openLogForReading(await loadConfig(context))
+      finish(await listUnfinishedPayments(log, print))
     })
   payments
     .command('show')
@@ -25,6 +30,8 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .argument('<identity>', 'the identity that "payments unfinished" prints')
     .action(async (identity: string) => {
       const { showPayment } = await import('../payments/command.ts')
-      finish(await showPayment((await loadConfig(context)).dataDirectory, identity, print))
+      const { openLogForReading } = await import('../response-log.ts')
+      await using log = await openLogForReading(await loadConfig(context))
+      finish(await showPayment(log, identity, print))
     })
 }

@@ -5,6 +5,7 @@ import { addClientCommand } from './client.ts'
 import type { CliContext, CommandContext } from './context.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addKeysCommand } from './keys.ts'
+import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addRegistryCommand } from './registry.ts'
 import { addServeCommand } from './serve.ts'
@@ -57,6 +58,7 @@ function createProgram(context: CommandContext): Command {
   addSnapshotIdCommand(program, context)
   addGenerateCommand(program, context)
   addKeysCommand(program, context)
+  addMigrateCommand(program, context)
   addPaymentsCommand(program, context)
   addRegistryCommand(program, context)
   return program

@@ -1,13 +1,12 @@
 /** The actions of the command `payments`. They print records of the response log and may run beside the service. */
 import type { ResponseRecord } from '../../store/record.ts'
-import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import type { ResponseLog } from '../../store/responses.ts'
 import { paymentSchema } from './headers.ts'
 
 type Print = (line: string) => void
 
 /** Prints the payments whose outcome is not final. Returns false if a record is corrupt. */
-export async function listUnfinishedPayments(dataDirectory: string, print: Print): Promise<boolean> {
-  await using log = openReadOnly(dataDirectory)
+export async function listUnfinishedPayments(log: ResponseLog, print: Print): Promise<boolean> {
   let isComplete = true
   for (const identity of await log.unfinished()) {
     const record = await tryRead(log, identity)
@@ -19,16 +18,10 @@ export async function listUnfinishedPayments(dataDirectory: string, print: Print
 }
 
 /** Prints one record without its secrets. Returns false if it does not exist or is corrupt. */
-export async function showPayment(dataDirectory: string, identity: string, print: Print): Promise<boolean> {
-  await using log = openReadOnly(dataDirectory)
+export async function showPayment(log: ResponseLog, identity: string, print: Print): Promise<boolean> {
   const record = await tryRead(log, identity.toLowerCase())
   print(record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt')
   return record !== undefined
-}
-
-function openReadOnly(dataDirectory: string): ResponseLog & AsyncDisposable {
-  const log = openResponseLog(dataDirectory, { readOnly: true })
-  return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() })
 }
 
 /** Omits the signature, which can move money until `validBefore`, and the response that was sold. */

@@ -14,6 +14,8 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RPC_URL', /loopback/, 'https://node.example/key', 'http://10.0.0.1:8545'],
   ['RPC_URL', /password/, 'https://user:secret@node.example'],
   ['RESPONSE_RETENTION_DAYS', /30 or more/, '29', '30.5'],
+  ['RESPONSE_LOG', /URL/, '', 'nonsense'],
+  ['RESPONSE_LOG', /postgres/, 'https://user:secret@database.example/companies'],
   ['RPC_URL', /URL/, 'nonsense'],
   ['PAY_TO', /not zero/, '0x0000000000000000000000000000000000000000'],
   ['PAY_TO', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914', '0x833589FCD6EDB6E08F4C7C32D4F71B54BDA02913'],

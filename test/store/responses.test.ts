@@ -14,7 +14,7 @@ import {
   UNFINISHED_DATABASE,
 } from '../../store/layout.ts'
 import { StoreError } from '../../store/environment.ts'
-import { encodeRecord, isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../store/record.ts'
+import { encodeRecord, isFinal, RECORD_STATES, type RecordState } from '../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { makeRecord, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -63,91 +63,6 @@ describe('the response log', () => {
     environment.openDB<Buffer, string>({ name: UNFINISHED_DATABASE, encoding: 'binary', useVersions: true })
   const recordsIn = (environment: RootDatabase) =>
     environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
-
-  it('keeps a claimed record, byte for byte, after a restart', async () => {
-    const record = makeRecord({ body: '{"legal_name":"TÚSÚR \\u2028 TEORANTA"}' })
-    expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
-    await reopen()
-    expect(await log.read(record.identity)).to.deep.equal(record)
-  })
-
-  it('does not advance a record from an old version, nor a record that does not exist', async () => {
-    const record = makeRecord({})
-    await log.claim(record)
-    await log.advance(record, { state: 'unknown', updated_at })
-    expect(await log.advance(record, { state: 'unknown', updated_at })).to.equal(undefined)
-    expect(await log.advance({ ...record, state: 'unknown', attempt: 2 }, { state: 'settled', updated_at })).to.equal(
-      undefined,
-    )
-    expect(await log.advance({ ...record, identity: 'other' }, { state: 'unknown', updated_at })).to.equal(undefined)
-    expect(await log.read('other')).to.equal(undefined)
-  })
-
-  for (const from of RECORD_STATES) {
-    for (const to of RECORD_STATES) {
-      const isAllowed = (TRANSITIONS[from] as readonly RecordState[]).includes(to)
-      it(`[5.7.4] ${isAllowed ? 'allows' : 'rejects'} the transition from ${from} to ${to}`, async () => {
-        const record = makeRecord({ state: from })
-        await storeRecord(log, record)
-        const advance = log.advance(record, { state: to, updated_at })
-        const outcome = await advance.then(
-          (moved) => moved?.state,
-          () => 'rejects',
-        )
-        expect(outcome).to.equal(isAllowed ? to : 'rejects')
-        expect((await log.read(record.identity))?.state).to.equal(isAllowed ? to : from)
-      })
-    }
-  }
-
-  it('lists exactly the unfinished records after a restart', async () => {
-    for (const [index, state] of RECORD_STATES.entries())
-      await storeRecord(log, makeRecord({ state, nonce: `0x0${index}`, identity: `i${index}` }))
-    await reopen()
-    const states = await Promise.all(
-      (await log.unfinished()).map(async (identity) => (await log.read(identity))?.state),
-    )
-    expect(states).to.have.members(['prepared', 'settling', 'unknown', 'settled', 'refused'])
-  })
-
-  it('lists thousands of unfinished records, each once, and lets other events run meanwhile', async () => {
-    const claim = (from: number, to: number) =>
-      Promise.all(
-        Array.from({ length: to - from }, (_, index) => log.claim(makeRecord({ identity: `i${from + index}` }))),
-      )
-    // The number of records that are read at once.
-    await claim(0, 1_000)
-    expect(await log.unfinished()).to.have.lengthOf(1_000)
-    await claim(1_000, 2_500)
-    let otherEvents = 0
-    let isListed = false
-    const countEvents = () => {
-      otherEvents += 1
-      if (!isListed) setImmediate(countEvents)
-    }
-    setImmediate(countEvents)
-    const identities = await log.unfinished()
-    isListed = true
-    expect(identities).to.have.lengthOf(2_500)
-    expect(new Set(identities).size).to.equal(2_500)
-    expect(otherEvents).to.be.at.least(2)
-  })
-
-  it('knows which payers have paid, also after a restart, and does not match key prefixes', async () => {
-    const [payer, longer] = ['eip155:1/0xa/0xb', 'eip155:1/0xa/0xbc']
-    const record = makeRecord({ identity: `${payer}/0x1` })
-    await log.claim(record)
-    expect(await log.hasPaid(payer)).to.equal(false)
-    await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
-    for (const restart of [() => undefined, reopen]) {
-      await restart()
-      expect(await log.hasPaid(payer)).to.equal(true)
-      expect(await log.hasPaid(longer)).to.equal(false)
-    }
-    await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
-    await reopen()
-    expect(await log.hasPaid(payer)).to.equal(true)
-  })
 
   describe('[5.6.4] pruning', () => {
     const ended = (index: number, state: RecordState, day: number) =>
@@ -267,12 +182,6 @@ describe('the response log', () => {
     })
   })
 
-  it('rejects a claim with a final state', async () => {
-    const begun = RECORD_STATES.filter(isFinal).map((state) => makeRecord({ state }))
-    for (const record of begun) expect(await errorName(log.claim(record))).to.equal('Error')
-    expect(await log.unfinished()).to.deep.equal([])
-  })
-
   const CORRUPTIONS: [what: string, state: RecordState | null, corrupt: (environment: RootDatabase) => unknown][] = [
     [
       'a flipped bit while it is unfinished',
@@ -375,35 +284,6 @@ describe('the response log', () => {
     })
   }
 
-  it('lets one of two payments with the same payment id succeed, and one of two claims with the same identity', async () => {
-    const id = { payment_id: 'id' }
-    const payments = [makeRecord({ identity: 'a', ...id }), makeRecord({ identity: 'b', ...id })]
-    const claims = await Promise.all(payments.map((record) => log.claim(record)))
-    expect(claims.map(({ claimed }) => claimed)).to.deep.equal([true, false])
-    expect(claims.map(({ record }) => record.identity)).to.deep.equal(['a', 'a'])
-    const same = [
-      makeRecord({ identity: 'c', body: '1', payment_id: 'other' }),
-      makeRecord({ identity: 'c', body: '2' }),
-    ]
-    const ofSame = await Promise.all(same.map((record) => log.claim(record)))
-    expect(ofSame.map(({ claimed, record }) => [claimed, record.body])).to.deep.equal([
-      [true, '1'],
-      [false, '1'],
-    ])
-    expect(await log.unfinished()).to.deep.equal(['a', 'c'])
-  })
-
-  for (const state of ['confirmed', 'rejected', 'expired'] as const) {
-    const isPaid = state === 'confirmed'
-    it(`${isPaid ? 'keeps' : 'frees'} the payment id of a payment that is ${state}`, async () => {
-      const id = { payment_id: 'id' }
-      await storeRecord(log, makeRecord({ identity: 'a', state, ...id }))
-      const later = await log.claim(makeRecord({ identity: 'b', ...id }))
-      expect([later.claimed, later.record.identity]).to.deep.equal(isPaid ? [false, 'a'] : [true, 'b'])
-      expect((await log.read('a'))?.state).to.equal(state)
-    })
-  }
-
   for (const [what, encoding, id] of [
     ['points to a record that does not exist', 'json', 'missing'],
     ['cannot be read', 'string', '{'],
@@ -439,33 +319,6 @@ describe('the response log', () => {
     expect(await errorName(log.claim(makeRecord({ identity: 'late' })))).to.equal('StoreError')
     expect(await errorName(log.advance(record, { state: 'settled', updated_at }))).to.equal('StoreError')
     log = openResponseLog(directory)
-  })
-
-  it('claims each payment once and makes each transition once, with concurrent calls of two logs', async () => {
-    const other = openResponseLog(directory)
-    const logs = [log, other, log, other]
-    let [claims, steps, ends] = [0, 0, 0]
-    async function sell(identity: string, index: number): Promise<void> {
-      // Every third payment has a payment id, which is checked separately.
-      const record = makeRecord({ identity, ...(index % 3 === 0 && { payment_id: `id of ${identity}` }) })
-      const claimed = await Promise.all(logs.map((each, body) => each.claim({ ...record, body: `{"log":${body}}` })))
-      expect(new Set(claimed.map((each) => each.record.body)).size).to.equal(1)
-      claims += claimed.filter((each) => each.claimed).length
-      const settled = { state: 'settled', payment_response: 'x', updated_at } as const
-      const stepped = await Promise.all(logs.map((each) => each.advance(record, settled)))
-      steps += stepped.filter((each) => each !== undefined).length
-      const last = { state: 'confirmed', updated_at } as const
-      const ended = await Promise.all([
-        ...logs.map((each) => each.advance({ ...record, state: 'settled' }, last)),
-        ...logs.map(async (each) => void (claims += (await each.claim(record)).claimed ? 1 : 0)),
-      ])
-      ends += ended.filter((each) => each !== undefined).length
-    }
-    const COUNT = 600
-    await Promise.all(Array.from({ length: COUNT }, (_, index) => sell(`i${index}`, index)))
-    expect({ claims, steps, ends }).to.deep.equal({ claims: COUNT, steps: COUNT, ends: COUNT })
-    expect(await log.unfinished()).to.deep.equal([])
-    await other.close()
   })
 
   it('returns the same record from the cache as from disk, whatever the payment contains', async () => {

@@ -5,6 +5,7 @@
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { stopTestChain } from './chain.ts'
 import { checkedFetch, clearDescriptions } from './openapi-check.ts'
+import { stopSharedPostgres } from './postgres.ts'
 import { clearSeenCodes, readSeenCodes } from './seen-codes.ts'
 import { removeTemporaryDirectories } from './temporary-directory.ts'
 
@@ -12,7 +13,7 @@ globalThis.fetch = checkedFetch
 
 const ALL_TESTS = 'dist/test/**/*.test.js'
 
-export const mochaHooks = { afterAll: [stopTestChain, clearDescriptions, removeTemporaryDirectories] }
+export const mochaHooks = { afterAll: [stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories] }
 
 /** True when mocha runs all tests, without a filter. */
 const isWholeRun =

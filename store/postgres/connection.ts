@@ -1,0 +1,49 @@
+/** Connections to the PostgreSQL primary of the response log. */
+import pg, { type ClientBase, type Pool } from 'pg'
+import { StoreError } from '../environment.ts'
+import type { Report } from '../runtime.ts'
+
+/** A sale waits for three statements and their repetitions. With these limits that stays below 30 s. */
+const CONNECT_MS_MAX = 2_000
+const STATEMENT_MS_MAX = 3_000
+/** More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default. */
+const CONNECTIONS_MAX = 10
+
+interface PoolOptions {
+  url: string
+  report: Report
+}
+
+/** Connects lazily. The URL can hold a password, so no error of this module contains it. */
+export function openPool({ url, report }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'irish-company-agent',
+    max: CONNECTIONS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    // Enforced by this program. A limit of the server could end the wait for a synchronous standby as a success.
+    query_timeout: STATEMENT_MS_MAX,
+    keepAlive: true,
+    // Awaited by the pool before the first use of a connection, although its type returns void.
+    onConnect: checkServer,
+  })
+  // Without a listener, the loss of an idle connection would end the process.
+  pool.on('error', (cause) => report('database_connection_lost', cause))
+  return pool
+}
+
+/**
+ * Refuses a standby, and a server that does not write commits to disk. A standby can lag
+ * behind, so its reads must not decide about money. `synchronous_commit` is raised for this session, because the database
+ * may have another default; `remote_apply` is stronger and stays. CockroachDB has no `fsync` setting.
+ */
+async function checkServer(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ read_only: string; fsync: string | null; commit: string | null }>(
+    `select current_setting('transaction_read_only') as read_only, current_setting('fsync', true) as fsync,
+            current_setting('synchronous_commit', true) as commit`,
+  )
+  const [settings] = rows
+  if (settings?.read_only !== 'off') throw new StoreError('The database of the response log is read-only')
+  if (settings.fsync === 'off') throw new StoreError('The database of the response log runs with fsync=off')
+  if (settings.commit !== null && settings.commit !== 'remote_apply') await client.query('set synchronous_commit = on')
+}

@@ -1,0 +1,185 @@
+/**
+ * The response log in PostgreSQL, for several machines. Each step is one statement, so no transaction stays open.
+ *
+ * Every write sets a new random revision and can be repeated: after the loss of a connection it is not known whether the
+ * write was committed, so it is sent again, and if that changes nothing, the stored revision tells whether the row is the
+ * result of this write.
+ */
+import { randomUUID } from 'node:crypto'
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import { CorruptRecordError } from '../checksum.ts'
+import { StoreError } from '../environment.ts'
+import {
+  decodeRecord,
+  encodeRecord,
+  isFinal,
+  isVoid,
+  TRANSITIONS,
+  type RecordChange,
+  type RecordState,
+  type RecordVersion,
+  type ResponseRecord,
+} from '../record.ts'
+import type { ResponseLog } from '../responses.ts'
+import type { Report } from '../runtime.ts'
+import { openPool } from './connection.ts'
+import { checkSchema } from './schema.ts'
+
+/** The pauses before a statement is repeated. A restart of the server or a new primary takes longer: the buyer retries. */
+const REPEAT_AFTER_MS = [50, 500] as const
+/** `unfinished` reads this many keys, then lets other events run. */
+const KEYS_PER_READ_MAX = 1_000
+/** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
+const CLAIM_ATTEMPTS_MAX = 3
+
+const INSERT = `insert into responses (identity, payer_key, payment_id, state, final_at, revision, record)
+  values ($1, $2, $3, $4, null, $5, $6) on conflict do nothing`
+const FIND = 'select identity, revision, record from responses where identity = $1'
+const FIND_CONFLICT = `select identity, revision, record from responses where identity = $1 or payment_id = $2
+  order by case when identity = $1 then 0 else 1 end limit 1`
+const REPLACE = `update responses set state = $3, final_at = $4, revision = $5, record = $6,
+  payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2`
+const HAS_PAID = `select 1 from responses where payer_key = $1 and state in ('settled', 'confirmed') limit 1`
+const LIST_UNFINISHED =
+  'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
+const PRUNE = `delete from responses where identity in
+  (select identity from responses where final_at < $1 order by final_at limit $2)`
+
+interface ResponseRow {
+  identity: string
+  revision: string
+  record: Buffer
+}
+
+interface PostgresLogOptions {
+  url: string
+  report: Report
+}
+
+/**
+ * Connects and checks the schema.
+ * @throws StoreError if the database cannot be used; the message is one line without the URL
+ */
+export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<ResponseLog> {
+  const pool = openPool({ url, report })
+  try {
+    await checkSchema(pool)
+    return new PostgresResponseLog(pool)
+  } catch (cause) {
+    await pool.end()
+    if (cause instanceof StoreError) throw cause
+    throw new StoreError('RESPONSE_LOG cannot be used: the database does not answer, or refuses this user', { cause })
+  }
+}
+
+class PostgresResponseLog implements ResponseLog {
+  readonly #pool: Pool
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
+    return (await this.#findConflict(identity, paymentId))?.record
+  }
+
+  async claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }> {
+    if (isFinal(record.state)) throw new Error(`A record cannot begin as ${record.state}`)
+    const { identity, payment_id, state } = record
+    const payerKey = identity.slice(0, Math.max(0, identity.lastIndexOf('/')))
+    const revision = randomUUID()
+    const values = [identity, payerKey, payment_id ?? null, state, revision, encodeRecord(record)]
+    for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
+      const { rowCount } = await this.#query(INSERT, values)
+      if (rowCount === 1) return { claimed: true, record }
+      const existing = await this.#findConflict(identity, payment_id)
+      if (existing) return { claimed: existing.revision === revision, record: existing.record }
+    }
+    throw new StoreError('A payment identity or payment id is taken, but its record does not exist')
+  }
+
+  async advance(
+    from: RecordVersion,
+    change: RecordChange & { state: RecordState },
+  ): Promise<ResponseRecord | undefined> {
+    if (!(TRANSITIONS[from.state] as readonly RecordState[]).includes(change.state)) {
+      throw new Error(`A ${from.state} record cannot become ${change.state}`)
+    }
+    const current = await this.#find(from.identity)
+    if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
+    const next = { ...current.record, ...change }
+    const revision = randomUUID()
+    const finalAt = isFinal(next.state) ? next.updated_at : null
+    const values = [
+      from.identity,
+      current.revision,
+      next.state,
+      finalAt,
+      revision,
+      encodeRecord(next),
+      isVoid(next.state),
+    ]
+    const { rowCount } = await this.#query(REPLACE, values)
+    if (rowCount === 1) return next
+    return (await this.#find(from.identity))?.revision === revision ? next : undefined
+  }
+
+  async hasPaid(payerKey: string): Promise<boolean> {
+    return (await this.#query(HAS_PAID, [payerKey])).rows.length > 0
+  }
+
+  async unfinished(): Promise<string[]> {
+    const identities: string[] = []
+    for (;;) {
+      const { rows } = await this.#query<{ identity: string }>(LIST_UNFINISHED, [
+        identities.at(-1) ?? '',
+        KEYS_PER_READ_MAX,
+      ])
+      identities.push(...rows.map(({ identity }) => identity))
+      if (rows.length < KEYS_PER_READ_MAX) return identities
+      await setImmediate()
+    }
+  }
+
+  async prune({ before, max }: { before: Date; max: number }): Promise<number> {
+    return (await this.#query(PRUNE, [before.toISOString(), max])).rowCount ?? 0
+  }
+
+  close(): Promise<void> {
+    return this.#pool.end()
+  }
+
+  async #find(identity: string) {
+    const { rows } = await this.#query<ResponseRow>(FIND, [identity])
+    return rows[0] && decodeRow(rows[0])
+  }
+
+  async #findConflict(identity: string, paymentId: string | undefined) {
+    const { rows } = await this.#query<ResponseRow>(FIND_CONFLICT, [identity, paymentId ?? null])
+    return rows[0] && decodeRow(rows[0])
+  }
+
+  /** Repeats a statement that failed. All statements of this file may run more than once. */
+  async #query<Row extends QueryResultRow>(
+    statement: string,
+    values: unknown[],
+    repetitions = 0,
+  ): Promise<QueryResult<Row>> {
+    try {
+      return await this.#pool.query<Row>(statement, values)
+    } catch (cause) {
+      const pauseMs = REPEAT_AFTER_MS[repetitions]
+      if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
+      await setTimeout(pauseMs)
+      return this.#query(statement, values, repetitions + 1)
+    }
+  }
+}
+
+/** @throws CorruptRecordError */
+function decodeRow({ identity, revision, record }: ResponseRow): { revision: string; record: ResponseRecord } {
+  const decoded = decodeRecord(record)
+  if (decoded.identity !== identity) throw new CorruptRecordError('A stored record has the key of another identity')
+  return { revision, record: decoded }
+}

@@ -1,0 +1,75 @@
+/** Two services with their own data directories, on one response log in PostgreSQL. */
+import { expect } from 'chai'
+import { makeEmptyLog, findPostgres } from '../support/postgres.ts'
+import type { RawReply } from '../support/raw-http.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports, expectCharges } from '../support/transports.ts'
+
+const REQUESTS = 64
+const LOOKUP_AMOUNT = 1_000n
+/** A buyer repeats a 503 with the same payment. Far more often than needed. */
+const TRIES_MAX = 50
+
+describe('two machines with one response log', function () {
+  this.timeout(120_000)
+  let services: TestService[]
+
+  before(async function () {
+    if (findPostgres() === undefined) return this.skip()
+    const environment = { RESPONSE_LOG: await makeEmptyLog() }
+    const first = await startTestService({ environment })
+    const { payTo } = first
+    services = [first, await startTestService({ environment, replaceExternals: (own) => ({ ...own, payTo }) })]
+  })
+  after(async () => {
+    await Promise.all((services ?? []).map((service) => service.stop()))
+  })
+
+  const node = (index: number) => {
+    const service = services[index % services.length]
+    if (!service) throw new Error('There are two services')
+    return service
+  }
+  const requestsTo = (index: number) => buyOverTransports(() => node(index))
+
+  async function untilAnswered(ask: () => Promise<RawReply>): Promise<RawReply> {
+    let reply = await ask()
+    for (let tries = 1; reply.status === 503 && tries < TRIES_MAX; tries += 1) reply = await ask()
+    return reply
+  }
+
+  it('[5.6.3] settle equal requests to both once, and give each the same answer', async () => {
+    const payment = await requestsTo(0).payFor(requestsTo(0).lookup('00000000'))
+    await expectCharges(node(0), [LOOKUP_AMOUNT], async () => {
+      const replies = await Promise.all(
+        Array.from({ length: REQUESTS }, (_, index) =>
+          untilAnswered(() => requestsTo(index).lookup('00000000', payment)),
+        ),
+      )
+      expect(new Set(replies.map(({ status }) => status))).to.deep.equal(new Set([200]))
+      expect(new Set(replies.map(({ text }) => text)).size).to.equal(1)
+      expect(new Set(replies.map(({ headers }) => headers['payment-response'])).size).to.equal(1)
+    })
+  })
+
+  it('answer one of many requests with one payment and different inputs, and refuse the others with 409', async () => {
+    const payment = await requestsTo(0).payFor(requestsTo(0).search('q=plain+0'))
+    await expectCharges(node(0), [LOOKUP_AMOUNT], async () => {
+      const replies = await Promise.all(
+        Array.from({ length: REQUESTS }, (_, index) =>
+          untilAnswered(() => requestsTo(index).search(`q=plain+${index}`, payment)),
+        ),
+      )
+      const count = (status: number) => replies.filter((reply) => reply.status === status).length
+      expect([count(200), count(409)]).to.deep.equal([1, REQUESTS - 1])
+    })
+  })
+
+  it('[5.6.2] return an answer that the other machine has sold, also after a restart', async () => {
+    const payment = await requestsTo(0).payFor(requestsTo(0).lookup('00000000'))
+    const sold = await requestsTo(0).lookup('00000000', payment)
+    await node(1).restart()
+    const repeated = await requestsTo(1).lookup('00000000', payment)
+    expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
+  })
+})

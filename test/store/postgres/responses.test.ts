@@ -1,0 +1,186 @@
+/** The response log in PostgreSQL when connections, the server or the schema fail. */
+import { expect } from 'chai'
+import { openPostgresResponseLog } from '../../../store/postgres/responses.ts'
+import { migrateDatabase, SCHEMA_VERSION } from '../../../store/postgres/schema.ts'
+import type { ResponseLog } from '../../../store/responses.ts'
+import { findPostgres, makeEmptyLog, startPostgres, withPool, type PostgresServer } from '../../support/postgres.ts'
+import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../support/postgres-proxy.ts'
+import { makeRecord } from '../../support/records.ts'
+
+const updated_at = '2026-01-02T00:00:00.000Z'
+const open = (url: string) => openPostgresResponseLog({ url, report: () => undefined })
+/** A failed statement is repeated twice. */
+const REPETITIONS = 2
+
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'no error',
+    (error: unknown) => `${(error as Error).name}: ${(error as Error).message}`,
+  )
+
+describe('the response log in PostgreSQL', function () {
+  this.timeout(60_000)
+  let url: string
+
+  before(function () {
+    if (findPostgres() === undefined) this.skip()
+  })
+  beforeEach(async () => {
+    url = await makeEmptyLog()
+  })
+
+  describe('when a connection is lost', () => {
+    let proxy: PostgresProxy
+    let log: ResponseLog
+
+    beforeEach(async () => {
+      proxy = await startPostgresProxy(url)
+      log = await open(proxy.url)
+    })
+    afterEach(async () => {
+      await log.close()
+      await proxy.close()
+    })
+
+    for (const part of ['request', 'reply'] as const satisfies LostPart[]) {
+      for (let times = 1; times <= REPETITIONS; times += 1) {
+        it(`claims once when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({ payment_id: 'payer/id' })
+          proxy.lose(part, 'insert into responses', times)
+          expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
+          expect(proxy.left()).to.equal(0)
+          expect(await log.claim(record)).to.deep.equal({ claimed: false, record })
+        })
+
+        it(`advances once when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({})
+          await log.claim(record)
+          proxy.lose(part, 'update responses', times)
+          const settled = await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+          expect(settled?.state).to.equal('settled')
+          expect(proxy.left()).to.equal(0)
+          expect(await log.read(record.identity)).to.deep.equal(settled)
+        })
+
+        it(`reads when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({})
+          await log.claim(record)
+          proxy.lose(part, 'select', times)
+          expect(await log.read(record.identity)).to.deep.equal(record)
+        })
+      }
+
+      it(`rejects when the ${part} is lost more often, and the record can then be claimed or read`, async () => {
+        const record = makeRecord({})
+        proxy.lose(part, 'insert into responses', REPETITIONS + 1)
+        expect(await failureOf(log.claim(record))).to.equal('StoreError: The response log does not answer')
+        expect(proxy.left()).to.equal(0)
+        // A lost reply hides a write that was made, so the next claim finds the record.
+        expect(await log.claim(record)).to.deep.equal({ claimed: part === 'request', record })
+      })
+    }
+
+    it('does not report the write of another log as its own', async () => {
+      const record = makeRecord({})
+      await log.claim(record)
+      const other = await open(url)
+      proxy.lose('request', 'update responses', 1)
+      const change = { state: 'settled', payment_response: 'e30=', updated_at } as const
+      const [lost, direct] = await Promise.all([log.advance(record, change), other.advance(record, change)])
+      await other.close()
+      expect([lost, direct].filter(Boolean)).to.have.lengthOf(1)
+    })
+  })
+
+  it('rejects a record with a flipped bit, and a record of another identity', async () => {
+    const log = await open(url)
+    await log.claim(makeRecord({ identity: 'payer/1' }))
+    await log.claim(makeRecord({ identity: 'payer/2' }))
+    await withPool(url, async (pool) => {
+      await pool.query(`update responses set record = set_byte(record, 40, get_byte(record, 40) # 1)
+        where identity = 'payer/1'`)
+      await pool.query(`update responses set identity = 'payer/3' where identity = 'payer/2'`)
+    })
+    for (const identity of ['payer/1', 'payer/3']) {
+      expect(await failureOf(log.read(identity))).to.match(/^CorruptRecordError/)
+      const advance = log.advance({ identity, state: 'prepared', attempt: 1 }, { state: 'unknown', updated_at })
+      expect(await failureOf(advance)).to.match(/^CorruptRecordError/)
+    }
+    await log.close()
+  })
+
+  describe('refuses to open, with one line and without the URL,', () => {
+    const refusal = async (change: string) => {
+      await withPool(url, (pool) => pool.query(change))
+      const failure = await failureOf(open(url))
+      expect(failure).to.match(/^StoreError: [^\n]*$/)
+      expect(failure).not.to.contain('host=')
+      return failure
+    }
+
+    it('an older and a newer schema', async () => {
+      const version = 'update schema_migrations set version ='
+      expect(await refusal(`${version} ${SCHEMA_VERSION + 1}`)).to.contain('use the newer program')
+      expect(await refusal(`${version} 0`)).to.contain('irish-company-agent migrate')
+      await withPool(url, (pool) => pool.query(`${version} ${SCHEMA_VERSION}`))
+      await (await open(url)).close()
+    })
+
+    it('a database without a schema', async () => {
+      await refusal('alter table schema_migrations rename to renamed')
+      await withPool(url, (pool) => pool.query('alter table renamed rename to schema_migrations'))
+    })
+
+    it('a read-only database', async () => {
+      const name = new URL(url).pathname.slice(1)
+      const setting = `alter database ${name} set default_transaction_read_only`
+      try {
+        expect(await refusal(`${setting} = on`)).to.contain('read-only')
+      } finally {
+        // Through another database, because connections to this one are refused.
+        await withPool(url.replace(`/${name}`, '/postgres'), (pool) => pool.query(`${setting} = off`))
+      }
+    })
+  })
+
+  describe('with its own server', () => {
+    let server: PostgresServer
+
+    afterEach(() => server.stop())
+
+    it('keeps acknowledged records when the server is killed, and uses the server after its restart', async () => {
+      server = await startPostgres()
+      const own = await server.createDatabase()
+      await migrateDatabase(own)
+      const reports: string[] = []
+      const log = await openPostgresResponseLog({ url: own, report: (event) => void reports.push(event) })
+      const claimed = Array.from({ length: 20 }, (_, index) => makeRecord({ identity: `payer/${index}` }))
+      await Promise.all(claimed.map((record) => log.claim(record)))
+      await server.kill()
+      expect(await failureOf(log.read('payer/1'))).to.equal('StoreError: The response log does not answer')
+      await server.start()
+      for (const record of claimed) expect(await log.read(record.identity)).to.deep.equal(record)
+      await log.close()
+      expect(reports).to.include('database_connection_lost')
+    })
+
+    it('refuses a server that does not write commits to disk', async () => {
+      server = await startPostgres({ fsync: 'off' })
+      const own = await server.createDatabase()
+      expect(await failureOf(open(own))).to.contain('fsync=off')
+    })
+  })
+
+  it('applies each migration once when two commands run at the same time', async () => {
+    const server = await startPostgres()
+    try {
+      const own = await server.createDatabase()
+      const both = await Promise.allSettled([migrateDatabase(own), migrateDatabase(own)])
+      expect(both.filter(({ status }) => status === 'fulfilled')).not.to.have.lengthOf(0)
+      expect(await migrateDatabase(own)).to.deep.equal([])
+      await (await open(own)).close()
+    } finally {
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,244 @@
+/** What every response log promises, checked for LMDB and for PostgreSQL. */
+import { expect } from 'chai'
+import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../store/record.ts'
+import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
+import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
+import { makeRecord, storeRecord } from '../support/records.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+
+const updated_at = '2026-01-02T00:00:00.000Z'
+const report = () => undefined
+
+/** Makes an empty store and returns a function that opens a log on it. */
+type MakeStore = () => Promise<() => Promise<ResponseLog>>
+
+const STORES: Record<string, MakeStore> = {
+  async LMDB() {
+    const directory = await makeTemporaryDirectory()
+    return async () => openResponseLog(directory)
+  },
+  async PostgreSQL() {
+    const url = await makeEmptyLog()
+    return () => openPostgresResponseLog({ url, report })
+  },
+}
+
+for (const [name, makeStore] of Object.entries(STORES)) {
+  describe(`the response log in ${name}`, function () {
+    this.timeout(60_000)
+    let open: () => Promise<ResponseLog>
+    let logs: ResponseLog[]
+    let log: ResponseLog
+
+    before(function () {
+      if (name === 'PostgreSQL' && findPostgres() === undefined) this.skip()
+    })
+    beforeEach(async () => {
+      const openStore = await makeStore()
+      logs = []
+      open = async () => {
+        const opened = await openStore()
+        logs.push(opened)
+        return opened
+      }
+      log = await open()
+    })
+    afterEach(async () => {
+      await Promise.all(logs.map((each) => each.close()))
+    })
+
+    const reopen = async () => {
+      await log.close()
+      logs = logs.filter((each) => each !== log)
+      log = await open()
+    }
+
+    it('keeps a claimed record, byte for byte, after a restart', async () => {
+      const record = makeRecord({ body: '{"legal_name":"TÚSÚR \\u2028 TEORANTA"}' })
+      expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
+      await reopen()
+      expect(await log.read(record.identity)).to.deep.equal(record)
+    })
+
+    it('does not advance a record from an old version, nor a record that does not exist', async () => {
+      const record = makeRecord({})
+      await log.claim(record)
+      await log.advance(record, { state: 'unknown', updated_at })
+      expect(await log.advance(record, { state: 'unknown', updated_at })).to.equal(undefined)
+      expect(await log.advance({ ...record, state: 'unknown', attempt: 2 }, { state: 'settled', updated_at })).to.equal(
+        undefined,
+      )
+      expect(await log.advance({ ...record, identity: 'other' }, { state: 'unknown', updated_at })).to.equal(undefined)
+      expect(await log.read('other')).to.equal(undefined)
+    })
+
+    for (const from of RECORD_STATES) {
+      for (const to of RECORD_STATES) {
+        const isAllowed = (TRANSITIONS[from] as readonly RecordState[]).includes(to)
+        it(`[5.7.4] ${isAllowed ? 'allows' : 'rejects'} the transition from ${from} to ${to}`, async () => {
+          const record = makeRecord({ state: from })
+          await storeRecord(log, record)
+          const outcome = await log.advance(record, { state: to, updated_at }).then(
+            (moved) => moved?.state,
+            () => 'rejects',
+          )
+          expect(outcome).to.equal(isAllowed ? to : 'rejects')
+          expect((await log.read(record.identity))?.state).to.equal(isAllowed ? to : from)
+        })
+      }
+    }
+
+    it('rejects a claim with a final state', async () => {
+      for (const state of RECORD_STATES.filter(isFinal)) {
+        const failure = await log.claim(makeRecord({ state })).catch((error: unknown) => error)
+        expect(failure, state).to.be.instanceOf(Error)
+      }
+      expect(await log.unfinished()).to.deep.equal([])
+    })
+
+    it('lists exactly the unfinished records after a restart', async () => {
+      for (const [index, state] of RECORD_STATES.entries())
+        await storeRecord(log, makeRecord({ state, nonce: `0x0${index}`, identity: `i${index}` }))
+      await reopen()
+      const states = await Promise.all(
+        (await log.unfinished()).map(async (identity) => (await log.read(identity))?.state),
+      )
+      expect(states).to.have.members(['prepared', 'settling', 'unknown', 'settled', 'refused'])
+    })
+
+    it('lists thousands of unfinished records, each once, and lets other events run meanwhile', async () => {
+      const claim = (from: number, to: number) =>
+        Promise.all(
+          Array.from({ length: to - from }, (_, index) => log.claim(makeRecord({ identity: `i${from + index}` }))),
+        )
+      // The number of records that are read at once.
+      await claim(0, 1_000)
+      expect(await log.unfinished()).to.have.lengthOf(1_000)
+      await claim(1_000, 2_500)
+      let otherEvents = 0
+      const listing = { isDone: false }
+      const countEvents = () => {
+        otherEvents += 1
+        if (!listing.isDone) setImmediate(countEvents)
+      }
+      setImmediate(countEvents)
+      const identities = await log.unfinished()
+      listing.isDone = true
+      expect(identities).to.have.lengthOf(2_500)
+      expect(new Set(identities).size).to.equal(2_500)
+      expect(otherEvents).to.be.at.least(2)
+    })
+
+    it('knows which payers have paid, also after a restart, and does not match key prefixes', async () => {
+      const [payer, longer] = ['eip155:1/0xa/0xb', 'eip155:1/0xa/0xbc']
+      const record = makeRecord({ identity: `${payer}/0x1` })
+      await log.claim(record)
+      expect(await log.hasPaid(payer)).to.equal(false)
+      await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+      for (const restart of [() => undefined, reopen]) {
+        await restart()
+        expect(await log.hasPaid(payer)).to.equal(true)
+        expect(await log.hasPaid(longer)).to.equal(false)
+      }
+      await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
+      await reopen()
+      expect(await log.hasPaid(payer)).to.equal(true)
+    })
+
+    it('lets one of two payments with the same payment id succeed, and one of two claims with the same identity', async () => {
+      const claims = [
+        makeRecord({ identity: 'a', body: '1', payment_id: 'payer/id' }),
+        makeRecord({ identity: 'b', body: '2', payment_id: 'payer/id' }),
+        makeRecord({ identity: 'a', body: '3', payment_id: 'payer/id' }),
+      ]
+      const results = await Promise.all(claims.map((record) => log.claim(record)))
+      expect(results.filter(({ claimed }) => claimed)).to.have.lengthOf(1)
+      expect(new Set(results.map(({ record }) => record.body)).size).to.equal(1)
+      expect(await log.unfinished()).to.deep.equal([results[0]?.record.identity])
+    })
+
+    it('reads the record of the identity even if another record has the payment id', async () => {
+      await log.claim(makeRecord({ identity: 'z' }))
+      await log.claim(makeRecord({ identity: 'a', payment_id: 'payer/id' }))
+      expect((await log.read('z', 'payer/id'))?.identity).to.equal('z')
+    })
+
+    for (const state of RECORD_STATES.filter(isFinal)) {
+      const isFreed = state !== 'confirmed'
+      it(`${isFreed ? 'frees' : 'keeps'} the payment id of a payment that is ${state}`, async () => {
+        await storeRecord(log, makeRecord({ identity: '1', payment_id: 'payer/id', state }))
+        const second = makeRecord({ identity: '2', payment_id: 'payer/id' })
+        expect((await log.claim(second)).claimed).to.equal(isFreed)
+        expect((await log.read('3', 'payer/id'))?.identity).to.equal(isFreed ? '2' : '1')
+      })
+    }
+
+    it('claims each payment once and makes each transition once, with concurrent calls of two logs', async () => {
+      const other = await open()
+      const both = [log, other, log, other]
+      let [claims, steps, ends] = [0, 0, 0]
+      async function sell(identity: string, index: number): Promise<void> {
+        // Every third payment has a payment id, which is checked separately.
+        const record = makeRecord({ identity, ...(index % 3 === 0 && { payment_id: `id of ${identity}` }) })
+        const claimed = await Promise.all(both.map((each, body) => each.claim({ ...record, body: `{"log":${body}}` })))
+        expect(new Set(claimed.map((each) => each.record.body)).size).to.equal(1)
+        claims += claimed.filter((each) => each.claimed).length
+        const settled = { state: 'settled', payment_response: 'x', updated_at } as const
+        const stepped = await Promise.all(both.map((each) => each.advance(record, settled)))
+        steps += stepped.filter((each) => each !== undefined).length
+        const last = { state: 'confirmed', updated_at } as const
+        const ended = await Promise.all([
+          ...both.map((each) => each.advance({ ...record, state: 'settled' }, last)),
+          ...both.map(async (each) => void (claims += (await each.claim(record)).claimed ? 1 : 0)),
+        ])
+        ends += ended.filter((each) => each !== undefined).length
+      }
+      const COUNT = 200
+      await Promise.all(Array.from({ length: COUNT }, (_, index) => sell(`i${index}`, index)))
+      expect({ claims, steps, ends }).to.deep.equal({ claims: COUNT, steps: COUNT, ends: COUNT })
+      expect(await log.unfinished()).to.deep.equal([])
+    })
+
+    describe('[5.6.4] pruning', () => {
+      const ended = (index: number, state: RecordState, day: number) =>
+        makeRecord({
+          state,
+          identity: `i${index}`,
+          updated_at: `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z`,
+        })
+      const before = new Date('2026-01-10T00:00:00.000Z')
+      const remaining = async (count: number) => {
+        const records = await Promise.all(Array.from({ length: count }, (_, index) => log.read(`i${index}`)))
+        return records.flatMap((record) => (record ? [record.identity] : []))
+      }
+
+      it('removes records that became final before the time, oldest first, at most the requested number', async () => {
+        const days = [9, 1, 11, 10, 5]
+        for (const [index, day] of days.entries()) await storeRecord(log, ended(index, 'confirmed', day))
+        await reopen()
+        expect(await log.prune({ before, max: 2 })).to.equal(2)
+        expect(await remaining(5)).to.deep.equal(['i0', 'i2', 'i3'])
+        expect(await log.prune({ before, max: 2 })).to.equal(1)
+        expect(await log.prune({ before, max: 2 })).to.equal(0)
+        expect(await remaining(5)).to.deep.equal(['i2', 'i3'])
+      })
+
+      for (const [index, state] of RECORD_STATES.entries()) {
+        it(`${isFinal(state) ? 'removes' : 'keeps'} an old record that is ${state}`, async () => {
+          await storeRecord(log, ended(index, state, 1))
+          expect(await log.prune({ before, max: 10 })).to.equal(isFinal(state) ? 1 : 0)
+          expect(await remaining(RECORD_STATES.length)).to.deep.equal(isFinal(state) ? [] : [`i${index}`])
+          expect(await log.unfinished()).to.deep.equal(isFinal(state) ? [] : [`i${index}`])
+        })
+      }
+
+      it('uses the time at which a record became final, not the time of its claim', async () => {
+        const record = ended(0, 'unknown', 1)
+        await log.claim(record)
+        await log.advance(record, { state: 'expired', updated_at: '2026-01-20T00:00:00.000Z' })
+        expect(await log.prune({ before, max: 10 })).to.equal(0)
+      })
+    })
+  })
+}

@@ -1,0 +1,145 @@
+/** A PostgreSQL server of the test process, with durable commits. Each test gets a new database in it. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, readdirSync } from 'node:fs'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { openPool } from '../../store/postgres/connection.ts'
+import { migrateDatabase } from '../../store/postgres/schema.ts'
+
+/** Debian's folder has one subfolder per major version. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql'
+const START_MS_MAX = 30_000
+const POLL_MS = 50
+
+/** The folder with `initdb` and `postgres`, or undefined if no server is installed. */
+export function findPostgres(): string | undefined {
+  const versions = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).toSorted((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...versions.map((version) => join(DEBIAN_FOLDER, version, 'bin')),
+    ...(process.env['PATH'] ?? '').split(':'),
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')))
+}
+
+export interface PostgresServer {
+  /** The folder of its Unix socket. */
+  socketFolder: string
+  /** Creates an empty database and returns its URL. */
+  createDatabase(): Promise<string>
+  /** SIGKILL to the server and its backends, as in a power loss without the loss of the page cache. */
+  kill(): Promise<void>
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as the owner of its data folder. */
+const asServerUser = () => (process.getuid?.() === 0 ? { uid: SERVER_USER, gid: SERVER_USER } : {})
+/** The numeric id of "nobody" on Debian. */
+const SERVER_USER = 65_534
+
+export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const binaries = findPostgres()
+  if (binaries === undefined) throw new Error('PostgreSQL is not installed')
+  const parent = await mkdtemp(join(tmpdir(), 'postgres-'))
+  const folder = join(parent, 'data')
+  const { uid, gid } = asServerUser()
+  if (uid !== undefined && gid !== undefined) await chown(parent, uid, gid)
+  const initialise = ['--pgdata', folder, '--username', 'test', '--auth', 'trust', '--no-sync', '--encoding', 'UTF8']
+  await promisify(execFile)(join(binaries, 'initdb'), [...initialise, '--locale', 'C'], asServerUser())
+  const url = (database: string) => `postgres://test@localhost/${database}?host=${parent}`
+  let child: ChildProcess | undefined
+
+  const start = async () => {
+    // A Unix socket only, so no other process can take its port.
+    const options = { listen_addresses: '', unix_socket_directories: parent, ...settings }
+    const all = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    // Its own process group, so that `kill` reaches the backends as well.
+    child = spawn(join(binaries, 'postgres'), ['-D', folder, ...all], {
+      ...asServerUser(),
+      detached: true,
+      stdio: 'ignore',
+    })
+    await waitUntilReady(url('postgres'))
+  }
+  const end = async () => {
+    const { pid } = child ?? {}
+    if (pid === undefined || child?.exitCode !== null || child.signalCode !== null) return
+    const exited = new Promise((resolve) => child?.once('exit', resolve))
+    process.kill(-pid, 'SIGKILL')
+    await exited
+  }
+
+  await start()
+  return {
+    socketFolder: parent,
+    async createDatabase() {
+      const name = `test_${randomUUID().replaceAll('-', '')}`
+      const client = new pg.Client({ connectionString: url('postgres') })
+      await client.connect()
+      await client.query(`create database ${name}`)
+      await client.end()
+      return url(name)
+    },
+    kill: end,
+    start,
+    async stop() {
+      // Nothing of the data is needed any more, so no checkpoint is written.
+      await end()
+      await rm(parent, { recursive: true, force: true })
+    },
+  }
+}
+
+async function waitUntilReady(url: string): Promise<void> {
+  for (let waited = 0; waited < START_MS_MAX; waited += POLL_MS) {
+    const client = new pg.Client({ connectionString: url })
+    try {
+      await client.connect()
+      await client.query('select 1')
+      return
+    } catch {
+      await sleep(POLL_MS)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  throw new Error('PostgreSQL did not start')
+}
+
+let shared: Promise<{ server: PostgresServer; url: string }> | undefined
+
+/** The URL of an empty, migrated database on the server of this process. The server starts on first use. */
+export async function makeEmptyLog(): Promise<string> {
+  shared ??= startShared()
+  const { url } = await shared
+  await withPool(url, (pool) => pool.query('truncate responses'))
+  return url
+}
+
+async function startShared() {
+  const server = await startPostgres()
+  const url = await server.createDatabase()
+  await migrateDatabase(url)
+  return { server, url }
+}
+
+export async function withPool<Result>(url: string, work: (pool: pg.Pool) => Promise<Result>): Promise<Result> {
+  const pool = openPool({ url, report: () => undefined })
+  try {
+    return await work(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** Called by the root hook in hooks.ts. */
+export async function stopSharedPostgres(): Promise<void> {
+  const started = await shared
+  shared = undefined
+  await started?.server.stop()
+}
