@@ -1,7 +1,7 @@
 /** The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs. */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { isUrl, mayFetch } from '../store/url-policy.ts'
+import { isLoopback, isUrl, mayFetch } from '../store/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
 import { isPayableAddress } from './payments/accounts.ts'
 
@@ -119,6 +119,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
   }
   const values = parsed.data
   const facilitator = readFacilitator(values)
+  // Buyers and the agent card would otherwise get a URL that they cannot reach.
+  if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopbackHost(values.HOST)) {
+    throw new ConfigError('BASE_URL must be set when HOST is not a loopback address and FACILITATOR is not sandbox')
+  }
   if (values.ERC8004_OWNER !== undefined && values.ERC8004_AGENT_ID === undefined) {
     throw new ConfigError('ERC8004_OWNER must come with ERC8004_AGENT_ID')
   }
@@ -149,6 +153,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
     contactEmail: values.CONTACT_EMAIL,
     logLevel: values.LOG_LEVEL,
   }
+}
+
+function isLoopbackHost(host: string): boolean {
+  return isLoopback(host.includes(':') ? `[${host}]` : host)
 }
 
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */

@@ -5,7 +5,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
-import { COMMON_HEADERS, sendResponse } from './http/response.ts'
+import { commonHeaders, sendResponse } from './http/response.ts'
 import { renderOutcome, type HttpResponseContent } from './http/render-outcome.ts'
 import { refused } from './operation/outcome.ts'
 import { WIRE_REFUSALS } from './operation/refusal.ts'
@@ -42,16 +42,20 @@ export type HttpServerLimits = typeof LIMITS
 /** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
 export async function startHttpServer({ host, port, baseUrl }: Config, limits: Partial<HttpServerLimits> = {}) {
   let listener: RequestListener = (_request, response) =>
-    sendResponse(response, renderOutcome(refused({ code: 'overloaded', retryAfterSeconds: 1 })))
+    sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
   const messages = expressMessages()
-  const server = createLimitedServer({ ...LIMITS, ...limits }, messages.options, (request, response) =>
-    listener(request, response),
-  )
+  const server = createLimitedServer({
+    limits: { ...LIMITS, ...limits },
+    classes: messages.options,
+    headers: commonHeaders(baseUrl),
+    listener: (request, response) => listener(request, response),
+  })
   server.listen(port, host)
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   return {
     baseUrl: baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    port: bound,
     open(app: ReturnType<typeof createApp>) {
       messages.connectTo(app)
       listener = app
@@ -60,7 +64,16 @@ export async function startHttpServer({ host, port, baseUrl }: Config, limits: P
   }
 }
 
-function createLimitedServer(limits: HttpServerLimits, options: object, listener: RequestListener): Server {
+interface ServerParts {
+  limits: HttpServerLimits
+  /** The request and response classes. */
+  classes: object
+  /** Sent with every response. */
+  headers: Readonly<Record<string, string>>
+  listener: RequestListener
+}
+
+function createLimitedServer({ limits, classes, headers, listener }: ServerParts): Server {
   /** The response to the last request of a connection. */
   const latest = new WeakMap<Socket, ServerResponse>()
   /** Connections that are being ended. */
@@ -71,6 +84,7 @@ function createLimitedServer(limits: HttpServerLimits, options: object, listener
     // Requests after a fault are not trusted, and an answer could not be sent.
     if (closing.has(socket)) return void response.destroy()
     latest.set(socket, response)
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
     const code = findFault(request, limits)
     if (code === undefined) return listener(request, response)
     const error = renderWireError(code)
@@ -83,16 +97,17 @@ function createLimitedServer(limits: HttpServerLimits, options: object, listener
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = latest.get(socket)
+    const write = () => writeAndClose(socket, { ...reply, headers: { ...headers, ...reply.headers } })
     if (!socket.writable) socket.destroy()
-    else if (!last || last.writableFinished) writeAndClose(socket, reply)
-    else if (last.req.complete) last.once('finish', () => writeAndClose(socket, reply))
+    else if (!last || last.writableFinished) write()
+    else if (last.req.complete) last.once('finish', write)
     else if (last.headersSent || last.socket !== socket) socket.destroy()
-    else writeAndClose(socket, reply)
+    else write()
   }
 
   const server = createServer(
     {
-      ...options,
+      ...classes,
       headersTimeout: limits.headersMs,
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.keepAliveMs,
@@ -156,7 +171,7 @@ function renderWireError(code: string): HttpResponseContent {
 
 /** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
 function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseContent): void {
-  const all = { ...COMMON_HEADERS, ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
+  const all = { ...headers, 'Content-Length': Buffer.byteLength(body), Connection: 'close' }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)

@@ -59,6 +59,8 @@ export interface ServiceOptions {
 
 export interface Service {
   baseUrl: string
+  /** The port that the service listens on. `PORT=0` uses a free one. */
+  port: number
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
   stop(): Promise<void>
 }
@@ -97,7 +99,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => registry.stop())
 
     server.open(await createRoutes(options, { baseUrl, catalog, executor, registry }))
-    return { baseUrl, stop }
+    return { baseUrl, port: server.port, stop }
   } catch (cause) {
     await stop()
     throw cause

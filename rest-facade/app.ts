@@ -1,9 +1,8 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
 import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { COMMON_HEADERS, refuse } from '../agent/http/response.ts'
+import { refuse } from '../agent/http/response.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
-import { DATASET_UNAVAILABLE } from '../agent/operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import { datasetStatus, type Catalog } from '../store/catalog.ts'
@@ -64,7 +63,6 @@ export function createApp({
 
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl }))
-  app.use(setCommonHeaders)
   if (a2a) app.use(a2a.route)
   const { catalog, now } = facts
   const { mode, payTo } = facts.terms
@@ -72,7 +70,7 @@ export function createApp({
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.all(FREE_PATHS.metadata, (request, response, next) => {
     const dataset = catalog.current()
-    if (!dataset) return refuse(response, DATASET_UNAVAILABLE)
+    if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
     const { source, snapshot } = dataset
     const state = { source, info: snapshot.info, status: datasetStatus(source, now()) }
     return freeDocument(() => buildMetadata(facts, state), META_CACHE_SECONDS)(request, response, next)
@@ -107,16 +105,9 @@ function answerPreflight(request: Request, response: Response, next: NextFunctio
   if (request.method !== 'OPTIONS') return next()
   response
     .writeHead(204, {
-      ...COMMON_HEADERS,
       'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
       'Access-Control-Allow-Headers': `${PAYMENT_HEADERS.request}, Content-Type, A2A-Version, A2A-Extensions`,
       'Access-Control-Max-Age': '600',
     })
     .end()
-}
-
-/** For responses that are not sent with `sendResponse`, which sets these headers itself. */
-function setCommonHeaders(_request: Request, response: Response, next: NextFunction): void {
-  for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value)
-  next()
 }

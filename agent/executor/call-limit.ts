@@ -6,9 +6,6 @@ interface CallSlot extends Disposable {
   refusal?: Refused
 }
 
-/** A sale usually takes a few seconds, and several can end in one. */
-const RETRY_AFTER_SECONDS = 1
-
 export class CallLimit {
   readonly #max: number
   #running = 0
@@ -20,7 +17,7 @@ export class CallLimit {
   take(): CallSlot {
     if (this.#running >= this.#max) {
       return {
-        refusal: refused({ code: 'overloaded', retryAfterSeconds: RETRY_AFTER_SECONDS }),
+        refusal: refused({ code: 'overloaded' }),
         [Symbol.dispose]: () => undefined,
       }
     }

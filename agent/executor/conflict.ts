@@ -1,7 +1,6 @@
 /** Makes the body of a payment conflict a `DataError`, like the other 409 of the data endpoints (contract 2.8). */
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { refused } from '../operation/outcome.ts'
-import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import type { Operation } from '../operation/schema.ts'
 import { needsDataset } from '../skills/skills.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
@@ -24,7 +23,7 @@ export function describeConflict(
     const { source, snapshot_id } = retrieval
     return refused({ ...result.refusal, provenance: { source, snapshot_id } })
   }
-  if (!hasSyntheticCompany) return refused(DATASET_UNAVAILABLE)
+  if (!hasSyntheticCompany) return refused({ code: 'dataset_unavailable' })
   return refused({
     ...result.refusal,
     provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },

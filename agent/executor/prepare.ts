@@ -2,7 +2,6 @@
 import { StoreError } from '../../store/environment.ts'
 import type { Report } from '../../store/runtime.ts'
 import { refused } from '../operation/outcome.ts'
-import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { PreparedAnswer, SkillContext } from '../skills/skill.ts'
 import { prepareAnswer } from '../skills/skills.ts'
@@ -14,6 +13,6 @@ export function prepare(operation: Operation, context: SkillContext, report: Rep
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)
-    return refused(DATASET_UNAVAILABLE)
+    return refused({ code: 'dataset_unavailable' })
   }
 }

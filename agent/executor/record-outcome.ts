@@ -4,9 +4,6 @@ import type { Report } from '../../store/runtime.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { refusePayment, type SaleResult } from './sale-context.ts'
 
-/** A retry reads the chain again. The result can change only with a new block, about every two seconds. */
-const RETRY_AFTER_SECONDS = 5
-
 export function recordOutcome(record: ResponseRecord): SaleResult {
   switch (record.state) {
     case 'settled':
@@ -25,7 +22,7 @@ export function recordOutcome(record: ResponseRecord): SaleResult {
 }
 
 export function outcomeUnknown(): Refused {
-  return refused({ code: 'payment_outcome_unknown', retryAfterSeconds: RETRY_AFTER_SECONDS })
+  return refused({ code: 'payment_outcome_unknown' })
 }
 
 /**

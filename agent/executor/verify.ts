@@ -10,9 +10,6 @@ import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 /** A reorganisation can move a transaction to a block before the head that was read, by at most this many blocks. */
 const REORG_BLOCKS_MAX = 64n
 
-/** Outages of a node or a facilitator often end within seconds. */
-const RETRY_AFTER_SECONDS = 5
-
 interface QuotedPayment {
   payment: Payment
   requirements: ReturnType<typeof buildRequirements>
@@ -59,5 +56,5 @@ async function readChain({ chain }: PaymentServices, { payment, requirements }: 
 }
 
 function verificationUnavailable(): Refused {
-  return refused({ code: 'payment_verification_unavailable', retryAfterSeconds: RETRY_AFTER_SECONDS })
+  return refused({ code: 'payment_verification_unavailable' })
 }

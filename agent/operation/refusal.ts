@@ -10,6 +10,8 @@ interface RefusalDefinition {
   advice: string
   /** `unknown`: a payment may have been settled, so the client must not sign another one. */
   charged: 'no' | 'unknown'
+  /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.7). */
+  retryAfterSeconds?: number
 }
 
 const CHANGE = 'Change the request.'
@@ -26,6 +28,24 @@ function define(
 ): RefusalDefinition {
   return { status, message, advice, charged }
 }
+
+function unavailable(
+  retryAfterSeconds: number,
+  message: string,
+  advice: string,
+  charged?: RefusalDefinition['charged'],
+): RefusalDefinition {
+  return { ...define(503, message, advice, charged), retryAfterSeconds }
+}
+
+/** A failed retrieval is repeated after a minute at the earliest. */
+const DATASET_RETRY_SECONDS = 60
+/** Outages of a node, a facilitator or a registry often end within seconds. */
+const REMOTE_RETRY_SECONDS = 5
+/** The evidence on chain can change only with a new block, about every two seconds. */
+const OUTCOME_RETRY_SECONDS = 5
+/** A sale, a start or a stop usually takes a few seconds, and several sales can end in one. */
+const OVERLOAD_RETRY_SECONDS = 1
 
 /** Codes are stable: clients depend on them. */
 export const REFUSALS = {
@@ -61,12 +81,29 @@ export const REFUSALS = {
   rate_limited: define(429, 'The shared request limit is reached.', WAIT),
   internal_error: define(500, 'The service failed.', REPEAT, 'unknown'),
   gateway_unavailable: define(502, 'The answer was not ready in time.', NEVER_SIGN_AGAIN, 'unknown'),
-  dataset_unavailable: define(503, 'No dataset is loaded.', WAIT),
-  dataset_stale: define(503, 'The last successful retrieval of the dataset is more than 72 hours ago.', WAIT),
-  payment_verification_unavailable: define(503, 'The payment cannot be verified at the moment.', WAIT),
-  overloaded: define(503, 'Too many requests are in progress.', WAIT),
-  registry_unchecked: define(503, 'The registry cannot be read at the moment.', WAIT),
-  payment_outcome_unknown: define(503, 'The outcome of the payment is not known yet.', NEVER_SIGN_AGAIN, 'unknown'),
+  dataset_unavailable: unavailable(DATASET_RETRY_SECONDS, 'No dataset is loaded.', WAIT),
+  dataset_stale: unavailable(
+    DATASET_RETRY_SECONDS,
+    'The last successful retrieval of the dataset is more than 72 hours ago.',
+    WAIT,
+  ),
+  payment_verification_unavailable: unavailable(
+    REMOTE_RETRY_SECONDS,
+    'The payment cannot be verified at the moment.',
+    WAIT,
+  ),
+  overloaded: unavailable(
+    OVERLOAD_RETRY_SECONDS,
+    'The service is starting, is stopping, or has too many requests in progress.',
+    WAIT,
+  ),
+  registry_unchecked: unavailable(REMOTE_RETRY_SECONDS, 'The registry cannot be read at the moment.', WAIT),
+  payment_outcome_unknown: unavailable(
+    OUTCOME_RETRY_SECONDS,
+    'The outcome of the payment is not known yet.',
+    NEVER_SIGN_AGAIN,
+    'unknown',
+  ),
 } satisfies Record<string, RefusalDefinition>
 
 export type RefusalCode = keyof typeof REFUSALS
@@ -85,20 +122,12 @@ export interface Refusal {
   code: RefusalCode
   /** The field and the rule, as a fixed text that never repeats input. */
   detail?: string
+  /** Default: the value of the code's definition. */
   retryAfterSeconds?: number
   /** The `Allow` header of a 405. */
   allow?: string
   /** Makes the body a `DataError` (contract 2.8). */
   provenance?: { source: Source; snapshot_id: string }
-}
-
-/** A failed retrieval is repeated after a minute at the earliest. */
-export const DATASET_RETRY_AFTER_SECONDS = 60
-
-/** No snapshot is stored, or it cannot be read. */
-export const DATASET_UNAVAILABLE: Refusal = {
-  code: 'dataset_unavailable',
-  retryAfterSeconds: DATASET_RETRY_AFTER_SECONDS,
 }
 
 const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([

@@ -1,7 +1,6 @@
 /** The skill `lookup`: one company by its exact number (contract 4.1). */
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
 import { refused } from '../operation/outcome.ts'
-import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { companyResponseSchema } from '../operation/result.ts'
 import type { LookupInput } from '../operation/schema.ts'
 import { datasetProvenance, isSynthetic, SYNTHETIC_PROVENANCE } from './registers.ts'
@@ -14,7 +13,7 @@ export const lookup: Skill<LookupInput> = {
     if (isSynthetic(company_number, context))
       return toPreparedAnswer(companyResponseSchema, { company: SYNTHETIC_COMPANY, ...SYNTHETIC_PROVENANCE })
     const { dataset } = context
-    if (!dataset) return refused(DATASET_UNAVAILABLE)
+    if (!dataset) return refused({ code: 'dataset_unavailable' })
     const provenance = datasetProvenance(dataset)
     const entry = dataset.snapshot.find(company_number)
     if (entry === undefined) return refused({ code: 'company_not_found', provenance })

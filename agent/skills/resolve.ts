@@ -6,7 +6,6 @@ import { decideStatus } from '../matching/decide.ts'
 import { findInRegisters } from '../matching/find-in-registers.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
 import { refused } from '../operation/outcome.ts'
-import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { resolveResponseSchema, type Candidate } from '../operation/result.ts'
 import type { ResolveInput } from '../operation/schema.ts'
 import {
@@ -26,7 +25,7 @@ export const resolve: Skill<ResolveInput> = {
   prepare(input, context) {
     if (isSynthetic(input.company_number, context)) return resolveSynthetic(input)
     const { dataset } = context
-    if (!dataset) return refused(DATASET_UNAVAILABLE)
+    if (!dataset) return refused({ code: 'dataset_unavailable' })
     return input.company_number === undefined
       ? resolveName(input, dataset, context)
       : resolveNumber(input, input.company_number, { dataset, context })

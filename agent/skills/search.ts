@@ -2,7 +2,6 @@
 import { findInRegisters } from '../matching/find-in-registers.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../matching/version.ts'
 import { refused } from '../operation/outcome.ts'
-import { DATASET_UNAVAILABLE } from '../operation/refusal.ts'
 import { searchResponseSchema } from '../operation/result.ts'
 import type { SearchInput } from '../operation/schema.ts'
 import { openRegisters, provenanceOf } from './registers.ts'
@@ -13,7 +12,7 @@ export const search: Skill<SearchInput> = {
 
   prepare({ q, limit, status, eircode }, context) {
     const { dataset, now } = context
-    if (!dataset) return refused(DATASET_UNAVAILABLE)
+    if (!dataset) return refused({ code: 'dataset_unavailable' })
     const query = { name: q, status, eircode, fuzzy: 'always' } as const
     const found = findInRegisters(openRegisters(dataset, context), query, now)
     if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })

@@ -222,7 +222,12 @@ function buildHeaders(deployment: DocumentedDeployment) {
       description: 'The receipt: base64 of an x402 v2 SettlementResponse with the transaction on chain.',
       schema: base64Of('Receipt'),
     },
-    'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 1 }, example: 5 },
+    'Retry-After': {
+      description: 'Seconds to wait.',
+      required: true,
+      schema: { type: 'integer', minimum: 1 },
+      example: 5,
+    },
     Allow: {
       description: 'The allowed methods of this route.',
       required: true,

@@ -132,6 +132,23 @@ describe('[14.1] the configuration', () => {
     }
   })
 
+  describe('[14.2] HOST without BASE_URL', () => {
+    const live = {
+      FACILITATOR: 'https://facilitator.example',
+      RPC_URL: 'https://node.example',
+      PAY_TO: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913',
+    }
+    for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'companies.example', '127.0.0.1.example']) {
+      it(`is refused outside the sandbox: ${HOST}`, () => {
+        expect(() => readConfig({ ...live, HOST })).to.throw(ConfigError, /^BASE_URL must be set when HOST [^\n]+$/)
+        expect(readConfig({ ...live, HOST, BASE_URL: 'https://companies.example' }).host).to.equal(HOST)
+        expect(readConfig({ HOST }).host).to.equal(HOST)
+      })
+    }
+    for (const HOST of ['127.0.0.1', '127.8.9.1', '::1', 'localhost'])
+      it(`is accepted on a loopback address: ${HOST}`, () => expect(readConfig({ ...live, HOST }).host).to.equal(HOST))
+  })
+
   it('accepts an agent id, also 0, with or without an owner', () => {
     const owner = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
     expect(readConfig({}).erc8004).to.equal(undefined)

@@ -37,7 +37,7 @@ describe('the HTML guide', () => {
   it('is the only response with a policy that allows anything', async () => {
     for (const path of ['/api/v1/meta', '/docs/api.md', '/openapi.json', '/nowhere']) {
       const { headers } = await fetch(service.url + path)
-      expect(headers.get('content-security-policy'), path).to.equal("default-src 'none'")
+      expect(headers.get('content-security-policy'), path).to.equal("default-src 'none'; frame-ancestors 'none'")
     }
   })
 

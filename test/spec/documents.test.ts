@@ -153,7 +153,7 @@ describe('the free documents', () => {
       const reply = await get('/docs', { Accept: accept })
       expect(reply.headers['content-type'], accept).to.equal('text/markdown; charset=utf-8')
       expect(reply.headers['vary']).to.match(/\bAccept\b,/)
-      expect(reply.headers['content-security-policy']).to.equal("default-src 'none'")
+      expect(reply.headers['content-security-policy']).to.equal("default-src 'none'; frame-ancestors 'none'")
       expect(reply.text).to.equal(markdown.text)
     }
     for (const accept of ['text/html', '*/*', 'text/html,application/xhtml+xml,*/*;q=0.8', 'application/json'])

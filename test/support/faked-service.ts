@@ -85,10 +85,11 @@ export async function startFakedService({
     timer: pausesOnly,
     report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
   })
-  await loadDescription(service.baseUrl)
+  const url = `http://127.0.0.1:${service.port}`
+  await loadDescription(url)
   return {
     directory,
-    url: service.baseUrl,
+    url,
     lines,
     counts: () => ({ settled, recorded }),
     async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {

@@ -1,6 +1,7 @@
 /** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
 import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
@@ -189,7 +190,7 @@ describe('a sale', () => {
         sale.script.settle = settle
         const outcome = await sale.lookup(payment)
         expect(summarize(outcome)).to.equal('payment_outcome_unknown')
-        expect(outcome.kind === 'refused' && outcome.refusal.retryAfterSeconds).to.be.greaterThan(0)
+        expect(Number(renderOutcome(outcome).headers['Retry-After'])).to.be.greaterThan(0)
         expect(await stateOf()).to.equal('unknown')
         expect(JSON.stringify(sale.reports)).to.not.contain('secret')
       })
