@@ -1,6 +1,7 @@
 /** Parses the arguments, runs the command, and maps its result or error to an exit status (contract 14.5). */
 import { Command, CommanderError } from 'commander'
 import { ImportError } from '../../store/import/errors.ts'
+import { addBackupCommands } from './backup.ts'
 import { addClientCommand } from './client.ts'
 import type { CliContext, CommandContext } from './context.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
@@ -58,6 +59,7 @@ function createProgram(context: CommandContext): Command {
   addSnapshotIdCommand(program, context)
   addGenerateCommand(program, context)
   addKeysCommand(program, context)
+  addBackupCommands(program, context)
   addMigrateCommand(program, context)
   addPaymentsCommand(program, context)
   addRegistryCommand(program, context)

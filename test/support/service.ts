@@ -88,8 +88,9 @@ export async function startTestService({
         transfers: await token.transfers(buyer.address, running.sandbox.externals.payTo),
       }
     },
-    async restart() {
+    async restart({ whileStopped }: { whileStopped?: () => Promise<void> } = {}) {
       await running.service.stop()
+      await whileStopped?.()
       running = await start()
     },
     async stop() {

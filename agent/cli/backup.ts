@@ -1,0 +1,55 @@
+/** The commands `backup` and `restore`: a copy of the response log and the keys. */
+import { resolve } from 'node:path'
+import type { RecordCounts } from '../../store/backup.ts'
+import type { Config } from '../config.ts'
+import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
+
+const BACKUP_HELP = `
+The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
+answers: keep it secret. Snapshots are not copied; an import rebuilds them.
+
+Example:
+  irish-company-agent backup /var/backups/companies-1`
+
+const RESTORE_HELP = `
+DATA_DIR must have no response log and no keys. Payments after the backup are on chain and not in the restored log: they
+are neither charged again nor answered. docs/operations.md explains what to tell their buyers.
+
+Example:
+  DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`
+
+export const addBackupCommands: AddCommand = (program, context) => {
+  program
+    .command('backup')
+    .description('Copy the response log and the keys of DATA_DIR to a new folder')
+    .argument('<folder>', 'a folder that does not exist yet')
+    .addHelpText('after', BACKUP_HELP)
+    .action(async (folder: string) => {
+      const { backUp } = await import('../../store/backup.ts')
+      const directories = await readDirectories(context, folder)
+      const counts = await backUp({ ...directories, now: context.now })
+      context.print(`backed up ${describeCounts(counts)}`)
+      context.finish(counts.damaged === 0)
+    })
+  program
+    .command('restore')
+    .description('Put a backup into an empty DATA_DIR')
+    .argument('<folder>', 'a folder that "backup" has written')
+    .addHelpText('after', RESTORE_HELP)
+    .action(async (folder: string) => {
+      const { restore } = await import('../../store/backup.ts')
+      const { createdAt, ...counts } = await restore(await readDirectories(context, folder))
+      context.print(`restored ${describeCounts(counts)} of ${createdAt}`)
+      context.finish(counts.damaged === 0)
+    })
+}
+
+function describeCounts({ records, damaged }: RecordCounts): string {
+  return damaged === 0 ? `${records} records` : `${records} records and ${damaged} damaged ones`
+}
+
+async function readDirectories(context: CommandContext, folder: string) {
+  const { dataDirectory, keysDirectory, responseLog }: Config = await loadConfig(context)
+  if (responseLog !== undefined) throw new Error('RESPONSE_LOG is a database: use the backup of PostgreSQL')
+  return { dataDirectory, keysDirectory, folder: resolve(folder) }
+}

@@ -1,0 +1,180 @@
+/**
+ * Copies the response log and the keys to a folder, also while a service runs, and puts such a copy back. Every record is
+ * read after each copy. Snapshots are not copied, because an import rebuilds them.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { constants, copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { z } from 'zod'
+import { syncDirectory, writeFileAtomically } from './atomic-file.ts'
+import { undefinedIfCorrupt } from './checksum.ts'
+import { openEnvironment, StoreError } from './environment.ts'
+import { RECORDS_DATABASE, responsesFolder, UNFINISHED_DATABASE } from './layout.ts'
+import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
+import { decodeRecord } from './record.ts'
+
+/** Written last, so a folder without it is not a complete backup. */
+const MANIFEST_FILE = 'backup.json'
+const RESPONSES = 'responses'
+const KEYS = 'keys'
+const DATA_FILE = 'data.mdb'
+const PRIVATE_FILE_MODE = 0o600
+
+const manifestSchema = z.strictObject({
+  version: z.literal(1),
+  /** ISO 8601, in UTC. */
+  created_at: z.string(),
+  records: z.int().nonnegative(),
+  damaged: z.int().nonnegative(),
+  /** SHA-256 in hexadecimal digits, by path below the folder. */
+  files: z.record(z.string().regex(/^(responses\/data\.mdb|keys\/[^/\\]+)$/), z.string().regex(/^[0-9a-f]{64}$/)),
+})
+
+interface BackupOptions {
+  dataDirectory: string
+  keysDirectory: string
+  /** The folder of the backup. */
+  folder: string
+}
+
+/**
+ * @returns the numbers of records in the copy
+ * @throws StoreError when the folder exists or the log cannot be read; the message is one line
+ */
+export async function backUp(options: BackupOptions & { now: () => Date }): Promise<RecordCounts> {
+  const { dataDirectory, keysDirectory, folder, now } = options
+  await makeNewDirectory(folder)
+  await mkdir(join(folder, RESPONSES), { mode: PRIVATE_DIRECTORY_MODE })
+  await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
+  await copyLog(responsesFolder(dataDirectory), join(folder, RESPONSES))
+  for (const name of await fileNames(keysDirectory))
+    await copyDurably(join(keysDirectory, name), join(folder, KEYS, name))
+  const counts = await countRecords(join(folder, RESPONSES))
+  const paths = [`${RESPONSES}/${DATA_FILE}`, ...(await fileNames(join(folder, KEYS))).map((name) => `${KEYS}/${name}`)]
+  const files: Record<string, string> = {}
+  for (const path of paths) files[path] = await sha256Of(join(folder, path))
+  const manifest: z.infer<typeof manifestSchema> = { version: 1, created_at: now().toISOString(), ...counts, files }
+  await writeFileAtomically(join(folder, MANIFEST_FILE), `${JSON.stringify(manifest, null, 2)}\n`)
+  return counts
+}
+
+/**
+ * Puts the log and the keys of a backup into a data directory that has none. The log gets its name last, so an interrupted
+ * restore can be repeated after its keys are removed.
+ *
+ * @returns the numbers of restored records and the time of the backup
+ * @throws StoreError when the backup is not complete, or when the target has a log or keys
+ */
+export async function restore({ dataDirectory, keysDirectory, folder }: BackupOptions) {
+  const manifest = await readManifest(folder)
+  const target = responsesFolder(dataDirectory)
+  for (const path of [target, keysDirectory]) {
+    if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
+  }
+  for (const [path, digest] of Object.entries(manifest.files)) {
+    const found = await sha256Of(join(folder, path)).catch(() => undefined)
+    if (found !== digest) throw new StoreError(`${join(folder, path)}: is missing or damaged`)
+  }
+  const restoring = `${target}.restoring`
+  await rm(restoring, { recursive: true, force: true })
+  for (const path of [restoring, keysDirectory]) await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await copyDurably(join(folder, RESPONSES, DATA_FILE), join(restoring, DATA_FILE))
+  const counts = await countRecords(restoring)
+  for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
+    await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
+  await rmdir(target).catch(() => undefined)
+  await rename(restoring, target)
+  await syncDirectory(dataDirectory)
+  return { ...counts, createdAt: manifest.created_at }
+}
+
+/** LMDB copies the state of one transaction, while other processes read and write. */
+async function copyLog(from: string, to: string): Promise<void> {
+  const environment = openEnvironment({ folder: from, kind: 'responses', readOnly: true })
+  try {
+    await environment.backup(to, false)
+  } catch (cause) {
+    throw new StoreError(`${to}: the response log could not be copied`, { cause })
+  } finally {
+    await environment.close()
+  }
+  await syncFile(join(to, DATA_FILE))
+  await syncDirectory(to)
+}
+
+export interface RecordCounts {
+  records: number
+  /** Records that do not match their checksum. The service refuses their payments, and the other records work. */
+  damaged: number
+}
+
+async function countRecords(folder: string): Promise<RecordCounts> {
+  const environment = openEnvironment({ folder, kind: 'responses', readOnly: true })
+  try {
+    const counts = { records: 0, damaged: 0 }
+    for (const [name, useVersions] of [
+      [RECORDS_DATABASE, false],
+      [UNFINISHED_DATABASE, true],
+    ] as const) {
+      const database = environment.openDB<Buffer, string>({ name, encoding: 'binary', useVersions })
+      for (const { key, value } of database.getRange({})) {
+        const record = undefinedIfCorrupt(() => decodeRecord(value))
+        if (record?.identity === key) counts.records += 1
+        else counts.damaged += 1
+      }
+    }
+    return counts
+  } catch (cause) {
+    throw new StoreError(`${folder}: the response log cannot be read`, { cause })
+  } finally {
+    await environment.close()
+    await rm(join(folder, 'lock.mdb'), { force: true })
+  }
+}
+
+async function readManifest(folder: string): Promise<z.infer<typeof manifestSchema>> {
+  try {
+    return manifestSchema.parse(JSON.parse(await readFile(join(folder, MANIFEST_FILE), 'utf8')))
+  } catch (cause) {
+    throw new StoreError(`${folder}: is not a complete backup`, { cause })
+  }
+}
+
+async function makeNewDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { mode: PRIVATE_DIRECTORY_MODE })
+  } catch (cause) {
+    throw new StoreError(`${path}: must be a new folder in an existing one`, { cause })
+  }
+}
+
+/** The files of a folder, without subfolders. Empty if the folder does not exist. */
+async function fileNames(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true })
+    return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []))
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
+    throw cause
+  }
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_EXCL)
+  await syncFile(to)
+  await syncDirectory(dirname(to))
+}
+
+async function syncFile(path: string): Promise<void> {
+  await using file = await open(path, 'r+')
+  await file.chmod(PRIVATE_FILE_MODE)
+  await file.sync()
+}
+
+async function sha256Of(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}

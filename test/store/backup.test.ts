@@ -1,0 +1,142 @@
+/** Backup and restore of a running service's response log and keys. */
+import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { backUp, restore } from '../../store/backup.ts'
+import { openResponseLog } from '../../store/responses.ts'
+import { makeRecord } from '../support/records.ts'
+import { startTestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { buyOverTransports, expectCharges } from '../support/transports.ts'
+import { runCommand } from '../support/cli.ts'
+
+const now = () => new Date('2026-01-02T00:00:00.000Z')
+
+/** The message of the error, which must be one line. */
+async function failureOf(promise: Promise<unknown>): Promise<string> {
+  const { name, message } = await promise.then(
+    () => ({ name: 'no error', message: '' }),
+    (error: unknown) => error as Error,
+  )
+  expect(name).to.equal('StoreError')
+  expect(message).to.match(/^[^\n]+$/)
+  return message
+}
+
+describe('a backup', () => {
+  let parent: string
+  let source: { dataDirectory: string; keysDirectory: string }
+  let target: { dataDirectory: string; keysDirectory: string }
+  let folder: string
+
+  beforeEach(async () => {
+    parent = await makeTemporaryDirectory()
+    const directories = (name: string) => ({
+      dataDirectory: join(parent, name),
+      keysDirectory: join(parent, name, 'keys'),
+    })
+    source = directories('source')
+    target = directories('target')
+    folder = join(parent, 'backup')
+  })
+
+  async function claimMany(count: number): Promise<string[]> {
+    const log = openResponseLog(source.dataDirectory)
+    const identities = Array.from({ length: count }, (_, index) => `payer/${index}`)
+    await Promise.all(identities.map((identity) => log.claim(makeRecord({ identity }))))
+    await log.close()
+    return identities
+  }
+
+  it('has every record that was acknowledged before it began, while the log is written', async () => {
+    const identities = await claimMany(500)
+    const log = openResponseLog(source.dataDirectory)
+    const state = { isDone: false }
+    const writing = (async () => {
+      for (let index = 0; !state.isDone; index += 1) await log.claim(makeRecord({ identity: `late/${index}` }))
+    })()
+    const counts = await backUp({ ...source, folder, now })
+    state.isDone = true
+    await writing
+    await log.close()
+    expect(counts.records).to.be.at.least(identities.length)
+    expect(counts.damaged).to.equal(0)
+    expect(await restore({ ...target, folder })).to.deep.equal({ ...counts, createdAt: now().toISOString() })
+    const restored = openResponseLog(target.dataDirectory)
+    for (const identity of identities) expect((await restored.read(identity))?.identity).to.equal(identity)
+    await restored.close()
+  })
+
+  it('is refused when its folder exists', async () => {
+    await claimMany(1)
+    await backUp({ ...source, folder, now })
+    expect(await failureOf(backUp({ ...source, folder, now }))).to.contain('must be a new folder')
+  })
+
+  it('keeps and counts a damaged record, and the other records can be read after a restore', async () => {
+    await claimMany(3)
+    const file = join(source.dataDirectory, 'responses', 'data.mdb')
+    const bytes = await readFile(file)
+    // LMDB keeps older copies of a page, so the record is in the file several times.
+    for (let at = bytes.indexOf('"payer/1"'); at >= 0; at = bytes.indexOf('"payer/1"', at + 1)) bytes.write('X', at + 1)
+    await writeFile(file, bytes)
+    const environment = { DATA_DIR: source.dataDirectory }
+    const made = await runCommand(['backup', folder], { environment })
+    expect(made).to.include({ code: 1, text: 'backed up 2 records and 1 damaged ones' })
+    expect(await restore({ ...target, folder })).to.include({ records: 2, damaged: 1 })
+    const restored = openResponseLog(target.dataDirectory)
+    expect((await restored.read('payer/2'))?.identity).to.equal('payer/2')
+    expect(await restored.read('payer/1').catch((error: Error) => error.name)).to.equal('CorruptRecordError')
+    await restored.close()
+  })
+
+  it('is restored only into a data directory without a log and without keys', async () => {
+    await claimMany(1)
+    await backUp({ ...source, folder, now })
+    expect(await failureOf(restore({ ...source, folder }))).to.contain('move it away')
+    await cp(join(source.dataDirectory, 'responses'), target.keysDirectory, { recursive: true })
+    expect(await failureOf(restore({ ...target, folder }))).to.contain('move it away')
+    await rm(target.keysDirectory, { recursive: true })
+    expect((await restore({ ...target, folder })).records).to.equal(1)
+  })
+
+  for (const path of ['responses/data.mdb', 'keys/one.jwk.json']) {
+    it(`is not restored when ${path} is changed or missing`, async () => {
+      await claimMany(1)
+      await cp(join(source.dataDirectory, 'responses', 'data.mdb'), join(source.keysDirectory, 'one.jwk.json'))
+      await backUp({ ...source, folder, now })
+      await appendFile(join(folder, path), ' ')
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('missing or damaged')
+      await rm(join(folder, path))
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('missing or damaged')
+      expect(await readdir(parent)).not.to.include('target')
+    })
+  }
+
+  it('of a running service gives every earlier buyer the same answer, and charges no later one again', async () => {
+    const service = await startTestService()
+    const { payFor, lookup, buy, get } = buyOverTransports(() => service)
+    const payment = await payFor(lookup('00000000'))
+    const sold = await lookup('00000000', payment)
+    const environment = { DATA_DIR: service.directory }
+    expect(await runCommand(['backup', folder], { environment })).to.include({ code: 0, text: 'backed up 1 records' })
+    const later = await payFor(lookup('00000000'))
+    expect((await lookup('00000000', later)).status).to.equal(200)
+    const card = (await get('/.well-known/jwks.json')).text
+
+    await service.restart({
+      whileStopped: async () => {
+        for (const name of ['responses', 'keys']) await rm(join(service.directory, name), { recursive: true })
+        expect(await runCommand(['restore', folder], { environment })).to.include({ code: 0 })
+      },
+    })
+    await expectCharges(service, [], async () => {
+      const repeated = await lookup('00000000', payment)
+      expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
+      expect((await lookup('00000000', later)).status).not.to.equal(200)
+      expect((await get('/.well-known/jwks.json')).text).to.equal(card)
+    })
+    expect((await buy((again) => lookup('00000000', again))).status).to.equal(200)
+    await service.stop()
+  })
+})
