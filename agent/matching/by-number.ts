@@ -1,5 +1,6 @@
 /** Builds the candidate for an explicit company number. A name or evidence can only add conflicts to it. */
 import type { Company } from '../../store/company.ts'
+import { openQueryBudgets } from '../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../store/index/query.ts'
 import type { Candidate } from '../operation/result.ts'
 import { buildCandidate } from './candidate.ts'
@@ -33,7 +34,8 @@ function compareName({ names }: Register, company: Company, name: string) {
   const exact = exactMatchType(parseQueryName(name), company.legal_name)
   if (exact) return { exact, similarity: 1, isOtherName: false }
   const { core, suffix } = parseForSimilarity(name)
-  const measure = similarityMeasure(names, analyseQuery(names, core), suffix)
+  const { spelling, pairs } = openQueryBudgets()
+  const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
   const { similarity, isComplete } = measure(position)
@@ -43,7 +45,8 @@ function compareName({ names }: Register, company: Company, name: string) {
 /** A name that is only similar to the company's own, and equal to that of another one, contradicts the number. */
 function isNameOfAnother(registers: readonly Register[], name: string): boolean {
   const parsed = parseQueryName(name)
-  return registers.some(
-    (register) => findEqualNames(register, parsed, (position) => position !== register.withheld).equal.size > 0,
-  )
+  return registers.some((register) => {
+    const accepts = (position: number) => position !== register.withheld
+    return findEqualNames(register, parsed, { accepts, budgets: openQueryBudgets() }).size > 0
+  })
 }

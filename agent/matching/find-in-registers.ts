@@ -4,7 +4,7 @@ import type { Register } from './register.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 export function findInRegisters(registers: readonly Register[], query: CompanyQuery, now: () => Date): FindResult {
-  const results = registers.map((register) => findCompanies(register, query, now))
+  const results = registers.map((register) => findCompanies(register, query, { now }))
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
   if (found.length < results.length) return { kind: 'too_broad' }
   const candidates = found.flatMap((each) => each.candidates)

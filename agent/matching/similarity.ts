@@ -4,6 +4,7 @@
  * docs/accuracy.md.
  */
 import type { NameIndex } from '../../store/index/name-index.ts'
+import type { OperationBudget } from '../../store/index/operation-budget.ts'
 import type { NameQuery } from '../../store/index/query.ts'
 import type { Suffix } from '../../store/index/suffixes.ts'
 
@@ -39,16 +40,21 @@ interface Pair {
 /** For each word of the index, the query positions that it can pair with. */
 type PairTargets = Map<number, { first: number; last: number; weight: number; similarity: number }[]>
 
-/** Prepares a query once and returns the function that measures one name of the index. */
+/**
+ * Prepares a query once and returns the function that measures one name of the index. It counts the comparisons of words,
+ * and measures correctly even when the budget is exceeded: the caller stops then.
+ */
 export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
-  suffix: Suffix,
+  { suffix, budget }: { suffix: Suffix; budget: OperationBudget },
 ): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
   return (name) => {
     const words = index.words(name)
-    const pairs = choosePairs(listPairs(index, query, { targets, words }))
+    const possible = listPairs(index, query, { targets, words })
+    budget.take(words.length * (1 + query.splits.length + possible.length))
+    const pairs = choosePairs(possible)
     let sum = 0
     let paired = 0
     let namePaired = 0

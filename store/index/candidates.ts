@@ -6,6 +6,7 @@
  * caller can stop as soon as no later name can be better. The selection is deterministic.
  */
 import type { NameIndex } from './name-index.ts'
+import type { OperationBudget } from './operation-budget.ts'
 import type { NameQuery, QuerySplit, QueryTerm } from './query.ts'
 
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
@@ -25,10 +26,12 @@ export interface PoolLimits {
   similarityMin: number
   namesMax: number
   accepts: (name: number) => boolean
+  /** Counts the names visited in postings. When it is exceeded, names are missing and bounds can be too low. */
+  budget: OperationBudget
 }
 
-/** The names that consist of exactly these words, in index order. */
-export function findExactNames(index: NameIndex, words: readonly string[]): number[] {
+/** The names that consist of exactly these words, in index order. None when the budget is exceeded. */
+export function findExactNames(index: NameIndex, words: readonly string[], budget: OperationBudget): number[] {
   const wanted: number[] = []
   for (const text of words) {
     const word = index.dictionary.find(text)
@@ -39,11 +42,11 @@ export function findExactNames(index: NameIndex, words: readonly string[]): numb
   if (first === undefined) return []
   const frequency = (word: number) => index.postings(word).length
   const rarest = others.reduce((best, word) => (frequency(word) < frequency(best) ? word : best), first)
-  return Array.from(index.postings(rarest).filter((name) => isEqual(index.words(name), wanted)))
-}
-
-function isEqual(words: Uint32Array, wanted: readonly number[]): boolean {
-  return words.length === wanted.length && wanted.every((word, at) => words[at] === word)
+  const postings = index.postings(rarest)
+  if (!budget.take(postings.length)) return []
+  return Array.from(
+    postings.filter((name) => index.wordCount(name) === wanted.length && index.hasWordsAt(name, 0, wanted)),
+  )
 }
 
 /** Sums per name. Kept between queries: allocating the arrays per query is slower (benchmark row `search`). */
@@ -74,7 +77,7 @@ function accumulatorFor(index: NameIndex): Accumulator {
 
 export function selectCandidates(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
   const accumulator = accumulatorFor(index)
-  const touched = accumulate(index, query, { accumulator, similarityMin: limits.similarityMin })
+  const touched = accumulate(index, query, { accumulator, limits })
   const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
   for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
   return pool
@@ -94,7 +97,7 @@ interface Contribution {
 function accumulate(
   index: NameIndex,
   query: NameQuery,
-  { accumulator, similarityMin }: { accumulator: Accumulator; similarityMin: number },
+  { accumulator, limits: { similarityMin, budget } }: { accumulator: Accumulator; limits: PoolLimits },
 ): number {
   const { sums, lastTerms } = accumulator
   const { nameWeights } = index
@@ -121,12 +124,16 @@ function accumulate(
   let remaining = terms.reduce((sum, [largest]) => sum + (largest?.amount ?? 0), 0)
   for (const split of query.splits) {
     accumulator.term += 1
-    addTo(findAdjacent(index, split.parts), splitContribution(index, split), Number.POSITIVE_INFINITY)
+    addTo(findAdjacent(index, split.parts, budget), splitContribution(index, split), Number.POSITIVE_INFINITY)
   }
   for (const contributions of terms) {
     remaining -= contributions[0]?.amount ?? 0
     accumulator.term += 1
-    for (const { word, amount } of contributions) addTo(index.postings(word), amount, remaining)
+    for (const { word, amount } of contributions) {
+      const names = index.postings(word)
+      if (!budget.take(names.length)) return touched
+      addTo(names, amount, remaining)
+    }
   }
   return touched
 }
@@ -142,14 +149,19 @@ function splitContribution(index: NameIndex, { weight, parts, similarity }: Quer
   return similarity * (weight + index.weights[parts[0]]! + index.weights[parts[1]]!)
 }
 
-/** The names that contain the first word directly before the second. */
-function findAdjacent(index: NameIndex, [before, after]: readonly [number, number]): Uint32Array {
-  const rarer = index.postings(before).length < index.postings(after).length ? before : after
-  return index.postings(rarer).filter((name) => {
-    const words = index.words(name)
-    return words.some((word, at) => word === before && words[at + 1] === after)
+/** The names that contain the first word directly before the second. None when the budget is exceeded. */
+function findAdjacent(index: NameIndex, parts: readonly [number, number], budget: OperationBudget): Uint32Array {
+  const [before, after] = parts.map((word) => index.postings(word)) as [Uint32Array, Uint32Array]
+  const rarer = before.length < after.length ? before : after
+  if (!budget.take(rarer.length)) return NO_NAMES
+  return rarer.filter((name) => {
+    const last = index.wordCount(name) - parts.length
+    for (let at = 0; at <= last; at += 1) if (index.hasWordsAt(name, at, parts)) return true
+    return false
   })
 }
+
+const NO_NAMES = new Uint32Array()
 
 /** Counting sort by bound: names that do not fit into the pool are never sorted. */
 function selectHighestBounds(

@@ -8,6 +8,7 @@
  */
 import { equivalentsOf } from './equivalents.ts'
 import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks, type LetterMasks } from './letters.ts'
+import type { OperationBudget } from './operation-budget.ts'
 import { maxEditDistance, toCodeUnits, extractNumber, spellingSimilarity, type CodeUnits } from './spelling.ts'
 
 /** Similarity of an abbreviation or of another notation of a number. */
@@ -15,6 +16,8 @@ const EQUIVALENT_SIMILARITY = 0.95
 /** A query word that occurs in the register is seldom a misspelling, so its variants count less and need one edit. */
 const KNOWN_WORD_FACTOR = 0.9
 const KNOWN_WORD_EDITS_MAX = 1
+/** Operations of a variant that was found: checking its number, and sorting and pairing it later. */
+const OPERATIONS_PER_VARIANT = 100
 
 export interface DictionarySections {
   /** By length, from 0 to the longest plus 1: the number of the first word with at least that length. */
@@ -85,24 +88,33 @@ export class Dictionary {
     return String.fromCharCode(...this.#units.subarray(start, start + length))
   }
 
-  /** The word, its equivalents and its spelling variants, most similar first, then by number. */
-  findSimilar(text: string): SimilarWord[] {
+  /** The word and its equivalents. */
+  findEquivalent(text: string): SimilarWord[] {
     const found = this.findExact(text)
-    const isKnown = found.length > 0
     for (const each of equivalentsOf(text)) {
       const word = this.find(each)
       if (word !== undefined) found.push({ word, similarity: EQUIVALENT_SIMILARITY })
     }
+    return found
+  }
+
+  /**
+   * The word, its equivalents and its spelling variants, most similar first, then by number. When the budget is exceeded,
+   * variants are missing.
+   */
+  findSimilar(text: string, budget: OperationBudget): SimilarWord[] {
+    const found = this.findEquivalent(text)
+    const isKnown = this.find(text) !== undefined
     const foundWords = new Set(found.map(({ word }) => word))
     const allowed = maxEditDistance(text.length)
     const variants = isKnown
-      ? this.#spellingVariants(text, Math.min(allowed, KNOWN_WORD_EDITS_MAX), KNOWN_WORD_FACTOR)
-      : this.#spellingVariants(text, allowed, 1)
+      ? this.#spellingVariants(text, Math.min(allowed, KNOWN_WORD_EDITS_MAX), KNOWN_WORD_FACTOR, budget)
+      : this.#spellingVariants(text, allowed, 1, budget)
     for (const each of variants) if (!foundWords.has(each.word)) found.push(each)
     return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
   }
 
-  #spellingVariants(text: string, limit: number, factor: number): SimilarWord[] {
+  #spellingVariants(text: string, limit: number, factor: number, budget: OperationBudget): SimilarWord[] {
     const found: SimilarWord[] = []
     const number = extractNumber(text)
     // Words that are numbers have no spelling variants.
@@ -111,26 +123,31 @@ export class Dictionary {
     const masks = letterMasks(letters.units, 0, letters.length)
     const longest = Math.min(text.length + limit, this.#longest)
     for (let length = Math.max(1, text.length - limit); length <= longest; length += 1) {
-      for (const word of this.#withSimilarLetters(masks, length, limit)) {
+      for (const word of this.#withSimilarLetters(masks, length, limit, budget)) {
+        if (!budget.take(letters.length * length)) return found
         const candidate = { units: this.#units, start: this.#offset(word, length), length }
         const similarity = spellingSimilarity(letters, candidate, limit)
-        if (similarity > 0 && extractNumber(this.text(word)) === number)
-          found.push({ word, similarity: similarity * factor })
+        if (similarity === 0) continue
+        if (!budget.take(OPERATIONS_PER_VARIANT)) return found
+        if (extractNumber(this.text(word)) === number) found.push({ word, similarity: similarity * factor })
       }
     }
     return found
   }
 
   /** The words of one length that may be within the limit: their letters do not prove a greater distance. */
-  #withSimilarLetters(masks: LetterMasks, length: number, limit: number): number[] {
+  #withSimilarLetters(masks: LetterMasks, length: number, limit: number, budget: OperationBudget): number[] {
     const found: number[] = []
     const wanted = commonLetters(masks.once)
     const groups = this.#groups
     const end = this.#lengthGroups[length + 1]!
+    if (!budget.take(end - this.#lengthGroups[length]!)) return found
     for (let group = this.#lengthGroups[length]!; group < end; group += 1) {
       const first = groups[group]!
       if (lettersDiffer(wanted, commonLetters(this.#once[first]!), limit)) continue
-      for (let word = first; word < groups[group + 1]!; word += 1) {
+      const next = groups[group + 1]!
+      if (!budget.take(next - first)) return found
+      for (let word = first; word < next; word += 1) {
         const once = this.#once[word]!
         if (lettersDiffer(masks.once, once, limit)) continue
         if (!letterCountsDiffer(masks, { once, twice: this.#twice[word]! }, limit)) found.push(word)

@@ -64,6 +64,19 @@ export class NameIndex {
     return nameWords.subarray(nameStarts[name], nameStarts[name + 1])
   }
 
+  wordCount(name: number): number {
+    const { nameStarts } = this.#parts
+    return nameStarts[name + 1]! - nameStarts[name]!
+  }
+
+  /** Whether a name has these words from a position on. Does not create a view, unlike `words`. */
+  hasWordsAt(name: number, position: number, wanted: readonly number[]): boolean {
+    const { nameStarts, nameWords } = this.#parts
+    const first = nameStarts[name]! + position
+    for (let at = 0; at < wanted.length; at += 1) if (nameWords[first + at] !== wanted[at]) return false
+    return true
+  }
+
   /** The names that contain a word, ascending. */
   postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts

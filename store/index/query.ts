@@ -1,6 +1,7 @@
 /** Analyses a query name against an index: the register words that each query word can match, and their weights. */
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
+import type { OperationBudget } from './operation-budget.ts'
 
 /** Similarity of words that are written together in one name and apart in the other. */
 const JOINED_FACTOR = 0.97
@@ -36,9 +37,10 @@ export interface NameQuery {
   readonly splits: readonly QuerySplit[]
 }
 
-export function analyseQuery(index: NameIndex, words: readonly string[]): NameQuery {
+/** When the budget is exceeded, words have fewer spelling variants. */
+export function analyseQuery(index: NameIndex, words: readonly string[], budget: OperationBudget): NameQuery {
   const known = new Map<string, SimilarWord[]>()
-  for (const word of words) if (!known.has(word)) known.set(word, index.dictionary.findSimilar(word))
+  for (const word of words) if (!known.has(word)) known.set(word, index.dictionary.findSimilar(word, budget))
   const similar = words.map((word) => known.get(word)!)
   const weights = similar.map((each) => queryWeight(index, each))
   const terms = similar
@@ -48,7 +50,7 @@ export function analyseQuery(index: NameIndex, words: readonly string[]): NameQu
     words,
     weights,
     totalWeight: weights.reduce((sum, weight) => sum + weight, 0),
-    terms: [...terms, ...joinWords(index, words, weights)],
+    terms: [...terms, ...joinWords(index, words, { weights, budget })],
     splits: terms.flatMap(({ first, weight }) => splitWord(index, words[first]!, first, weight)),
   }
 }
@@ -66,13 +68,17 @@ function queryWeight(index: NameIndex, similar: readonly SimilarWord[]): number 
 }
 
 /** Adjacent query words that may be one word. A space in place of a letter counts as one more edit. */
-function joinWords(index: NameIndex, words: readonly string[], weights: readonly number[]): QueryTerm[] {
+function joinWords(
+  index: NameIndex,
+  words: readonly string[],
+  { weights, budget }: { weights: readonly number[]; budget: OperationBudget },
+): QueryTerm[] {
   const terms: QueryTerm[] = []
   for (let first = 0; first + 1 < words.length; first += 1) {
     const joined = words[first]! + words[first + 1]!
     if (countBefore(words, first) >= SAME_WORDS_MAX) continue
     const isKnown = [words[first]!, words[first + 1]!].every((word) => index.dictionary.find(word) !== undefined)
-    const similar = isKnown ? index.dictionary.findExact(joined) : index.dictionary.findSimilar(joined)
+    const similar = isKnown ? index.dictionary.findExact(joined) : index.dictionary.findSimilar(joined, budget)
     if (similar.length === 0) continue
     terms.push({
       first,

@@ -11,6 +11,7 @@ import { quality } from './quality.ts'
 import { race } from './race.ts'
 import { report } from './report.ts'
 import { simulate } from './simulate.ts'
+import { slowest } from './slowest.ts'
 import { soak } from './soak.ts'
 
 /** Each prints what it found and resolves with whether that is as it must be. */
@@ -23,6 +24,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
     run: quality,
     usage: '[--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]',
   },
+  slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N]' },

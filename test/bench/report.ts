@@ -39,6 +39,12 @@ const SECTIONS: readonly Section[] = [
     isMarkdown: true,
   },
   {
+    name: 'slowest',
+    target: 'no query of any class takes more than 25 ms',
+    arguments: { full: '--minutes 10 --rows 1000000', ci: '--minutes 0.05 --rows 3000' },
+    isMarkdown: true,
+  },
+  {
     name: 'simulate',
     target: 'no broken promise',
     arguments: { full: '--seeds 50000 --workers 2', ci: '--seeds 200 --workers 2' },

@@ -13,7 +13,9 @@ globalThis.fetch = checkedFetch
 
 const ALL_TESTS = 'dist/test/**/*.test.js'
 
-export const mochaHooks = { afterAll: [stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories] }
+export const mochaHooks = {
+  afterAll: [stopTestChain, stopSharedPostgres, clearDescriptions, removeTemporaryDirectories],
+}
 
 /** True when mocha runs all tests, without a filter. */
 const isWholeRun =

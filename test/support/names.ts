@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex } from '../../store/index/name-index.ts'
+import { OperationBudget } from '../../store/index/operation-budget.ts'
 
 /** Companies are numbered from 1. */
 export function buildIndex(names: readonly string[]): NameIndex {
@@ -10,6 +11,9 @@ export function buildIndex(names: readonly string[]): NameIndex {
     builder.add({ company_number: String(at + 1), legal_name, status: 'Normal' })
   return new NameIndex(builder.parts())
 }
+
+/** A budget that is never exceeded. */
+export const unlimited = () => new OperationBudget(Number.POSITIVE_INFINITY)
 
 export function wordsOf(index: NameIndex, name: number): string[] {
   return Array.from(index.words(name), (word) => index.dictionary.text(word))

@@ -15,7 +15,9 @@ describe('irish-company-agent migrate', function () {
     const environment = { RESPONSE_LOG: 'postgres://user:secret@127.0.0.1:1/none' }
     const { code, stderr } = await runCommand(['migrate'], { environment })
     expect(code).to.equal(1)
-    expect(stderr).to.match(/^[^\n]+\n$/).and.not.contain('secret')
+    expect(stderr)
+      .to.match(/^[^\n]+\n$/)
+      .and.not.contain('secret')
   })
 
   describe('with a server', () => {

@@ -8,9 +8,10 @@ import { computeScore } from '../../../agent/matching/score.ts'
 import { similarityMeasure } from '../../../agent/matching/similarity.ts'
 import { isDissolved } from '../../../agent/matching/top-candidates.ts'
 import type { Company } from '../../../store/company.ts'
+import { OperationBudget, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
-import { anyName } from '../../support/names.ts'
+import { anyName, unlimited } from '../../support/names.ts'
 
 const anyRows: fc.Arbitrary<Row[]> = fc
   .array(
@@ -33,7 +34,7 @@ const anyQuery: fc.Arbitrary<CompanyQuery> = fc.record({
 })
 
 const find = (register: TestRegister, query: CompanyQuery) => {
-  const found = findCompanies(register, query, () => new Date(0))
+  const found = findCompanies(register, query, { now: () => new Date(0) })
   if (found.kind !== 'found') throw new Error('The clock stands still, so the time limit cannot be exceeded')
   return found
 }
@@ -42,7 +43,7 @@ const find = (register: TestRegister, query: CompanyQuery) => {
 function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   const parsed = parseQueryName(query.name)
   const { core, suffix } = parseForSimilarity(query.name)
-  const measure = similarityMeasure(names, analyseQuery(names, core), suffix)
+  const measure = similarityMeasure(names, analyseQuery(names, core, unlimited()), { suffix, budget: unlimited() })
   const companies = [...snapshot.entries()]
     .map(([, entry]) => entry)
     .filter((entry): entry is Company => entry !== 'quarantined')
@@ -107,10 +108,11 @@ describe('finding companies by name', () => {
     let register: TestRegister
 
     before(async () => {
-      const sameName = Array.from({ length: 501 }, () => 'TWINS OF MANY LIMITED')
+      const sameName = Array.from({ length: 201 }, () => 'TWINS OF MANY LIMITED')
       // All have the same upper bound, so none can be excluded by it.
       const sameBound = Array.from({ length: 2001 }, () => 'ALPHA BRAVO LIMITED')
-      register = await openTestRegister(toRows([...sameName, ...sameBound]))
+      const few = Array.from({ length: 12 }, () => 'TRIPLETS OF MANY LIMITED')
+      register = await openTestRegister(toRows([...sameName, ...sameBound, ...few]))
     })
 
     after(() => register.close())
@@ -136,9 +138,74 @@ describe('finding companies by name', () => {
     })
 
     it('does not report truncation when no excluded name could enter the ten', () => {
-      const { isTruncated } = find(register, { name: 'Twins of Mani', fuzzy: 'without_exact' })
+      const { isTruncated } = find(register, { name: 'Triplets of Mani', fuzzy: 'without_exact' })
       expect(isTruncated).to.equal(false)
     })
+  })
+
+  describe('with a limited number of operations', () => {
+    let register: TestRegister
+
+    before(async () => {
+      const names = [
+        'KERRY FOODS',
+        'KERRI FOODS',
+        'KERRY FOOD',
+        'CLEAR POINT FOODS',
+        'CORK FARMS',
+        'CLEARPOINT',
+        'KERRY FOODS',
+      ]
+      register = await openTestRegister(toRows(names.map((name) => `${name} LIMITED`)))
+    })
+
+    after(() => register.close())
+
+    const PARTS = ['spelling', 'postings', 'pairs', 'records'] as const
+    const findWithin = (name: string, limits: Partial<Record<(typeof PARTS)[number], number>>) => {
+      const budgets = Object.fromEntries(
+        PARTS.map((part) => [part, new OperationBudget(limits[part] ?? OPERATIONS)]),
+      ) as unknown as QueryBudgets
+      const query = { name, fuzzy: 'always' } as const
+      const found = findCompanies(register, query, { now: () => new Date(0), budgets })
+      if (found.kind !== 'found') throw new Error('The clock stands still')
+      return { ...found, numbers: companyNumbers(found), budgets }
+    }
+    /** More than any query of this register needs. */
+    const OPERATIONS = 1_000_000
+
+    for (const part of PARTS) {
+      it(`[12.9] gives the whole answer at and above the limit of ${part}, and reports a limit below as truncation`, () => {
+        const name = 'Kerry Clearpoint Fods'
+        const whole = findWithin(name, {})
+        const needed = OPERATIONS - whole.budgets[part].left
+        expect(needed).to.be.above(1)
+        for (const limit of [needed, needed + 1]) {
+          const found = findWithin(name, { [part]: limit })
+          expect(found.numbers).to.deep.equal(whole.numbers)
+          expect(found.isTruncated).to.equal(false)
+        }
+        for (const limit of [needed - 1, 1, 0]) {
+          const found = findWithin(name, { [part]: limit })
+          expect(found.isTruncated, `${limit}`).to.equal(true)
+          expect(findWithin(name, { [part]: limit }).numbers).to.deep.equal(found.numbers)
+        }
+      })
+    }
+
+    it('[12.9] reports truncation when records of an exact name are not read', () => {
+      expect(findWithin('Kerry Foods Limited', { records: 1 })).to.include({ isTruncated: true })
+    })
+  })
+
+  it('[12.9] resolves a query that exceeds a limit of operations as ambiguous', async () => {
+    const names = Array.from({ length: 201 }, () => 'KERRY FOODS LIMITED')
+    const register = await openTestRegister(toRows(names))
+    expect(register.resolve({ name: 'Kerry Foods Limited' })).to.include({
+      status: 'ambiguous',
+      candidate_limit_reached: true,
+    })
+    await register.close()
   })
 
   it('[12.7] returns nothing when any reading of the clock is over 250 ms after the first', async () => {
@@ -147,8 +214,9 @@ describe('finding companies by name', () => {
     let readings = 0
     const findWithJump = (milliseconds: number, jumpAt: number) => {
       readings = 0
-      return findCompanies(register, query, () => new Date((readings += 1) >= jumpAt ? 9_000 + milliseconds : 9_000))
-        .kind
+      return findCompanies(register, query, {
+        now: () => new Date((readings += 1) >= jumpAt ? 9_000 + milliseconds : 9_000),
+      }).kind
     }
     expect(findWithJump(250, 2)).to.equal('found')
     const total = readings

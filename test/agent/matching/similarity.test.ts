@@ -7,7 +7,7 @@ import { parseName } from '../../../store/index/normalise-name.ts'
 import type { NameIndex } from '../../../store/index/name-index.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { editDistance, toCodeUnits } from '../../../store/index/spelling.ts'
-import { anyName, buildIndex } from '../../support/names.ts'
+import { anyName, buildIndex, unlimited } from '../../support/names.ts'
 
 /** 850 times this and 120 for all evidence is 900, the score of a match. */
 const MATCH_WITH_EVIDENCE = 780 / 850
@@ -20,7 +20,7 @@ const COMMON = [
 
 function compare(index: NameIndex, query: string, name = 0) {
   const { core, suffix } = parseName(query)
-  return similarityMeasure(index, analyseQuery(index, core), suffix)(name)
+  return similarityMeasure(index, analyseQuery(index, core, unlimited()), { suffix, budget: unlimited() })(name)
 }
 
 /** The similarity of a query name to a registered name. */

@@ -8,8 +8,11 @@ import { nameScore } from '../../../agent/matching/score.ts'
 import { similarityMeasure } from '../../../agent/matching/similarity.ts'
 import { cachedNameIndex } from '../../../agent/skills/name-index-cache.ts'
 import type { SkillContext } from '../../../agent/skills/skill.ts'
+import { OperationBudget } from '../../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
 import { RANKED, type OpenContender } from './contender.ts'
+
+const unlimited = () => new OperationBudget(Number.POSITIVE_INFINITY)
 
 /** Names below this similarity are never equal, so the comparison is skipped. */
 const EQUAL_SIMILARITY_MIN = 0.9
@@ -24,7 +27,10 @@ export function exhaustiveOf({ dataset }: SkillContext): OpenContender {
       top(text) {
         const asked = parseQueryName(text)
         const { core, suffix } = parseForSimilarity(text)
-        const measure = similarityMeasure(index, analyseQuery(index, core), suffix)
+        const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), {
+          suffix,
+          budget: unlimited(),
+        })
         const scored: { number: string; score: number }[] = []
         for (let name = 0; name < index.size; name += 1) {
           const { similarity } = measure(name)

@@ -14,9 +14,13 @@ export interface QueryGroup {
 }
 
 /** The longest query that the input allows. */
-const QUERY_CHARACTERS_MAX = 160
+export const QUERY_CHARACTERS_MAX = 160
 const COMMON_WORDS = 40
 const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+/** Words of these letters have the most spelling variants. */
+const COMMON_LETTERS = Array.from('EAIRNOTLSUCD')
+/** Words of fewer letters have few spelling variants, and few longer words fit into a query. */
+const RANDOM_WORD_LETTERS = { min: 2, max: 10 }
 
 type Change = (random: Random, name: string) => string | undefined
 
@@ -55,9 +59,10 @@ export function makeQueries(
   ]
 }
 
+/** Makes a query that is designed to be slow. */
 type Hostile = (random: Random, common: readonly string[]) => string
 
-const HOSTILE: readonly Hostile[] = [
+export const HOSTILE: readonly Hostile[] = [
   (random) => Array.from({ length: QUERY_CHARACTERS_MAX }, () => pick(random, ALPHABET)).join(''),
   (random) => pick(random, ALPHABET).repeat(QUERY_CHARACTERS_MAX),
   (random) => (pick(random, ALPHABET) + pick(random, ALPHABET)).repeat(QUERY_CHARACTERS_MAX / 2),
@@ -67,7 +72,19 @@ const HOSTILE: readonly Hostile[] = [
   (random) => manyOf(random, ALPHABET, QUERY_CHARACTERS_MAX / 2),
   (random) => String(below(random, 1_000)).padStart(3, '0'),
   (random) => `${pick(random, ALPHABET)}${pick(random, ALPHABET)}${pick(random, ALPHABET)}`,
+  (random) => randomWords(random, ALPHABET),
+  (random) => randomWords(random, COMMON_LETTERS),
+  (random, common) =>
+    `${manyOf(random, common, 4)} ${randomWords(random, COMMON_LETTERS)}`.slice(0, QUERY_CHARACTERS_MAX),
 ]
+
+/** Fills a query with random words of one length. */
+function randomWords(random: Random, letters: readonly string[]): string {
+  const { min, max } = RANDOM_WORD_LETTERS
+  const length = min + below(random, max - min + 1)
+  const word = () => Array.from({ length }, () => pick(random, letters)).join('')
+  return Array.from({ length: Math.floor((QUERY_CHARACTERS_MAX + 1) / (length + 1)) }, word).join(' ')
+}
 
 function manyOf(random: Random, words: readonly string[], count: number): string {
   return Array.from({ length: count }, () => pick(random, words)).join(' ')

@@ -5,7 +5,7 @@ import { similarityMeasure } from '../../../agent/matching/similarity.ts'
 import { selectCandidates, findExactNames } from '../../../store/index/candidates.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
-import { anyName, buildIndex, wordsOf } from '../../support/names.ts'
+import { anyName, buildIndex, unlimited, wordsOf } from '../../support/names.ts'
 
 const registers = fc.array(anyName, { minLength: 1, maxLength: 40 })
 /** Bounds are multiples of this. */
@@ -18,14 +18,14 @@ describe('findExactNames', () => {
         const index = buildIndex(register)
         const { core } = parseName(text)
         const same = [...register.keys()].filter((name) => wordsOf(index, name).join(' ') === core.join(' '))
-        expect(findExactNames(index, core)).to.deep.equal(same)
+        expect(findExactNames(index, core, unlimited())).to.deep.equal(same)
       }),
       { numRuns: 200 },
     )
   })
 
   it('returns nothing for no words', () => {
-    expect(findExactNames(buildIndex(['KERRY LIMITED']), [])).to.deep.equal([])
+    expect(findExactNames(buildIndex(['KERRY LIMITED']), [], unlimited())).to.deep.equal([])
   })
 })
 
@@ -35,9 +35,14 @@ describe('selectCandidates', () => {
       fc.property(registers, anyName, fc.constantFrom(0, 0.3, 0.5, 0.8), (register, text, similarityMin) => {
         const index = buildIndex(register)
         const { core, suffix } = parseName(text)
-        const query = analyseQuery(index, core)
-        const measure = similarityMeasure(index, query, suffix)
-        const pool = selectCandidates(index, query, { similarityMin, namesMax: 1000, accepts: () => true })
+        const query = analyseQuery(index, core, unlimited())
+        const measure = similarityMeasure(index, query, { suffix, budget: unlimited() })
+        const pool = selectCandidates(index, query, {
+          similarityMin,
+          namesMax: 1000,
+          accepts: () => true,
+          budget: unlimited(),
+        })
         const bounds = new Map(Array.from(pool.names, (name, at) => [name, pool.bounds[at]!]))
         expect(bounds.size).to.equal(pool.names.length)
         expect(pool.excludedBound).to.equal(0)
@@ -58,8 +63,13 @@ describe('selectCandidates', () => {
       fc.property(registers, anyName, anyName, (register, one, other) => {
         const index = buildIndex(register)
         const select = (text: string) => {
-          const query = analyseQuery(index, parseName(text).core)
-          return selectCandidates(index, query, { similarityMin: 0.4, namesMax: 100, accepts: () => true })
+          const query = analyseQuery(index, parseName(text).core, unlimited())
+          return selectCandidates(index, query, {
+            similarityMin: 0.4,
+            namesMax: 100,
+            accepts: () => true,
+            budget: unlimited(),
+          })
         }
         const first = select(one)
         select(other)
@@ -73,8 +83,8 @@ describe('selectCandidates', () => {
     fc.assert(
       fc.property(registers, anyName, fc.nat(8), (register, text, namesMax) => {
         const index = buildIndex(register)
-        const query = analyseQuery(index, parseName(text).core)
-        const limits = { similarityMin: 0.2, accepts: () => true }
+        const query = analyseQuery(index, parseName(text).core, unlimited())
+        const limits = { similarityMin: 0.2, accepts: () => true, budget: unlimited() }
         const all = selectCandidates(index, query, { ...limits, namesMax: 1000 })
         const pool = selectCandidates(index, query, { ...limits, namesMax })
         expect(pool.names).to.deep.equal(all.names.subarray(0, namesMax))
@@ -87,8 +97,13 @@ describe('selectCandidates', () => {
 
   it('returns accepted names only', () => {
     const index = buildIndex(['KERRY FOODS LIMITED', 'KERRY FARMS LIMITED', 'KERRY FOODS DAC'])
-    const query = analyseQuery(index, ['kerry', 'foods'])
-    const pool = selectCandidates(index, query, { similarityMin: 0, namesMax: 10, accepts: (name) => name !== 0 })
+    const query = analyseQuery(index, ['kerry', 'foods'], unlimited())
+    const pool = selectCandidates(index, query, {
+      similarityMin: 0,
+      namesMax: 10,
+      accepts: (name) => name !== 0,
+      budget: unlimited(),
+    })
     expect([...pool.names]).to.deep.equal([2, 1])
   })
 })

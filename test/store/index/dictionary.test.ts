@@ -6,6 +6,7 @@ import { sortWords, type Dictionary, type SimilarWord } from '../../../store/ind
 import { equivalentsOf } from '../../../store/index/equivalents.ts'
 import { NameIndex } from '../../../store/index/name-index.ts'
 import { maxEditDistance, extractNumber } from '../../../store/index/spelling.ts'
+import { unlimited } from '../../support/names.ts'
 import { referenceDistance } from '../../support/edit-distance.ts'
 
 function dictionaryOf(words: readonly string[]): Dictionary {
@@ -67,7 +68,7 @@ describe('the dictionary', () => {
     fc.assert(
       fc.property(words, word, (held, text) => {
         const dictionary = dictionaryOf(held)
-        const found = dictionary.findSimilar(text)
+        const found = dictionary.findSimilar(text, unlimited())
         const named = new Map(found.map(({ word: number, similarity }) => [dictionary.text(number), similarity]))
         expect(named.size).to.equal(found.length)
         expect(Object.fromEntries(named)).to.deep.equal(Object.fromEntries(scanSimilar(held, text)))
@@ -80,7 +81,9 @@ describe('the dictionary', () => {
   it('never matches another number, and matches abbreviations and variants with lower similarity', () => {
     const dictionary = dictionaryOf(['57', '58', 'iii', 'phase2', 'international', 'kerry', 'kerri'])
     const similar = (text: string) =>
-      dictionary.findSimilar(text).map(({ word: number, similarity }) => [dictionary.text(number), similarity])
+      dictionary
+        .findSimilar(text, unlimited())
+        .map(({ word: number, similarity }) => [dictionary.text(number), similarity])
     expect(similar('57')).to.deep.equal([['57', 1]])
     expect(similar('ii')).to.deep.equal([])
     expect(similar('phase3')).to.deep.equal([])

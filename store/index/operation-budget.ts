@@ -1,0 +1,63 @@
+/**
+ * Limits the work of one query by counted operations. A count is the same on every machine, so the same query gives the
+ * same answer everywhere; a clock does not.
+ */
+
+export class OperationBudget {
+  #left: number
+
+  constructor(operationsMax: number) {
+    this.#left = operationsMax
+  }
+
+  /** Whether an operation was refused. The result of the query is then incomplete. */
+  get isExceeded(): boolean {
+    return this.#left < 0
+  }
+
+  /** How many operations are left; negative once one was refused. */
+  get left(): number {
+    return this.#left
+  }
+
+  /** Counts operations. From the first refusal on, all are refused. */
+  take(count: number): boolean {
+    if (this.#left < 0) return false
+    this.#left = count > this.#left ? -1 : this.#left - count
+    return this.#left >= 0
+  }
+}
+
+/**
+ * The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25 ms
+ * on a register of a million companies (docs/benchmarks.md).
+ */
+
+/**
+ * Comparisons of query words with the words of the register: one per letter set and per cell of an edit distance. Twice what
+ * two typos need at most at a million companies.
+ */
+const SPELLING_OPERATIONS_MAX = 2_000_000
+/** Names visited in the postings of words. Twice what the most common words of the register need. */
+const POSTING_OPERATIONS_MAX = 300_000
+/** Comparisons of words when names are scored. Twice what two common words need. */
+const PAIR_OPERATIONS_MAX = 100_000
+/** Company records read: the slowest operation, tens of microseconds each. Few names tie with the tenth best. */
+const RECORDS_READ_MAX = 200
+
+/** The budgets of one query. */
+export interface QueryBudgets {
+  spelling: OperationBudget
+  postings: OperationBudget
+  pairs: OperationBudget
+  records: OperationBudget
+}
+
+export function openQueryBudgets(): QueryBudgets {
+  return {
+    spelling: new OperationBudget(SPELLING_OPERATIONS_MAX),
+    postings: new OperationBudget(POSTING_OPERATIONS_MAX),
+    pairs: new OperationBudget(PAIR_OPERATIONS_MAX),
+    records: new OperationBudget(RECORDS_READ_MAX),
+  }
+}
