@@ -3,7 +3,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import { jwksBody, openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
-import { renderDocuments } from '../rest-facade/documents/render-documents.ts'
+import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog } from '../store/catalog.ts'
 import type { Processes } from '../store/import/building-folder.ts'
@@ -23,12 +23,14 @@ import { PaymentDecoder } from './executor/payment-decoder.ts'
 import { RateLimit } from './executor/rate-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
 import { KeyedMutex } from './executor/keyed-mutex.ts'
+import { buildExamples } from './operation/examples.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
 import { startReconciler } from './payments/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
 import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
+import { exampleNumbers } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/name-index-cache.ts'
 import { OPERATIONS_ON_SALE } from './skills/skills.ts'
 
@@ -86,7 +88,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     closers.push(() => window.close())
 
     const saleContext = createSaleContext(options, { catalog, log, window })
-    const help = helpText({ baseUrl, extensionUri: paymentExtensionUri(baseUrl), onSale: OPERATIONS_ON_SALE })
+    const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
+    const extensionUri = paymentExtensionUri(baseUrl)
+    const help = () =>
+      helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE, examples: buildExamples(companyNumber()) })
     const executor = new CompanyAgentExecutor({ context: saleContext, baseUrl, help })
     closers.push(() => executor.drain())
     closers.push(startRetention({ log, days: config.retentionDays, now, timer, report }))
@@ -98,7 +103,7 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const registry = await openAgentRegistry(options, baseUrl)
     closers.push(() => registry.stop())
 
-    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry }))
+    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber }))
     return { baseUrl, port: server.port, stop }
   } catch (cause) {
     await stop()
@@ -166,9 +171,15 @@ async function openAgentRegistry(options: ServiceOptions, baseUrl: string): Prom
 
 async function createRoutes(
   { config, version, externals, now, timer, report }: ServiceOptions,
-  parts: { baseUrl: string; catalog: Catalog; executor: CompanyAgentExecutor; registry: Registry },
+  parts: {
+    baseUrl: string
+    catalog: Catalog
+    executor: CompanyAgentExecutor
+    registry: Registry
+    companyNumber: () => string | undefined
+  },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry } = parts
+  const { baseUrl, catalog, executor, registry, companyNumber } = parts
   const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
@@ -176,12 +187,16 @@ async function createRoutes(
 
   const keys = { directory: config.keysDirectory, now: () => now().getTime(), generateIfEmpty: true }
   const keyring = await openKeyring(keys)
-  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, onSale, extensionRequired })
+  // The card is signed once, so its examples cannot follow the dataset.
+  const examples = buildExamples(config.mode === 'testnet' ? companyNumber() : undefined)
+  const card = (extensionRequired: boolean) =>
+    agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
   const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   const route = a2aRoute({ executor, card: card(false), extensionUri, timer, report })
 
   const limits = { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail }
-  const pages = await renderDocuments({ baseUrl, version, terms, onSale, ...limits, extensionUri })
+  const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
+  const pages = await openDocuments({ deployment, companyNumber, catalog })
   return createApp({
     executor,
     baseUrl,

@@ -1,5 +1,12 @@
 /** The Express application with all routes. Payments are handled by the executor only. */
-import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express'
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Router,
+} from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { refuse } from '../agent/http/response.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
@@ -10,6 +17,7 @@ import type { Report } from '../store/runtime.ts'
 import { CRO_COMPANIES } from '../store/source.ts'
 import { staticDocument } from './document.ts'
 import { buildAttribution, buildMetadata, type ServiceFacts } from './documents/metadata.ts'
+import type { Documents } from './documents/current-documents.ts'
 import type { WrittenDocument } from './documents/render-documents.ts'
 import { freeDocument } from './free.ts'
 import { paidRoutes } from './paid.ts'
@@ -32,8 +40,8 @@ interface AppOptions {
   facts: ServiceFacts & { catalog: Catalog; now: () => Date }
   /** The body of `/.well-known/jwks.json`. */
   jwks: object
-  /** Guides and descriptions by path. */
-  pages: ReadonlyMap<string, WrittenDocument>
+  /** The current guides and descriptions. Their paths do not change. */
+  pages: () => Documents
   /** The text of `/testnet-client.py`. Absent on mainnet. */
   testnetClient?: string | undefined
   /** The A2A route and the signed card. Absent when A2A is disabled. */
@@ -80,14 +88,12 @@ export function createApp({
     freeDocument(() => buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)),
   )
   const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
-  const documents = new Map(pages).set(FREE_PATHS.jwks, json(jwks))
+  const documents = new Map([[FREE_PATHS.jwks as string, json(jwks)]])
   if (a2a) documents.set(FREE_PATHS.agentCard, { ...json(a2a.card), modifiedAt: a2a.signedAt })
   if (testnetClient !== undefined)
     documents.set(TESTNET_PATHS.testnetClient, { type: 'text/x-python', text: testnetClient })
-  for (const [path, page] of documents) {
-    const markdown = path === FREE_PATHS.guide ? pages.get(FREE_PATHS.apiGuide) : undefined
-    app.all(path, staticDocument(page, { links: LINKS, markdown }))
-  }
+  for (const [path, document] of documents) app.all(path, staticDocument(document, { links: LINKS }))
+  for (const path of pages().keys()) app.all(path, currentDocument(pages, path))
 
   app.use((_request, response) => {
     response.setHeader('Link', LINKS)
@@ -98,6 +104,21 @@ export function createApp({
     refuse(response, { code: 'internal_error' })
   })
   return app
+}
+
+/** Serves the document of this path, and encodes it again when it has changed. */
+function currentDocument(pages: () => Documents, path: string): RequestHandler {
+  let last: { documents: Documents; serve: RequestHandler } | undefined
+  return (request, response, next) => {
+    const documents = pages()
+    if (last?.documents !== documents) {
+      const page = documents.get(path)
+      if (!page) return next()
+      const markdown = path === FREE_PATHS.guide ? documents.get(FREE_PATHS.apiGuide) : undefined
+      last = { documents, serve: staticDocument(page, { links: LINKS, markdown }) }
+    }
+    return last.serve(request, response, next)
+  }
 }
 
 /** Answers CORS preflight requests (contract 7.5). */

@@ -3,7 +3,7 @@
  * parameters: SDKs canonicalise other values differently, so their verification of the signature would fail.
  */
 import { AgentCard } from '@a2a-js/sdk'
-import { exampleParts } from '../operation/examples.ts'
+import { exampleParts, SEARCH_EXAMPLES, type ExampleInputs } from '../operation/examples.ts'
 import { A2A_PATH, FREE_PATHS } from '../operation/paths.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
@@ -44,11 +44,12 @@ interface CardOptions {
   version: string
   terms: Terms
   onSale: readonly OperationName[]
+  examples: ExampleInputs
   /** False in the copy for the SDK's handler, which would enforce the extension for text messages too. */
   extensionRequired: boolean
 }
 
-export function agentCard({ baseUrl, version, terms, onSale, extensionRequired }: CardOptions): AgentCard {
+export function agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired }: CardOptions): AgentCard {
   return AgentCard.fromJSON({
     name: 'Irish company records',
     description:
@@ -75,7 +76,7 @@ export function agentCard({ baseUrl, version, terms, onSale, extensionRequired }
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
             ...Object.fromEntries(onSale.map((name) => [`${name}MicroUsdc`, String(terms.prices[name])])),
-            quotedResource: resourceUrl(baseUrl, { operation: 'lookup', input: { company_number: '00000000' } }),
+            quotedResource: resourceUrl(baseUrl, { operation: 'search', input: SEARCH_EXAMPLES[0] }),
           },
         },
       ],
@@ -85,7 +86,7 @@ export function agentCard({ baseUrl, version, terms, onSale, extensionRequired }
     skills: onSale.map((operation) => ({
       id: operation,
       ...SKILL_TEXTS[operation],
-      examples: exampleParts(operation),
+      examples: exampleParts(examples, operation),
       inputModes: ['application/json'],
       outputModes: ['application/json'],
     })),

@@ -46,14 +46,14 @@ interface ExecutorOptions {
   context: SaleContext
   baseUrl: string
   /** The answer to a text message. */
-  help: string
+  help: () => string
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
   readonly onSale = OPERATIONS_ON_SALE
   readonly #context: SaleContext
   readonly #baseUrl: string
-  readonly #help: string
+  readonly #help: () => string
   readonly #running = new Set<Promise<Outcome>>()
 
   constructor({ context, baseUrl, help }: ExecutorOptions) {
@@ -91,7 +91,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
       if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
       const content = userMessage.parts[0]?.content
       if (content?.$case === 'text') {
-        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help))))
+        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help()))))
       } else {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined

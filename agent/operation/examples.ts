@@ -1,21 +1,29 @@
 /** Example inputs. They appear in the agent card, the help text and the documents, and every transport accepts them. */
-import type { OperationName } from './schema.ts'
+import type { LookupInput, OperationName, ResolveInput } from './schema.ts'
 
-/** The first example of each operation is the shortest; the others show optional fields. */
-export const EXAMPLE_INPUTS = {
-  lookup: [{ company_number: '00000000' }, { company_number: '104547' }],
-  search: [
-    { q: 'example trading', limit: 5 },
-    { q: 'example trading', status: 'Normal', eircode: 'D02 X285' },
-  ],
-  resolve: [
-    { name: 'Example Trading Ltd', eircode: 'D02 X285' },
-    { name: 'Example Trading Ltd', company_number: '999999' },
-    { name: 'Example Trading Ltd', address: '1 Sample Street' },
-  ],
-} as const satisfies Record<OperationName, readonly object[]>
+/** At least one input for a search and for a resolve. */
+export interface ExampleInputs extends Record<OperationName, readonly object[]> {
+  lookup: readonly LookupInput[]
+  search: readonly [{ q: string; limit: number }, ...object[]]
+  resolve: readonly [ResolveInput, ...ResolveInput[]]
+}
+
+/** The first one is the shortest; the others show optional fields. */
+export const SEARCH_EXAMPLES: ExampleInputs['search'] = [
+  { q: 'example trading', limit: 5 },
+  { q: 'example trading', status: 'Normal', eircode: 'D02 X285' },
+]
+
+export const RESOLVE_EXAMPLE = { name: 'Example Trading Ltd', eircode: 'D02 X285' }
+
+/** `companyNumber` is a number that the deployment has, or undefined if none is known. */
+export function buildExamples(companyNumber: string | undefined): ExampleInputs {
+  const byNumber = companyNumber === undefined ? [] : [{ company_number: companyNumber }]
+  const byAddress = { name: RESOLVE_EXAMPLE.name, address: '1 Sample Street' }
+  return { lookup: byNumber, search: SEARCH_EXAMPLES, resolve: [RESOLVE_EXAMPLE, ...byNumber, byAddress] }
+}
 
 /** The examples of an operation as the JSON data of an A2A data part. */
-export function exampleParts(operation: OperationName): string[] {
-  return EXAMPLE_INPUTS[operation].map((input) => JSON.stringify({ operation, input }))
+export function exampleParts(examples: ExampleInputs, operation: OperationName): string[] {
+  return examples[operation].map((input) => JSON.stringify({ operation, input }))
 }

@@ -48,11 +48,14 @@ const paymentIdentifier = {
 
 const text = { type: 'string' } as const
 
+/** Stands for the company number of the quoted lookup on mainnet, which has no company that always exists. */
+export const QUOTED_NUMBER = '{company_number}'
+
 /** Where each operation takes its input (as named by `bazaar`), an example, and the members of the input. */
 const INPUTS = {
   lookup: {
     location: 'pathParams',
-    example: ({ mode }: Terms) => ({ company_number: mode === 'testnet' ? '00000000' : '249885' }),
+    example: ({ mode }: Terms) => ({ company_number: mode === 'testnet' ? '00000000' : QUOTED_NUMBER }),
     properties: { company_number: text },
     required: ['company_number'],
     extra: { routeTemplate: `${ROUTES.lookup.path}/:company_number` },

@@ -3,7 +3,7 @@ import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { Quote } from '../operation/outcome.ts'
 import { RESOURCE_DESCRIPTIONS } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
-import { buildExtensions } from './extensions.ts'
+import { buildExtensions, QUOTED_NUMBER } from './extensions.ts'
 import { buildRequirements, memoizePerOperation, X402_VERSION, type Terms } from './terms.ts'
 
 /** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
@@ -65,7 +65,8 @@ export function buildQuote(request: QuoteRequest): Quote {
     resource: describeResource(request),
   }
   const rest = url.length > URL_CHARACTERS_WITH_BAZAAR_MAX ? short : full
-  const json = `${JSON.stringify(variableMembers).slice(0, -1)},${rest}`
+  const members = operation === 'lookup' ? rest.replace(QUOTED_NUMBER, url.slice(url.lastIndexOf('/') + 1)) : rest
+  const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }
 }

@@ -1,7 +1,8 @@
-/** The values of a deployment that the documents show. All are known at start. */
+/** The values of a deployment that the documents show. */
+import type { ExampleInputs } from '../../agent/operation/examples.ts'
 import type { ServiceFacts } from './metadata.ts'
 
-export interface DocumentedDeployment extends ServiceFacts {
+export interface Deployment extends ServiceFacts {
   baseUrl: string
   a2aEnabled: boolean
   /** The retention period of stored responses. */
@@ -10,6 +11,12 @@ export interface DocumentedDeployment extends ServiceFacts {
   extensionUri: string
   /** The contact for questions. Absent if none is configured. */
   contactEmail?: string | undefined
+}
+
+/** A deployment with the values of its dataset. */
+export interface DocumentedDeployment extends Deployment {
+  examples: ExampleInputs
+  licence: { name: string; url: string }
 }
 
 /** Formats micro-USDC as a price in US dollars, for example `0.001`. */

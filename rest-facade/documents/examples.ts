@@ -1,10 +1,10 @@
 /** Example responses for the documents: answers with synthetic companies, quotes, A2A messages, and every refusal. */
-import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
+import { RESOLVE_EXAMPLE, SEARCH_EXAMPLES, type ExampleInputs } from '../../agent/operation/examples.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { A2A_PATH } from '../../agent/operation/paths.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Candidate, CompanyResponse, ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
-import { parseOperation, type Operation, type OperationName } from '../../agent/operation/schema.ts'
+import { OPERATION_NAMES, type Operation, type OperationName } from '../../agent/operation/schema.ts'
 import { buildQuote, type QuoteReason } from '../../agent/payments/quote.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from '../../agent/matching/version.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
@@ -12,8 +12,6 @@ import type { DocumentedDeployment } from './deployment.ts'
 import { buildMetadata } from './metadata.ts'
 
 const PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
-
-const LOOKUP_ANSWER: CompanyResponse = { company: SYNTHETIC_COMPANY, ...PROVENANCE }
 
 const CANDIDATE: Candidate = {
   company: {
@@ -35,6 +33,11 @@ const CANDIDATE: Candidate = {
   conflicts: [],
 }
 
+/** Of the synthetic company on testnet. On mainnet, which does not have it, of a made-up company. */
+function lookupAnswer({ terms }: DocumentedDeployment): CompanyResponse {
+  return { company: terms.mode === 'testnet' ? SYNTHETIC_COMPANY : CANDIDATE.company, ...PROVENANCE }
+}
+
 const MATCHING = {
   candidate_limit_reached: false,
   matching_version: MATCHING_VERSION,
@@ -43,7 +46,7 @@ const MATCHING = {
 }
 
 const SEARCH_ANSWER: SearchResponse = {
-  query: EXAMPLE_INPUTS.search[0],
+  query: SEARCH_EXAMPLES[0],
   candidates: [{ ...CANDIDATE, score: 960, signals: { ...CANDIDATE.signals, eircode_exact: null } }],
   ...MATCHING,
 }
@@ -51,32 +54,36 @@ const SEARCH_ANSWER: SearchResponse = {
 const RESOLVE_ANSWER: ResolveResponse = {
   status: 'matched',
   match: CANDIDATE,
-  query: { name: 'Example Trading Ltd', eircode: 'D02X285' },
+  query: { ...RESOLVE_EXAMPLE, eircode: 'D02X285' },
   candidates: [CANDIDATE],
   ...MATCHING,
 }
 
-/** The answers of each operation by name. The first one answers the first example input. */
-export const ANSWERS = {
-  lookup: { found: LOOKUP_ANSWER },
-  search: { found: SEARCH_ANSWER, nothing: { ...SEARCH_ANSWER, candidates: [] } },
-  resolve: {
-    found: RESOLVE_ANSWER,
-    nothing: { ...RESOLVE_ANSWER, status: 'no_match', match: null, candidates: [] },
-  },
-} as const satisfies Record<OperationName, Record<string, CompanyResponse | SearchResponse | ResolveResponse>>
+type ExampleAnswer = CompanyResponse | SearchResponse | ResolveResponse
 
-/** The first example input of an operation, parsed. */
-export function exampleOperation(name: OperationName): Operation {
-  const parsed = parseOperation(name, EXAMPLE_INPUTS[name][0])
-  if (parsed.kind === 'invalid') throw new Error(`The example input of ${name} is invalid`)
-  return parsed.operation
+/** The answers of each operation by name. The first one answers the first example input. */
+export function exampleAnswers(deployment: DocumentedDeployment) {
+  return {
+    lookup: { found: lookupAnswer(deployment) },
+    search: { found: SEARCH_ANSWER, nothing: { ...SEARCH_ANSWER, candidates: [] } },
+    resolve: {
+      found: RESOLVE_ANSWER,
+      nothing: { ...RESOLVE_ANSWER, status: 'no_match', match: null, candidates: [] },
+    },
+  } as const satisfies Record<OperationName, Record<string, ExampleAnswer>>
 }
 
-/** The quote for the example lookup. */
-export function exampleQuote({ baseUrl, terms }: DocumentedDeployment, reason: QuoteReason) {
-  const url = resourceUrl(baseUrl, exampleOperation('lookup'))
-  return JSON.parse(buildQuote({ terms, operation: 'lookup', url, reason }).json) as Record<string, unknown>
+/** The operation of the first example: a lookup, or a search if no company number is known. */
+export function firstOperation({ lookup, search }: ExampleInputs): Operation {
+  const [input] = lookup
+  return input ? { operation: 'lookup', input } : { operation: 'search', input: search[0] }
+}
+
+/** The quote for the first example. */
+export function exampleQuote({ baseUrl, terms, examples }: DocumentedDeployment, reason: QuoteReason) {
+  const first = firstOperation(examples)
+  const quote = buildQuote({ terms, operation: first.operation, url: resourceUrl(baseUrl, first), reason })
+  return JSON.parse(quote.json) as Record<string, unknown>
 }
 
 /** The reason in the quote of each refusal with status 402. */
@@ -95,30 +102,27 @@ export function exampleRefusal(deployment: DocumentedDeployment, code: RefusalCo
 }
 
 /** A2A requests: the first example input of each operation, and a question in words. */
-export const RPC_REQUESTS = {
-  lookup: rpcCall('lookup'),
-  search: rpcCall('search'),
-  resolve: rpcCall('resolve'),
-  help: rpcRequest({ text: 'How do I use this agent?' }),
+export function exampleRpcRequests({ examples }: DocumentedDeployment): Record<string, object> {
+  const calls = OPERATION_NAMES.flatMap((operation): [string, object][] => {
+    const [input] = examples[operation]
+    return input ? [[operation, rpcRequest({ data: { operation, input } })]] : []
+  })
+  return { ...Object.fromEntries(calls), help: rpcRequest({ text: 'How do I use this agent?' }) }
 }
 
-export const RPC_ANSWERS = {
-  lookup: {
-    jsonrpc: '2.0',
-    id: 1,
-    result: {
-      message: {
-        messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
-        role: 'ROLE_AGENT',
-        parts: [{ data: LOOKUP_ANSWER, mediaType: 'application/json' }],
-      },
-    },
-  },
-  protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'There is no such method.' } },
-}
-
-function rpcCall(operation: OperationName) {
-  return rpcRequest({ data: { operation, input: EXAMPLE_INPUTS[operation][0] } })
+/** A2A answers to the first example and to an unknown method. */
+export function exampleRpcAnswers(deployment: DocumentedDeployment) {
+  const { operation } = firstOperation(deployment.examples)
+  const data = exampleAnswers(deployment)[operation].found
+  const message = {
+    messageId: '8f14e45f-ceea-467f-a8f1-0c2f5f7f2b1c',
+    role: 'ROLE_AGENT',
+    parts: [{ data, mediaType: 'application/json' }],
+  }
+  return {
+    [operation]: { jsonrpc: '2.0', id: 1, result: { message } },
+    protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'There is no such method.' } },
+  }
 }
 
 function rpcRequest(part: object) {

@@ -53,7 +53,7 @@ const A2A_PARAMETERS: readonly Parameter[] = [
 
 /** `guidance` is the block of instructions for agents in llms.txt. */
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
-  const { baseUrl, version, terms, a2aEnabled, contactEmail: email } = deployment
+  const { baseUrl, version, terms, a2aEnabled, licence, contactEmail: email } = deployment
   const routes = listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled })
   const schemas = componentSchemas()
   const paths = Object.fromEntries(
@@ -75,8 +75,8 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
         ...(email !== undefined && { email }),
       },
       license: {
-        name: 'Data: Creative Commons Attribution 4.0 International',
-        url: 'https://creativecommons.org/licenses/by/4.0/',
+        name: `Data: ${licence.name}`,
+        url: licence.url,
       },
       'x-guidance': guidance,
     },
@@ -96,7 +96,7 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
 function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
   const { operationId, tag, summary, description, sells, input, a2aOnly = false } = route
   const parameters = [
-    ...inputParameters(input, schemas),
+    ...inputParameters(input, deployment, schemas),
     ...(a2aOnly ? A2A_PARAMETERS : []),
     ...(isPaid(route) ? [PAYMENT_PARAMETER] : []),
   ]
@@ -109,7 +109,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
     ...(sells && { 'x-payment-info': paymentInfo(deployment, sells) }),
     ...(parameters.length > 0 && { parameters }),
     ...(input?.in === 'body' && {
-      requestBody: { required: true, content: jsonContent(input.schema, input.examples) },
+      requestBody: { required: true, content: jsonContent(input.schema, input.examples(deployment)) },
     }),
     responses: { ...buildSuccess(route, deployment), ...buildRefusals(route) },
   }
@@ -124,14 +124,18 @@ function paymentInfo({ terms }: DocumentedDeployment, operation: OperationName) 
 }
 
 /** One parameter for each member of the input's schema. */
-function inputParameters(input: RouteInput | undefined, schemas: Schemas): Parameter[] {
+function inputParameters(
+  input: RouteInput | undefined,
+  deployment: DocumentedDeployment,
+  schemas: Schemas,
+): Parameter[] {
   if (!input || input.in === 'body') return []
   const location = input.in
   const { properties, required = [] } = schemas[input.schema] as {
     properties: Record<string, JsonSchema>
     required?: string[]
   }
-  const example = new Map(Object.entries(Object.values(input.examples)[0] ?? {}))
+  const example = new Map(Object.entries(Object.values(input.examples(deployment))[0] ?? {}))
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: location,

@@ -1,14 +1,14 @@
-/** Renders the guides and descriptions (contract 4.4.3) at start, from the templates in docs/served and the values of the code. */
+/** Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { EXAMPLE_INPUTS, exampleParts } from '../../agent/operation/examples.ts'
+import { exampleParts, RESOLVE_EXAMPLE, SEARCH_EXAMPLES } from '../../agent/operation/examples.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { endpoint, resourceUrl } from '../../agent/operation/resource.ts'
 import { INPUT_SCHEMAS, OPERATION_NAMES, type OperationName } from '../../agent/operation/schema.ts'
 import { QUOTE_LIFETIME_SECONDS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
-import { ANSWERS, exampleOperation, exampleQuote, RPC_ANSWERS, RPC_REQUESTS } from './examples.ts'
+import { exampleAnswers, exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isPaid, listRoutes } from './routes.ts'
 
@@ -23,29 +23,51 @@ export interface WrittenDocument {
   contentSecurityPolicy?: string
 }
 
+const TEMPLATES = [
+  'guidance.txt',
+  'api.md',
+  'a2a.md',
+  'llms.txt',
+  'robots.txt',
+  'guide.html',
+  'guide.css',
+  'guide.js',
+] as const
+
+export type Templates = Record<(typeof TEMPLATES)[number], string>
+
+export async function loadTemplates(): Promise<Templates> {
+  const read = async (name: string) =>
+    [name, await readFile(new URL(import.meta.resolve(`${FOLDER}/${name}`)), 'utf8')] as const
+  return Object.fromEntries(await Promise.all(TEMPLATES.map(read))) as Templates
+}
+
 /** The documents by path. Throws if a template names an unknown value. */
-export async function renderDocuments(deployment: DocumentedDeployment): Promise<ReadonlyMap<string, WrittenDocument>> {
+export function renderDocuments(
+  deployment: DocumentedDeployment,
+  templates: Templates,
+): ReadonlyMap<string, WrittenDocument> {
   const values = templateValues(deployment)
-  const guidance = fill(await readTemplate('guidance.txt'), values).trim()
+  const guidance = fill(templates['guidance.txt'], values).trim()
   const withGuidance = new Map([...values, ['guidance', guidance]])
-  const render = async (name: string, type: WrittenDocument['type']): Promise<WrittenDocument> => ({
+  const render = (name: keyof Templates, type: WrittenDocument['type']): WrittenDocument => ({
     type,
-    text: fill(await readTemplate(name), withGuidance),
+    text: fill(templates[name], withGuidance),
   })
   return new Map([
-    [FREE_PATHS.guide, await renderGuide(values)],
-    [FREE_PATHS.apiGuide, await render('api.md', 'text/markdown')],
-    [FREE_PATHS.a2aGuide, await render('a2a.md', 'text/plain')],
-    [FREE_PATHS.llmsTxt, await render('llms.txt', 'text/plain')],
-    [FREE_PATHS.robotsTxt, await render('robots.txt', 'text/plain')],
+    [FREE_PATHS.guide, renderGuide(values, templates)],
+    [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
+    [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
+    [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
+    [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, { type: 'application/json', text: JSON.stringify(buildOpenApi(deployment, guidance)) }],
   ])
 }
 
 /** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
-async function renderGuide(values: ReadonlyMap<string, string>): Promise<WrittenDocument> {
-  const style = await readTemplate('guide.css')
-  const script = await readTemplate('guide.js')
+function renderGuide(values: ReadonlyMap<string, string>, templates: Templates): WrittenDocument {
+  const style = templates['guide.css']
+  const script = templates['guide.js']
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
     ['style', `<style>${style}</style>`],
@@ -55,7 +77,7 @@ async function renderGuide(values: ReadonlyMap<string, string>): Promise<Written
   ]
   return {
     type: 'text/html',
-    text: fill(await readTemplate('guide.html'), new Map([...escaped, ...parts])),
+    text: fill(templates['guide.html'], new Map([...escaped, ...parts])),
     contentSecurityPolicy: [
       "default-src 'none'",
       `style-src '${cspHash(style)}'`,
@@ -73,10 +95,6 @@ function cspHash(text: string): string {
   return `sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}`
 }
 
-function readTemplate(name: string): Promise<string> {
-  return readFile(new URL(import.meta.resolve(`${FOLDER}/${name}`)), 'utf8')
-}
-
 function fill(text: string, values: ReadonlyMap<string, string>): string {
   return text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = values.get(name)
@@ -87,12 +105,15 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
   const { baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, retentionDays, extensionUri } = deployment
+  const { examples, licence } = deployment
+  const first = firstOperation(examples)
+  const answers = exampleAnswers(deployment)
   const isTestnet = terms.mode === 'testnet'
   const prices = OPERATION_NAMES.flatMap((name): [string, string][] => [
     [`usd_${name}`, formatUsd(terms.prices[name])],
     [`micro_${name}`, String(terms.prices[name])],
     [`endpoint_${name}`, endpoint(name)],
-    [`${name}_answer`, formatJson(ANSWERS[name].found)],
+    [`${name}_answer`, formatJson(answers[name].found)],
   ])
   const values = new Map([
     ...prices,
@@ -109,17 +130,19 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
     ['operations', onSale.map((name) => `- ${endpoint(name)}: ${formatUsd(terms.prices[name])} USD`).join('\n')],
-    ['lookup_path', resourceUrl('', exampleOperation('lookup'))],
-    ['lookup_number', EXAMPLE_INPUTS.lookup[0].company_number],
-    ['search_url', resourceUrl(baseUrl, exampleOperation('search'))],
-    ['search_text', EXAMPLE_INPUTS.search[0].q],
-    ['resolve_body', JSON.stringify(EXAMPLE_INPUTS.resolve[0])],
-    ['resolve_name', EXAMPLE_INPUTS.resolve[0].name],
-    ['resolve_eircode', EXAMPLE_INPUTS.resolve[0].eircode],
+    ['first_url', resourceUrl(baseUrl, first)],
+    ['lookup_number', examples.lookup[0]?.company_number ?? ''],
+    ['search_url', resourceUrl(baseUrl, { operation: 'search', input: SEARCH_EXAMPLES[0] })],
+    ['search_text', SEARCH_EXAMPLES[0].q],
+    ['resolve_body', JSON.stringify(RESOLVE_EXAMPLE)],
+    ['resolve_name', RESOLVE_EXAMPLE.name],
+    ['resolve_eircode', RESOLVE_EXAMPLE.eircode],
+    ['licence', licence.name],
+    ['licence_url', licence.url],
     ['quote', formatJson(shortQuote(deployment))],
-    ['rpc_lookup', formatJson(RPC_REQUESTS.lookup)],
-    ['rpc_answer', formatJson(RPC_ANSWERS.lookup)],
-    ['example_parts', onSale.flatMap(exampleParts).join('\n')],
+    ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.operation])],
+    ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.operation])],
+    ['example_parts', onSale.flatMap((name) => exampleParts(examples, name)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['more_links', moreLinks(deployment).join('\n')],

@@ -1,12 +1,18 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
-import { EXAMPLE_INPUTS } from '../../agent/operation/examples.ts'
 import { A2A_PATH, FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { ROUTES } from '../../agent/operation/resource.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
-import { ANSWERS, exampleCard, exampleMetadata, KEY_SET, RPC_ANSWERS, RPC_REQUESTS } from './examples.ts'
+import {
+  exampleAnswers,
+  exampleCard,
+  exampleMetadata,
+  exampleRpcAnswers,
+  exampleRpcRequests,
+  KEY_SET,
+} from './examples.ts'
 import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
@@ -17,7 +23,7 @@ export interface RouteInput {
   in: 'path' | 'query' | 'body'
   schema: SchemaName
   /** By name. The first one gives the examples of parameters. */
-  examples: Record<string, object>
+  examples: (deployment: DocumentedDeployment) => Record<string, object>
 }
 
 export type ResponseContent =
@@ -105,8 +111,8 @@ const A2A_ROUTE: RouteDescription = {
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
     'service errors have the REST status and body. Protocol errors are JSON-RPC errors with status 200.',
-  input: { in: 'body', schema: 'RpcRequest', examples: RPC_REQUESTS },
-  contents: [json('RpcResponse', () => RPC_ANSWERS)],
+  input: { in: 'body', schema: 'RpcRequest', examples: exampleRpcRequests },
+  contents: [json('RpcResponse', exampleRpcAnswers)],
   refusals: [
     'invalid_company_number',
     'invalid_query',
@@ -131,7 +137,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     refusals: ['dataset_unavailable', ...ANY_ROUTE],
   },
   {
-    ...freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data (CC BY 4.0)', [
+    ...freeRoute('getAttribution', FREE_PATHS.attribution, 'The attribution to show with the data', [
       json('Attribution', () => ({ synthetic: buildAttribution(SYNTHETIC_SOURCE) })),
     ]),
     tag: 'Metadata',
@@ -181,7 +187,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
   {
     ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { in: 'query', schema: 'ReputationQuery', examples: { first: { client: EXAMPLE_REVIEWER } } },
+    input: { in: 'query', schema: 'ReputationQuery', examples: () => ({ first: { client: EXAMPLE_REVIEWER } }) },
   },
   {
     ...freeRoute(
@@ -212,14 +218,15 @@ export function isPaid({ sells, a2aOnly = false }: RouteDescription): boolean {
 /** The members of a paid route that follow from its operation. */
 function paidRouteBase(sells: OperationName, schema: SchemaName, input: Pick<RouteInput, 'in' | 'schema'>) {
   const { method, path } = ROUTES[sells]
-  const inputs = EXAMPLE_INPUTS[sells].map((value, at): [string, object] => [`example_${at + 1}`, value])
+  const examples = (deployment: DocumentedDeployment) =>
+    Object.fromEntries(deployment.examples[sells].map((value, at) => [`example_${at + 1}`, value]))
   return {
     method: method === 'GET' ? 'get' : 'post',
     path,
     tag: 'Paid',
     sells,
-    input: { ...input, examples: Object.fromEntries(inputs) },
-    contents: [json(schema, () => ANSWERS[sells])],
+    input: { ...input, examples },
+    contents: [json(schema, (deployment) => exampleAnswers(deployment)[sells])],
   } as const
 }
 

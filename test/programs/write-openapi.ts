@@ -1,17 +1,19 @@
 /** Writes the OpenAPI description of both deployments to a folder, for `npm run openapi-lint`. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { buildExamples } from '../../agent/operation/examples.ts'
 import { OPERATION_NAMES } from '../../agent/operation/schema.ts'
 import { buildTerms } from '../../agent/payments/terms.ts'
-import { renderDocuments } from '../../rest-facade/documents/render-documents.ts'
+import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
 
 /** The linters refuse local names and example.com. */
 const BASE_URL = 'https://irish-companies.example.org'
 
 const [, , folder = ''] = process.argv
 mkdirSync(folder, { recursive: true })
+const templates = await loadTemplates()
 for (const mode of ['testnet', 'mainnet'] as const) {
-  const pages = await renderDocuments({
+  const deployment = {
     baseUrl: BASE_URL,
     version: '0.1.0',
     terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
@@ -21,6 +23,9 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     contactEmail: 'help@irish-companies.example.org',
-  })
+    examples: buildExamples('73848'),
+    licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },
+  }
+  const pages = renderDocuments(deployment, templates)
   writeFileSync(join(folder, `${mode}.json`), pages.get('/openapi.json')?.text ?? '')
 }

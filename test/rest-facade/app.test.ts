@@ -19,7 +19,7 @@ describe('the HTTP application', () => {
   before(async () => {
     seller = await SaleHarness.open()
     const baseUrl = 'http://127.0.0.1:4021'
-    const executor = new CompanyAgentExecutor({ context: seller.context, baseUrl, help: 'help' })
+    const executor = new CompanyAgentExecutor({ context: seller.context, baseUrl, help: () => 'help' })
     const current = () => {
       throw new Error(SECRET)
     }
@@ -27,7 +27,7 @@ describe('the HTTP application', () => {
     const { onSale } = executor
     const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
-    const options = { executor, baseUrl, facts, jwks: { keys: [] }, pages: new Map(), report }
+    const options = { executor, baseUrl, facts, jwks: { keys: [] }, pages: () => new Map(), report }
     server = await listen(createServer(createApp(options)))
   })
   after(async () => {

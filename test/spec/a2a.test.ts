@@ -7,6 +7,7 @@ import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { a2aRoute, BODY_BYTES_MAX, CALL_TIMEOUT_MS, CALLS_MAX, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
+import { buildExamples } from '../../agent/operation/examples.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
@@ -573,9 +574,10 @@ describe('POST /a2a under load', () => {
   /** Starts the route, with this text as its usage instructions. */
   async function start(help = 'help'): Promise<void> {
     server?.close()
-    const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help })
+    const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => help })
     const { onSale } = executor
-    const card = agentCard({ baseUrl, version: '0.1.0', terms: testTerms, onSale, extensionRequired: false })
+    const facts = { version: '0.1.0', terms: testTerms, onSale, examples: buildExamples(undefined) }
+    const card = agentCard({ baseUrl, ...facts, extensionRequired: false })
     const route = a2aRoute({ executor, card, extensionUri, timer: clock.timer, report: () => undefined })
     server = await listen(createServer(express().use(route)))
   }

@@ -287,10 +287,10 @@ describe('the metadata and the agent card', () => {
       sale = await SaleHarness.open()
       const { catalog } = sale.context
       const baseUrl = 'http://127.0.0.1:4021'
-      const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: 'help' })
+      const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => 'help' })
       const { onSale } = executor
       const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
-      const options = { jwks: { keys: [] }, pages: new Map(), report: () => undefined }
+      const options = { jwks: { keys: [] }, pages: () => new Map(), report: () => undefined }
       server = await listen(createServer(createApp({ executor, baseUrl, facts, ...options })))
     })
     after(async () => {

@@ -14,7 +14,7 @@ describe('draining the executor', () => {
 
   beforeEach(async () => {
     sale = await SaleHarness.open()
-    executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: '' })
+    executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => '' })
     settlements = []
   })
   afterEach(() => sale.close())

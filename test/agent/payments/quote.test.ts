@@ -64,13 +64,17 @@ describe('a quote', () => {
     }
   })
 
-  it('has an example company that exists on the network', () => {
+  it('[4.4.13] has the synthetic company as an example on testnet, and the quoted number on mainnet', () => {
     const example = (mode: 'mainnet' | 'testnet') => {
-      const { extensions = {} } = quote('lookup', BASE, buildTerms(mode, testTerms.payTo)).decoded
+      const { extensions = {} } = quote(
+        'lookup',
+        `${BASE}/api/v1/company/73848`,
+        buildTerms(mode, testTerms.payTo),
+      ).decoded
       return (extensions['bazaar'] as { info: { input: { pathParams: object } } }).info.input.pathParams
     }
     expect(example('testnet')).to.deep.equal({ company_number: '00000000' })
-    expect(example('mainnet')).to.deep.equal({ company_number: '249885' })
+    expect(example('mainnet')).to.deep.equal({ company_number: '73848' })
   })
 
   for (const [letter, length] of [

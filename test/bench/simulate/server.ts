@@ -98,7 +98,7 @@ export class SimulatedServer {
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
     }
-    this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: '' })
+    this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
     const { report } = seller.payments
     this.#endRetention = startRetention({ log: seller.payments.log, days: RETENTION_DAYS, now, timer, report })
     this.#reconciler = startReconciler({

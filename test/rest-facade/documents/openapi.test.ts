@@ -1,6 +1,7 @@
 /** The OpenAPI description is consistent with the code, and the check of all answers in a test run finds every fault. */
 import { expect } from 'chai'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
+import { buildExamples } from '../../../agent/operation/examples.ts'
 import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
@@ -25,6 +26,8 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       contactEmail,
+      examples: buildExamples('00000000'),
+      licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
     },
     'Guidance.',
   )

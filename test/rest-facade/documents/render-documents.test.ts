@@ -4,12 +4,17 @@ import { extensionRequired, RPC_ERRORS } from '../../../agent/a2a/errors.ts'
 import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
 import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
+import { buildExamples } from '../../../agent/operation/examples.ts'
 import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payments/terms.ts'
 import { RESOLVE_BODY_BYTES_MAX } from '../../../rest-facade/paid.ts'
 import { BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/a2a/route.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
-import { renderDocuments, type WrittenDocument } from '../../../rest-facade/documents/render-documents.ts'
+import {
+  loadTemplates,
+  renderDocuments,
+  type WrittenDocument,
+} from '../../../rest-facade/documents/render-documents.ts'
 import { listRoutes } from '../../../rest-facade/documents/routes.ts'
 
 const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
@@ -17,8 +22,10 @@ const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
 /** Readers of agents cut longer documents. */
 const MARKDOWN_BYTES_MAX = 20_000
 
-function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string) {
-  return renderDocuments({
+const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
+
+async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, number: string | undefined = '73848') {
+  const deployment = {
     baseUrl: BASE_URL,
     version: '7.8.9',
     terms: buildTerms(mode, PAY_TO),
@@ -28,7 +35,10 @@ function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string) {
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
     contactEmail,
-  })
+    examples: buildExamples(number),
+    licence: LICENCE,
+  }
+  return renderDocuments(deployment, await loadTemplates())
 }
 
 const readText = (pages: ReadonlyMap<string, WrittenDocument>, path: string) => pages.get(path)?.text ?? ''
@@ -87,6 +97,15 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         expect(readText(pages, '/docs/a2a.md')).to.match(new RegExp(`\\| ${name} \\| .* \\| ${price} \\|`))
         expect(readText(pages, '/llms.txt')).to.contain(`: ${price} USD`).and.contain(`${name} (${price} USD)`)
       }
+    })
+
+    it('[4.4.13] have the licence of the dataset', () => {
+      expect(readText(pages, '/docs/api.md')).to.contain(`is\n${LICENCE.name}, ${LICENCE.url};`)
+      expect(readText(pages, '/docs')).to.contain(`its licence (${LICENCE.name})`)
+      const { info } = JSON.parse(readText(pages, '/openapi.json')) as { info: { license: object } }
+      expect(info.license).to.deep.equal({ name: `Data: ${LICENCE.name}`, url: LICENCE.url })
+      const own = ({ text }: WrittenDocument) => text.replace(/Creative Commons Zero[^"&]*/g, '')
+      for (const [path, page] of pages) expect(own(page), path).not.to.match(/Creative Commons|CC BY/)
     })
 
     it('have the limits of the deployment', () => {

@@ -1,0 +1,80 @@
+/** The choice of the company number for examples, over changes of the dataset. */
+import { expect } from 'chai'
+import { exampleNumbers } from '../../../agent/skills/example-number.ts'
+import type { Dataset } from '../../../store/catalog.ts'
+import type { Company, SnapshotEntry } from '../../../store/company.ts'
+import { StoreError } from '../../../store/environment.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
+
+const company = (company_number: string, status = 'Normal'): Company => ({
+  ...SYNTHETIC_COMPANY,
+  company_number,
+  status,
+})
+
+function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][]): Dataset {
+  const byNumber = new Map(entries)
+  const snapshot = { info: { snapshot_id }, entries: () => entries, find: (number: string) => byNumber.get(number) }
+  return { snapshot } as unknown as Dataset
+}
+
+const live = (number: string): [string, SnapshotEntry] => [number, company(number)]
+const dissolved = (number: string): [string, SnapshotEntry] => [number, company(number, 'Dissolved')]
+const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quarantined']
+
+describe('[4.4.13] the company number of examples', () => {
+  let current: Dataset | undefined
+  const open = () => exampleNumbers({ mode: 'mainnet', current: () => current })
+
+  it('is the synthetic company on testnet, whatever the dataset', () => {
+    current = snapshotOf('a', [live('7')])
+    expect(exampleNumbers({ mode: 'testnet', current: () => current })()).to.equal('00000000')
+  })
+
+  it('is a live company on mainnet, else the first company that is not quarantined', () => {
+    current = snapshotOf('a', [quarantined('1'), dissolved('2'), live('3'), live('4')])
+    expect(open()()).to.equal('3')
+    current = snapshotOf('b', [quarantined('1'), dissolved('2'), dissolved('3')])
+    expect(open()()).to.equal('2')
+  })
+
+  it('does not exist on mainnet without a dataset or without a company', () => {
+    current = undefined
+    expect(open()()).to.equal(undefined)
+    current = snapshotOf('a', [quarantined('1')])
+    expect(open()()).to.equal(undefined)
+  })
+
+  it('stays the same while the dataset has the company', () => {
+    current = snapshotOf('a', [live('5')])
+    const number = open()
+    expect(number()).to.equal('5')
+    current = snapshotOf('b', [live('1'), dissolved('5')])
+    expect(number()).to.equal('5')
+    current = snapshotOf('c', [live('1'), quarantined('5')])
+    expect(number()).to.equal('1')
+    current = undefined
+    expect(number()).to.equal(undefined)
+  })
+
+  for (const [count, expected] of [
+    [999, 'live'],
+    [1000, 'first'],
+  ] as const) {
+    it(`after ${count} dissolved companies is the ${expected} one`, () => {
+      const entries = Array.from({ length: count }, (_, index) => dissolved(String(10_000 + index)))
+      current = snapshotOf('a', [...entries, live('99999')])
+      expect(open()()).to.equal(expected === 'live' ? '99999' : '10000')
+    })
+  }
+
+  it('does not exist while the snapshot is damaged', () => {
+    current = snapshotOf('a', [])
+    Object.assign(current.snapshot, {
+      entries() {
+        throw new StoreError('damaged')
+      },
+    })
+    expect(open()()).to.equal(undefined)
+  })
+})
