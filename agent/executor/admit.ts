@@ -2,8 +2,7 @@
 import type { Refused } from '../operation/outcome.ts'
 import { payerKey } from '../payments/binding.ts'
 import type { PaymentServices } from '../payments/services.ts'
-import { isEoaSignature } from '../payments/signature.ts'
-import type { DecodedPayment } from './payment-decoder.ts'
+import type { CheckedPayment } from './examine.ts'
 import type { RateLimit, Slot } from './rate-limit.ts'
 import type { PaymentRefusal } from './sale-context.ts'
 
@@ -14,14 +13,13 @@ interface AdmissionContext {
 
 /** Payers with a settled payment skip the trial quota, so failing payments from fresh keys cannot block them. */
 export async function admit(
-  examined: DecodedPayment | PaymentRefusal,
+  examined: CheckedPayment | PaymentRefusal,
   { rateLimit, payments }: AdmissionContext,
 ): Promise<Slot | Refused> {
   if (examined.kind === 'payment_refused') return rateLimit.enter('unpaid')
   const payer = payerKey(examined.payment)
-  // The signature of a contract wallet is longer and is checked by the facilitator only, so its payer is not proven yet.
-  const isProven = isEoaSignature(examined.payment.payload.signature)
-  const isKnown = isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
+  // Anyone can name a contract wallet as the payer. Only the facilitator can check its signature.
+  const isKnown = examined.isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
   return isKnown ? rateLimit.enter('known', payer) : rateLimit.enter('trial')
 }
 

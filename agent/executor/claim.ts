@@ -2,11 +2,11 @@
 import type { ResponseRecord } from '../../store/record.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
-import type { DecodedPayment } from './payment-decoder.ts'
+import type { CheckedPayment } from './examine.ts'
 import type { Verified } from './verify.ts'
 
 interface Purchase {
-  decoded: DecodedPayment
+  checked: CheckedPayment
   requirements: ReturnType<typeof buildRequirements>
   verified: Verified
   prepared: { body: string; snapshotId: string }
@@ -15,17 +15,16 @@ interface Purchase {
 /** If another process claimed the payment first, `claimed` is false and `record` is the record of that process. */
 export function claim(
   { log, now }: PaymentServices,
-  { decoded, requirements, verified, prepared }: Purchase,
+  { checked, requirements, verified, prepared }: Purchase,
 ): Promise<{ claimed: boolean; record: ResponseRecord }> {
   const time = now().toISOString()
   return log.claim({
-    identity: decoded.identity,
-    ...(decoded.id !== undefined && { payment_id: decoded.id }),
-    payment_hash: decoded.hash,
-    operation_digest: decoded.digest,
+    identity: checked.identity,
+    ...(checked.id !== undefined && { payment_id: checked.id }),
+    ...checked.bind(),
     state: 'prepared',
     attempt: 1,
-    payment: decoded.payment,
+    payment: checked.payment,
     requirements: { ...requirements },
     from_block: String(verified.fromBlock),
     snapshot_id: prepared.snapshotId,

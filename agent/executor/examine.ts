@@ -1,18 +1,43 @@
-/** Steps 6 and 7: checks presence, form, terms, times and signature of the payment, without a remote call. */
-import { checkTerms, isSignedByPayer, type TermsCheck } from '../payments/payment-checks.ts'
-import type { DecodedPayment, RequestPayment } from './payment-decoder.ts'
+/**
+ * Steps 6 and 7: checks presence, terms, times, form, signature and resource of the payment, without a remote call.
+ * Expensive checks come last, so that a forged payment costs little more than a quote (contract 6.1.2).
+ */
+import {
+  checkTerms,
+  isErc6492,
+  isSignedByPayer,
+  namesAnotherResource,
+  type TermsCheck,
+} from '../payments/payment-checks.ts'
+import { isEoaSignature } from '../payments/signature.ts'
+import type { BoundPayment, DecodedPayment, RequestPayment } from './payment-decoder.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
-export function examine(
-  decoded: RequestPayment,
-  expected: Omit<TermsCheck, 'payment'>,
-): DecodedPayment | PaymentRefusal {
-  if (decoded.kind === 'none') return refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
-  if (decoded.kind === 'unreadable') return refusePayment('payment_invalid', decoded.reason)
-  const { payment } = decoded
-  const mismatch = checkTerms({ payment, ...expected })
+/** A payment that passed the local checks. */
+export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayment {
+  readonly kind: 'checked'
+  /** Whether the key of the payer's address signed the payment. If not, the payer may be a contract wallet. */
+  readonly isProven: boolean
+}
+
+interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
+  /** The resource URL of the quote. */
+  resourceUrl: string
+}
+
+export function examine(payment: RequestPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
+  if (payment.kind === 'none') return refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  if (payment.kind === 'unreadable') return refusePayment('payment_invalid', payment.reason)
+  const mismatch = checkTerms({ outline: payment.outline, ...options })
   if (mismatch) return refusePayment('payment_invalid', mismatch)
-  if (!isSignedByPayer(payment, expected.terms))
+  const whole = payment.parse()
+  if (!whole) return refusePayment('payment_invalid', 'invalid_payload')
+  const { signature } = whole.payment.payload
+  if (isErc6492(signature)) return refusePayment('payment_invalid', 'invalid_exact_evm_payload_signature')
+  const isProven = isSignedByPayer(whole.payment, options.terms)
+  if (!isProven && isEoaSignature(signature))
     return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
-  return decoded
+  if (namesAnotherResource(whole.payment, options.operation, options.resourceUrl))
+    return refusePayment('payment_invalid', 'resource_mismatch')
+  return { ...payment, ...whole, kind: 'checked', isProven }
 }

@@ -87,11 +87,11 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
 
   return await unknownIfFailed(payments.report, async () => {
     // 10. Response and intent to settle are stored.
-    const { claimed, record } = await claim(payments, { decoded: examined, requirements, verified, prepared })
+    const { claimed, record } = await claim(payments, { checked: examined, requirements, verified, prepared })
     if (!claimed) {
       // The other process holds a slot for this sale.
       slot.release()
-      return replayRecord(payments, examined, record)
+      return replayRecord(payments, examined.bind(), record)
     }
 
     // 11 and 12. Settlement, and its outcome is stored.

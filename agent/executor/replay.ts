@@ -1,6 +1,7 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import type { ResponseRecord } from '../../store/record.ts'
 import { refused } from '../operation/outcome.ts'
+import type { PaymentBinding } from '../payments/binding.ts'
 import { reconcileForBuyer } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
@@ -8,21 +9,25 @@ import type { DecodedPayment } from './payment-decoder.ts'
 import { recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import type { SaleResult } from './sale-context.ts'
 
-/** Undefined when the payment has no record. */
-export async function replay(payments: PaymentServices, decoded: DecodedPayment): Promise<SaleResult | undefined> {
+/** A payment that can be compared with its record. */
+export type ReplayedPayment = Pick<DecodedPayment, 'identity' | 'id' | 'parse'>
+
+/** Undefined when the payment has no record or an invalid form. Only a payment that has a record is hashed here. */
+export async function replay(payments: PaymentServices, payment: ReplayedPayment): Promise<SaleResult | undefined> {
   return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(decoded.identity, decoded.id)
-    return record && replayRecord(payments, decoded, record)
+    const record = await payments.log.read(payment.identity, payment.id)
+    const bound = record && payment.parse()
+    return bound && replayRecord(payments, bound.bind(), record)
   })
 }
 
 /** Applies the replay table to the record. */
 export async function replayRecord(
   payments: PaymentServices,
-  { hash, digest }: DecodedPayment,
+  binding: PaymentBinding,
   record: ResponseRecord,
 ): Promise<SaleResult> {
-  const decision = decideReplay(record, { payment_hash: hash, operation_digest: digest })
+  const decision = decideReplay(record, binding)
   switch (decision) {
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })

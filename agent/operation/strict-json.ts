@@ -16,8 +16,8 @@ export function parseStrictJson(bytes: Uint8Array): StrictJson {
   }
 }
 
-/** Iterative, because a body can be nested deeper than the call stack. */
-function hasDuplicateName(json: string): boolean {
+/** Expects valid JSON. Iterative, because a body can be nested deeper than the call stack. */
+export function hasDuplicateName(json: string): boolean {
   const open: Set<string>[] = []
   for (const [token, text, colon] of json.matchAll(STRINGS_AND_BRACKETS)) {
     if (token === '{' || token === '[') open.push(new Set())

@@ -1,23 +1,27 @@
 /** Identifies a payment, and hashes it to detect a retry with changed content. */
 import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import type { ResponseRecord } from '../../store/record.ts'
 import { readPaymentId } from './extensions.ts'
-import type { Payment } from './headers.ts'
+import type { PaymentOutline } from './headers.ts'
+
+/** What a payment is bound to: the content of its payload and the operation. */
+export type PaymentBinding = Pick<ResponseRecord, 'payment_hash' | 'operation_digest'>
 
 /**
  * Network, asset, payer and nonce. The token accepts each such combination at most once. In lower case, because the
  * same address or nonce can be written in upper or lower case.
  */
-export function paymentIdentity(payment: Payment): string {
+export function paymentIdentity(payment: PaymentOutline): string {
   return `${payerKey(payment)}/${payment.payload.authorization.nonce.toLowerCase()}`
 }
 
 /** The common prefix of all payment identities of one payer. */
-export function payerKey({ accepted, payload: { authorization } }: Payment): string {
+export function payerKey({ accepted, payload: { authorization } }: PaymentOutline): string {
   return [accepted.network, accepted.asset, authorization.from].join('/').toLowerCase()
 }
 
 /** The payment id of the client, scoped to the payer so that different payers may use the same id. */
-export function paymentIdKey(payment: Payment): string | undefined {
+export function paymentIdKey(payment: PaymentOutline): string | undefined {
   const id = readPaymentId(payment)
   return id === undefined ? undefined : `${payment.payload.authorization.from.toLowerCase()}/${id}`
 }

@@ -1,10 +1,10 @@
-/** Payment checks that need no network, in order of cost: terms, times, resource, signature. */
-import { canonicalJson } from '../operation/canonical.ts'
+/** Payment checks that need no network: terms, times, signature, resource. */
+import { isDeepStrictEqual } from 'node:util'
 import { namesAnotherOperation } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
-import type { Payment, TransferAuthorization } from './headers.ts'
+import type { Payment, PaymentOutline, TransferAuthorization } from './headers.ts'
 import type { QuoteReason } from './quote.ts'
-import { isAcceptedByToken, isEoaSignature, recoverSigner } from './signature.ts'
+import { recoverSigner } from './signature.ts'
 import { buildRequirements, memoizePerOperation, QUOTE_LIFETIME_SECONDS, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
@@ -16,30 +16,24 @@ const CLOCK_SKEW_SECONDS_MAX = 60
 const ERC6492_SUFFIX = '6492'.repeat(16)
 
 export interface TermsCheck {
-  payment: Payment
+  outline: PaymentOutline
   terms: Terms
   operation: Operation
-  /** The resource URL of the quote. Standard clients copy it into the payment. */
-  resourceUrl: string
   now: Date
 }
 
-const canonicalRequirements = memoizePerOperation((terms, operation) =>
-  canonicalJson(buildRequirements(terms, operation)),
-)
+const quotedRequirements = memoizePerOperation(buildRequirements)
 
-/** Returns how a payment differs from the quote in terms, times or signature form. Undefined if it does not differ. */
-export function checkTerms({ payment, terms, operation, resourceUrl, now }: TermsCheck): QuoteReason | undefined {
-  const { authorization, signature } = payment.payload
-  const accepted = canonicalRequirements(terms, operation.operation)
-  if (canonicalJson(payment.accepted) !== accepted) return 'invalid_payment_requirements'
+/** Returns how a payment differs from the quote in terms or times. Undefined if it does not differ. */
+export function checkTerms({ outline, terms, operation, now }: TermsCheck): QuoteReason | undefined {
+  const { authorization } = outline.payload
+  if (!isDeepStrictEqual(outline.accepted, quotedRequirements(terms, operation.operation)))
+    return 'invalid_payment_requirements'
   if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
   if (authorization.value !== String(terms.prices[operation.operation]))
     return 'invalid_exact_evm_payload_authorization_value_mismatch'
-  const url = payment.resource?.url
-  if (url !== undefined && url !== resourceUrl && namesAnotherOperation(url, operation)) return 'resource_mismatch'
-  return checkTimes(authorization, now) ?? checkSignatureForm(signature)
+  return checkTimes(authorization, now)
 }
 
 /** The token accepts an authorization strictly between `validAfter` and `validBefore` (EIP-3009). */
@@ -54,16 +48,16 @@ export function checkTimes({ validAfter, validBefore }: TransferAuthorization, n
   return undefined
 }
 
-function checkSignatureForm(signature: string): QuoteReason | undefined {
-  if (signature.toLowerCase().endsWith(ERC6492_SUFFIX)) return 'invalid_exact_evm_payload_signature'
-  return isEoaSignature(signature) && !isAcceptedByToken(signature) ? 'invalid_exact_evm_payload_signature' : undefined
+export function isErc6492(signature: string): boolean {
+  return signature.toLowerCase().endsWith(ERC6492_SUFFIX)
 }
 
-/**
- * Whether the payer signed the authorization. Signatures of contract wallets (ERC-1271) count as signed here: only the
- * facilitator can check them, on chain.
- */
+/** Whether the key of the payer's address signed the authorization. Only the chain can check other signatures. */
 export function isSignedByPayer({ payload }: Payment, terms: Terms): boolean {
-  const { signature, authorization } = payload
-  return !isEoaSignature(signature) || recoverSigner(payload, terms) === authorization.from.toLowerCase()
+  return recoverSigner(payload, terms) === payload.authorization.from.toLowerCase()
+}
+
+/** Standard clients copy the resource of the quote, `resourceUrl`, into the payment. */
+export function namesAnotherResource({ resource }: Payment, operation: Operation, resourceUrl: string): boolean {
+  return resource !== undefined && resource.url !== resourceUrl && namesAnotherOperation(resource.url, operation)
 }

@@ -1,5 +1,6 @@
 /** Decides what to do with a request whose payment may already have a record. */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
+import type { PaymentBinding } from './binding.ts'
 
 export type ReplayDecision =
   /** New payment: continue with the checks. */
@@ -27,7 +28,7 @@ const DECISIONS: Record<RecordState, ReplayDecision> = {
 
 export function decideReplay(
   record: ResponseRecord | undefined,
-  { payment_hash, operation_digest }: Pick<ResponseRecord, 'payment_hash' | 'operation_digest'>,
+  { payment_hash, operation_digest }: PaymentBinding,
 ): ReplayDecision {
   if (!record) return 'sell'
   const isSame = record.payment_hash === payment_hash && record.operation_digest === operation_digest

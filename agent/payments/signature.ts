@@ -65,7 +65,7 @@ export function isEoaSignature(signature: string): boolean {
 }
 
 /** Whether the token accepts the form of an EOA signature: low s, and v of 27 or 28. The curve allows more. */
-export function isAcceptedByToken(signature: string): boolean {
+function isAcceptedByToken(signature: string): boolean {
   const s = BigInt(`0x${signature.slice(66, 130)}`)
   const v = Number.parseInt(signature.slice(130), 16)
   return s <= LOW_S_MAX && (v === 27 || v === 28)

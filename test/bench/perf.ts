@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
+import { measureForged } from './perf/forged.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureImport } from './perf/import.ts'
 import { openNamesBench } from './perf/names.ts'
@@ -93,6 +94,7 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
   }
   await measure(() => openHttpBench(context), {
     quote: (bench) => measureQuote(bench, size),
+    forged: (bench) => measureForged(bench, size),
     replay: (bench) => measureReplay(bench, size),
     'paid-lookup': (bench) => measurePaidLookup(bench, size),
   })

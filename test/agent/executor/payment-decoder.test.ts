@@ -30,7 +30,7 @@ describe('the payment decoder', () => {
   it('caches no payment without remember', () => {
     const decoded = decoder.decode([paymentHeader], lookup('73848'))
     const again = decoder.decode([paymentHeader], lookup('73848'))
-    expect(again).to.deep.equal(decoded)
+    expect(again).to.have.property('identity', decoded.kind === 'payment' && decoded.identity)
     expect(again).to.not.equal(decoded)
   })
 
@@ -38,9 +38,10 @@ describe('the payment decoder', () => {
     const first = decodeAndRemember(lookup('73848'))
     const other = decoder.decode([paymentHeader], lookup('104547'))
     if (first.kind !== 'payment' || other.kind !== 'payment') throw new Error('The payment was not decoded')
-    expect(first.digest).to.match(/^[0-9a-f]{64}$/)
-    expect(other.digest).to.not.equal(first.digest)
-    expect(other.hash).to.equal(first.hash)
+    const [firstBinding, otherBinding] = [first, other].map((payment) => payment.parse()?.bind())
+    expect(firstBinding?.operation_digest).to.match(/^[0-9a-f]{64}$/)
+    expect(otherBinding?.operation_digest).to.not.equal(firstBinding?.operation_digest)
+    expect(otherBinding?.payment_hash).to.equal(firstBinding?.payment_hash)
   })
 
   it('refuses two headers, also when the first one is cached', async () => {

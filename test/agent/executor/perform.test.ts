@@ -596,5 +596,5 @@ describe('a sale', () => {
 function identityOf(payment: WirePayment): string {
   const read = parsePaymentHeaders([header(payment)])
   if (read.kind !== 'payment') throw new Error('The payment cannot be decoded')
-  return paymentIdentity(read.payment)
+  return paymentIdentity(read.outline)
 }

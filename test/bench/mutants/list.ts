@@ -231,7 +231,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the payment id is not stored in the record',
     file: 'agent/executor/claim.js',
-    find: 'decoded.id !== undefined &&',
+    find: 'checked.id !== undefined &&',
     replace: 'false &&',
     caughtBy: 'simulate',
   },
@@ -302,7 +302,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a cached payment is used for another operation',
     file: decoder,
     find: 'known?.operation === JSON.stringify(operation)',
-    replace: 'known',
+    replace: 'true',
     caughtBy: 'simulate',
   },
   {

@@ -128,12 +128,20 @@ export async function measureRounds(bench: HttpBench, options: Rounds): Promise<
   return results
 }
 
-/** The row of the service beside one baseline: medians, and the median of the ratios of each round. */
+interface Comparison {
+  id: PerfRowId
+  /** Default: the service. */
+  side?: string
+  baseline: string
+  pick: (result: LoadResult) => number
+}
+
+/** The row of one side beside one baseline: medians, and the median of the ratios of each round. */
 export function compareRounds(
   results: Map<string, LoadResult[]>,
-  { id, baseline, pick }: { id: PerfRowId; baseline: string; pick: (result: LoadResult) => number },
+  { id, side = SERVICE, baseline, pick }: Comparison,
 ): PerfRow {
-  const values = (results.get(SERVICE) ?? []).map(pick)
+  const values = (results.get(side) ?? []).map(pick)
   const baselines = (results.get(baseline) ?? []).map(pick)
   const ratio = median(values.map((value, round) => value / (baselines[round] ?? Number.NaN)))
   return { id, value: median(values), baseline: { name: baseline, value: median(baselines) }, ratio }
