@@ -21,7 +21,15 @@ export function removeHidden(text: string): string {
   return text.replace(EVERY_HIDDEN, '')
 }
 
-/** Replaces each hidden character by the result of `show`. */
-export function replaceHidden(text: string, show: (character: string) => string): string {
-  return text.replace(EVERY_HIDDEN, show)
+/** Hidden characters, private use, unassigned code points, and line and paragraph separators. */
+const EVERY_INVISIBLE = new RegExp(`${HIDDEN.source}|[\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}]`, 'gu')
+
+/** Replaces each invisible character by the result of `show`, so that a printed text cannot control a terminal. */
+export function replaceInvisible(text: string, show: (character: string) => string): string {
+  return text.replace(EVERY_INVISIBLE, show)
+}
+
+/** Escapes each invisible character, line ends included, so that a printed text stays on one line. */
+export function escapeInvisible(text: string): string {
+  return replaceInvisible(text, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

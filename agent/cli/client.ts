@@ -1,25 +1,38 @@
 /** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
 import { join } from 'node:path'
-import { Option, type Command } from 'commander'
+import { InvalidArgumentError, Option, type Command } from 'commander'
 import type { OperationName } from '../operation/schema.ts'
-import type { ClientContext } from '../client/commands.ts'
-import { loadConfig, serviceUrl, type AddCommand, type CommandContext } from './context.ts'
+import type { ClientContext, PurchaseResult } from '../client/commands.ts'
+import type { Mode } from '../payments/terms.ts'
+import { loadConfig, serviceUrl, type AddCommand, type CommandContext, type CommandResult } from './context.ts'
 
 const HELP = `
-A purchase asks for a quote, checks it against what the service publishes, signs one payment, saves it in
-DATA_DIR/purchases, sends it, and prints the answer. If the answer does not arrive, repeat the purchase with --retry:
-the same payment is sent again and is charged at most once.
+A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
+answer. If the answer does not arrive, the exit status is 4: repeat the purchase with --retry. The same payment is sent
+again and is charged at most once.
+
+Network, token and price limit come from --mode and --max-amount, whatever the service says. The receiver is the one
+that the service publishes.
 
 Examples:
   irish-company-agent client lookup 00000000
   irish-company-agent client lookup 00000000 --a2a --url http://127.0.0.1:4021
+  irish-company-agent client lookup 104547 --mode mainnet --url https://companies.example --key-file buyer.key
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   irish-company-agent client resolve --number 100001
   irish-company-agent client --retry data/purchases/0x1234.json
   irish-company-agent client verify-card`
 
-type ClientOptions = { url?: string; keyFile?: string; a2a?: boolean; retry?: string }
+type ClientOptions = {
+  url?: string
+  keyFile?: string
+  mode?: Mode
+  maxAmount?: number
+  a2a?: boolean
+  a2aUrl?: string
+  retry?: string
+}
 type SearchOptions = { limit?: string; status?: string; eircode?: string }
 type ResolveOptions = { number?: string; eircode?: string; address?: string }
 
@@ -27,14 +40,24 @@ export const addClientCommand: AddCommand = (program, context) => {
   const client = program
     .command('client')
     .description('Buy from a running service')
-    .option('--url <url>', 'the URL of the service; by default the one of the configuration')
+    .option('--url <url>', 'the URL of the service; by default the one of the configuration', parseHttpUrl)
     .option('--key-file <file>', "the private key of the buyer; by default that of the sandbox's buyer")
+    .addOption(new Option('--mode <mode>', 'the network to pay on; by default MODE').choices(['testnet', 'mainnet']))
+    .option('--max-amount <n>', 'pay at most this, in micro-USDC; by default the usual price', parseAmount)
     .option('--a2a', 'buy over A2A instead of REST')
+    .addOption(
+      new Option('--a2a-url <url>', 'send A2A messages here; by default to the URL of the card on the same host')
+        .argParser(parseHttpUrl)
+        .implies({ a2a: true }),
+    )
     .addOption(
       new Option('--retry <file>', 'repeat the purchase in this file; takes no command').conflicts([
         'url',
         'keyFile',
+        'mode',
+        'maxAmount',
         'a2a',
+        'a2aUrl',
       ]),
     )
     .addHelpText('after', HELP)
@@ -44,7 +67,7 @@ export const addClientCommand: AddCommand = (program, context) => {
     .action(async ({ retry }: ClientOptions, command: Command) => {
       if (retry === undefined) return command.help({ error: true })
       const { retryPurchase } = await import('../client/commands.ts')
-      context.finish(await retryPurchase(toClientContext(context), retry))
+      context.finish(toResult(await retryPurchase(toClientContext(context), retry)))
     })
   addBuyCommands(client, context)
   client
@@ -95,17 +118,41 @@ async function buy(
   values: Record<string, unknown>,
 ): Promise<void> {
   const { buyAnswer } = await import('../client/commands.ts')
-  const { dataDirectory } = await loadConfig(context)
-  const { keyFile, a2a = false } = command.optsWithGlobals<ClientOptions>()
+  const config = await loadConfig(context)
+  const { dataDirectory } = config
+  const {
+    keyFile,
+    mode = config.mode,
+    maxAmount: amountMax,
+    a2a = false,
+    a2aUrl,
+  } = command.optsWithGlobals<ClientOptions>()
   const options = {
     operation,
     input: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)),
     baseUrl: await targetUrl(context, command),
     keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
+    mode,
+    amountMax,
     a2a,
+    a2aUrl,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   }
-  context.finish(await buyAnswer(toClientContext(context), options))
+  context.finish(toResult(await buyAnswer(toClientContext(context), options)))
+}
+
+function toResult(result: PurchaseResult): CommandResult {
+  return result === 'unknown' ? 'outcome unknown' : result === 'bought'
+}
+
+function parseAmount(text: string): number {
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of micro-USDC.')
+  return Number(text)
+}
+
+function parseHttpUrl(text: string): string {
+  if (!/^https?:/.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be an http or https URL.')
+  return text
 }
 
 async function targetUrl(context: CommandContext, command: Command): Promise<string> {

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 
 export interface CliContext {
   environment: Record<string, string | undefined>
-  /** Writes one line to stdout. */
+  /** Writes one line to stdout. Commands get a version that escapes invisible characters. */
   print: (line: string) => void
   /** Errors, usage and progress bars. Progress bars appear on a terminal only. */
   stderr: NodeJS.WritableStream
@@ -15,9 +15,11 @@ export interface CliContext {
 
 /** A context for the definitions of commands. */
 export interface CommandContext extends CliContext {
-  /** Sets the result of the command: false ends the process with exit status 1. */
-  finish: (isDone: boolean) => void
+  finish: (result: CommandResult) => void
 }
+
+/** Whether the command has done its work. `outcome unknown`: a payment was sent and may have been settled. */
+export type CommandResult = boolean | 'outcome unknown'
 
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its

@@ -1,9 +1,10 @@
 /** Parses the arguments, runs the command, and maps its result or error to an exit status (contract 14.5). */
 import { Command, CommanderError } from 'commander'
+import { escapeInvisible } from '../../store/hidden.ts'
 import { ImportError } from '../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
 import { addClientCommand } from './client.ts'
-import type { CliContext, CommandContext } from './context.ts'
+import type { CliContext, CommandContext, CommandResult } from './context.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMigrateCommand } from './migrate.ts'
@@ -14,6 +15,8 @@ import { addServeCommand } from './serve.ts'
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
+/** As in testnet-client.py. */
+const EXIT_OUTCOME_UNKNOWN = 4
 
 const HELP = `
 Examples:
@@ -24,21 +27,30 @@ Examples:
 In a checkout, write "npm run cli --" in place of "irish-company-agent".
 Configuration is read from environment variables; docs/operations.md lists them.`
 
-const EXIT_HELP = '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments.'
+const EXIT_HELP = '\nExit status: 0 done, 1 failed or refused, 2 wrong arguments, 4 outcome of a payment unknown.'
 
-/** Resolves with the exit status. Only the callbacks and the stream of the context are used for output. */
+/**
+ * Resolves with the exit status. Only the callbacks and the stream of the context are used for output. All printed text is
+ * escaped here, because it may come from another party.
+ */
 export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
-  let isDone = true
-  const program = createProgram({ ...context, finish: (result) => (isDone = result) })
+  let result: CommandResult = true
+  const print = (line: string) => context.print(escapeInvisible(line))
+  const program = createProgram({ ...context, print, finish: (value) => (result = value) })
   try {
     await program.parseAsync(args, { from: 'user' })
-    return isDone ? EXIT_DONE : EXIT_FAILED
+    return exitStatus(result)
   } catch (cause) {
     // Commander throws for usage errors, and for --help with exit status 0.
     if (cause instanceof CommanderError) return cause.exitCode === 0 ? EXIT_DONE : EXIT_USAGE
-    context.stderr.write(`${describeFailure(cause).split('\n', 1)[0]}\n`)
+    context.stderr.write(`${escapeInvisible(describeFailure(cause).split('\n', 1)[0] ?? '')}\n`)
     return EXIT_FAILED
   }
+}
+
+function exitStatus(result: CommandResult): number {
+  if (result === 'outcome unknown') return EXIT_OUTCOME_UNKNOWN
+  return result ? EXIT_DONE : EXIT_FAILED
 }
 
 function createProgram(context: CommandContext): Command {
@@ -46,9 +58,10 @@ function createProgram(context: CommandContext): Command {
     .description('A paid data service for agents: Irish company records over A2A and REST, paid with x402.')
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => context.print(text.trimEnd()),
+      writeOut: (text) => text.trimEnd().split('\n').forEach(context.print),
       writeErr: (text) => context.stderr.write(text),
-      outputError: (text, write) => write(`${text.trim().replaceAll('\n', ' ')} (add --help for usage)\n`),
+      outputError: (text, write) =>
+        write(`${escapeInvisible(text.trim().replaceAll('\n', ' '))} (add --help for usage)\n`),
     })
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', HELP)

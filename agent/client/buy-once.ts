@@ -40,7 +40,7 @@ export async function buyOnce(options: BuyOnceOptions): Promise<PurchaseAnswer> 
   if (unpaid.status !== 402 || unpaid.paymentRequired === null) return unpaid
   const quote = decodeQuote(unpaid.paymentRequired)
   const wrong = compareQuote(quote, { resource: url, ...expected }).flatMap(({ name, passed }) => (passed ? [] : name))
-  if (wrong.length > 0) throw new Error(`The quote has an unexpected ${wrong.join(', ')}`)
+  if (wrong.length > 0) throw new Error(`The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
 
   const purchase = await signPurchase(request, quote, { privateKey, now: new Date() })
   // If several calls run at once, one creates the file, and all of them send the payment in it.

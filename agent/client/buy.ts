@@ -5,7 +5,11 @@
 import { x402Client } from '@x402/core/client'
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
+import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
+import { z } from 'zod'
+import { PAYMENT_IDENTIFIER } from '../payments/extensions.ts'
+import { fetchText } from './bounded-fetch.ts'
 import { writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -15,8 +19,6 @@ export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503]
 const REPEATS_MAX = 6
 const RETRY_AFTER_SECONDS_DEFAULT = 2
 const RETRY_AFTER_SECONDS_MAX = 60
-/** Longer than two facilitator calls of 30 s. After it the same payment is sent again. */
-const REQUEST_TIMEOUT_MS = 75_000
 
 /** The network and the clock of a buyer. */
 export interface BuyerRuntime {
@@ -40,20 +42,23 @@ export async function sendRequest(
   request: PurchaseRequest,
   payment?: string,
 ): Promise<PurchaseAnswer & { retryAfterSeconds: number }> {
-  const response = await fetch(request.url, {
+  const { response, text } = await fetchText(fetch, request.url, {
     method: request.method,
     headers: { ...request.headers, ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }) },
     body: request.body,
-    redirect: 'error',
-    signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
   })
   return {
     status: response.status,
-    body: await response.text(),
+    body: text,
     paymentRequired: response.headers.get('PAYMENT-REQUIRED'),
     paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
-    retryAfterSeconds: Number(response.headers.get('Retry-After') ?? RETRY_AFTER_SECONDS_DEFAULT),
+    retryAfterSeconds: parseRetryAfter(response.headers.get('Retry-After')),
   }
+}
+
+/** The default if the header is missing or has another form than seconds. */
+function parseRetryAfter(header: string | null): number {
+  return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
@@ -64,15 +69,34 @@ export async function signPurchase(
 ): Promise<Purchase> {
   const client = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey)))
   // The library chooses among all accepted payments, so it gets only the one that was checked.
-  const payload = await client.createPaymentPayload({ ...required, accepts: [requirements] })
+  const extensions = withPaymentId(required.extensions)
+  const payload = await client.createPaymentPayload({ ...required, extensions, accepts: [requirements] })
   const payment = encodePaymentSignatureHeader(payload)
   return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
 }
 
-/** The nonce of the signed payment. It identifies the purchase. */
-export function purchaseNonce({ payment }: Purchase): string {
-  const { authorization } = decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } }
-  return authorization.nonce
+/**
+ * Adds a random payment id to the extensions of a quote that declares them. Signature and authorization become public on
+ * chain; without the id, anyone could rebuild the payment from them and fetch the bought answer.
+ */
+function withPaymentId(extensions: PaymentRequired['extensions']): Record<string, unknown> {
+  const declared = z.looseObject({ info: z.looseObject({}) }).safeParse(extensions?.[PAYMENT_IDENTIFIER]).data
+  if (!declared) return { ...extensions }
+  return { ...extensions, [PAYMENT_IDENTIFIER]: { ...declared, info: { ...declared.info, id: crypto.randomUUID() } } }
+}
+
+const signedPaymentSchema = z.object({
+  accepted: z.object({ network: z.string() }),
+  payload: z.object({
+    authorization: z.object({ from: z.string(), nonce: z.string(), validBefore: z.string().regex(/^[0-9]{1,12}$/) }),
+  }),
+})
+
+/** The members of the signed payment that identify the purchase and tell how long it can be settled. */
+export function readPayment({ payment }: Purchase) {
+  const { accepted, payload } = signedPaymentSchema.parse(decodePaymentSignatureHeader(payment))
+  const { from, nonce, validBefore } = payload.authorization
+  return { network: accepted.network, payer: from, nonce, validBefore: new Date(Number(validBefore) * 1000) }
 }
 
 /**
@@ -96,7 +120,7 @@ async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promis
       return undefined
     })
     if (answer && (isLast || !REPEAT_STATUSES.has(answer.status))) return answer
-    const waitSeconds = answer?.retryAfterSeconds || RETRY_AFTER_SECONDS_DEFAULT
+    const waitSeconds = answer?.retryAfterSeconds ?? RETRY_AFTER_SECONDS_DEFAULT
     await runtime.sleep(Math.min(waitSeconds, RETRY_AFTER_SECONDS_MAX) * 1000)
   }
 }

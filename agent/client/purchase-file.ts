@@ -7,6 +7,7 @@ import { dirname } from 'node:path'
 import { z } from 'zod'
 import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
+import { parseJson } from '../rpc/read-body.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 
 const purchaseSchema = z.strictObject({
@@ -45,6 +46,9 @@ export async function findPurchase(path: string): Promise<Purchase | undefined> 
   }
 }
 
+/** @throws the system's error, or an error that names the file if it is not a purchase */
 export async function readPurchase(path: string): Promise<Purchase> {
-  return purchaseSchema.parse(JSON.parse(await readFile(path, 'utf8')))
+  const parsed = purchaseSchema.safeParse(parseJson(await readFile(path, 'utf8')))
+  if (!parsed.success) throw new Error(`${path} is not the file of a purchase`)
+  return parsed.data
 }

@@ -1,5 +1,6 @@
 /** Builds the HTTP request of an operation, over REST or A2A. It is saved and repeated byte for byte. */
 import { z } from 'zod'
+import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { ROUTES, resourceUrl } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
@@ -13,10 +14,13 @@ export const purchaseRequestSchema = z.strictObject({
 
 export type PurchaseRequest = z.infer<typeof purchaseRequestSchema>
 
+/** Printable ASCII, because both URLs are sent in the head of a request. */
+const httpUrl = z.url({ protocol: /^https?$/ }).regex(/^[!-~]+$/)
+
 /** The members of an agent card that the client reads (A2A 1.0 section 4.4). */
 const cardSchema = z.object({
-  supportedInterfaces: z.array(z.object({ url: z.url(), protocolBinding: z.string(), protocolVersion: z.string() })),
-  capabilities: z.object({ extensions: z.array(z.object({ uri: z.string() })).min(1) }),
+  supportedInterfaces: z.array(z.object({ url: httpUrl, protocolBinding: z.string(), protocolVersion: z.string() })),
+  capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
 export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {
@@ -26,23 +30,32 @@ export function restRequest(baseUrl: string, operation: Operation): PurchaseRequ
   return { method, url, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(operation.input) }
 }
 
-/** Reads the URL for messages and the payment extension from the agent card. */
+/**
+ * Reads the URL for messages and the payment extension from the agent card.
+ * @param a2aUrl the URL for messages that the user has named. Without it, the URL of the card must have the origin of the
+ *   service, because a card can name any URL
+ */
 export async function a2aRequest(
-  baseUrl: string,
+  { baseUrl, a2aUrl }: { baseUrl: string; a2aUrl?: string | undefined },
   operation: Operation,
-  fetch: typeof globalThis.fetch,
+  fetch: Fetch,
 ): Promise<PurchaseRequest> {
-  const response = await fetch(`${baseUrl}${FREE_PATHS.agentCard}`, { redirect: 'error' })
-  const card = cardSchema.parse(await response.json())
+  const card = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, cardSchema)
   const endpoint = card.supportedInterfaces.find(
     (each) => each.protocolBinding === 'JSONRPC' && each.protocolVersion === '1.0',
   )
   const [extension] = card.capabilities.extensions
   if (!endpoint || !extension) throw new Error('The agent card has no A2A 1.0 JSON-RPC interface')
+  const url = a2aUrl ?? endpoint.url
+  if (a2aUrl === undefined && new URL(url).origin !== new URL(baseUrl).origin) {
+    throw new Error(
+      `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
+    )
+  }
   const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ data: operation }] }
   return {
     method: 'POST',
-    url: endpoint.url,
+    url,
     headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0', 'A2A-Extensions': extension.uri },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }),
   }

@@ -1,25 +1,24 @@
 /** Decodes a quote and compares it with the terms that the buyer expects, before anything is signed. */
+import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
 import { resourceUrl, ROUTES } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
+import type { NetworkDeployment } from '../payments/terms.ts'
 
 export const MICRO_USDC_PER_USDC = 1_000_000
 
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
 
-/** The members of `/api/v1/meta` that the client reads (contract 2.9). */
-export const accessSchema = z.object({
-  network: z.string(),
-  asset: z.string(),
-  pay_to: z.string(),
-  endpoint_prices: z.record(z.string(), z.int()),
+/** The members of `/api/v1/meta` that the client reads (contract 2.9). Network and asset are not taken from the service. */
+export const metadataSchema = z.object({
+  access: z.object({ pay_to: z.string(), endpoint_prices: z.record(z.string(), z.int()) }),
 })
 
-export type Access = z.infer<typeof accessSchema>
+export type Access = z.infer<typeof metadataSchema>['access']
 
 export interface DecodedQuote {
   required: PaymentRequired
@@ -28,10 +27,19 @@ export interface DecodedQuote {
 
 /** @throws if the header is not an x402 v2 quote */
 export function decodeQuote(header: string): DecodedQuote {
-  const required = PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
-  const [requirements] = required.accepts
-  if (!requirements) throw new Error('The quote accepts no payment')
+  const required = parseQuote(header)
+  const [requirements] = required?.accepts ?? []
+  if (!required || !requirements) throw new Error('The quote is not a valid x402 v2 quote. Nothing was signed')
   return { required, requirements }
+}
+
+function parseQuote(header: string): PaymentRequired | undefined {
+  try {
+    return PaymentRequiredV2Schema.parse(decodePaymentRequiredHeader(header)) as PaymentRequired
+  } catch {
+    // Without the cause, because the messages of the parsers quote the header.
+    return undefined
+  }
 }
 
 /** The terms that a quote must have before the buyer signs it. */
@@ -40,19 +48,30 @@ export interface ExpectedTerms {
   resource: string
   network: string
   asset: string
+  /** The EIP-712 domain of the asset. A wrong one could be the domain of another token. */
+  domain: { name: string; version: string }
   payTo: string
   /** Micro-USDC, decimal digits. */
   amount: string
 }
 
-/** The terms that the service publishes for an operation. */
-export function publishedTerms(baseUrl: string, operation: Operation, access: Access): ExpectedTerms {
-  const { network, asset, pay_to: payTo, endpoint_prices } = access
-  const amount = String(endpoint_prices[ROUTES[operation.operation].path])
-  return { resource: resourceUrl(baseUrl, operation), network, asset, payTo, amount }
+/** The terms for an operation: receiver and price as the service publishes them, the rest from the chosen deployment. */
+export function publishedTerms(
+  baseUrl: string,
+  operation: Operation,
+  { deployment, access }: { deployment: NetworkDeployment; access: Access },
+): ExpectedTerms {
+  const { network, asset, domain } = deployment
+  const amount = String(access.endpoint_prices[ROUTES[operation.operation].path])
+  return { resource: resourceUrl(baseUrl, operation), network, asset, domain, payTo: access.pay_to, amount }
 }
 
-/** Compares a quote with given terms: host, resource, network, asset, receiver, amount and expiry. */
+/** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */
+export function isWithinLimit({ requirements: { amount } }: DecodedQuote, amountMax: number): boolean {
+  return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
+}
+
+/** Compares a quote with the expected terms, before anything is signed. */
 export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
   const asked = new URL(expected.resource)
@@ -61,8 +80,15 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
   return [
     { name: 'host', value: quoted?.origin ?? 'unreadable', passed: quoted?.origin === asked.origin },
     { name: 'resource', value: resource, passed: resource === pathOf(asked) },
+    { name: 'scheme', value: requirements.scheme, passed: requirements.scheme === 'exact' },
     { name: 'network', value: requirements.network, passed: requirements.network === expected.network },
     { name: 'asset', value: requirements.asset, passed: isSame(requirements.asset, expected.asset) },
+    {
+      // Any other member, such as `assetTransferMethod`, could make the library sign another type of message.
+      name: 'token',
+      value: JSON.stringify(requirements.extra),
+      passed: isDeepStrictEqual(requirements.extra, { ...expected.domain }),
+    },
     { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
     {
       name: 'amount',

@@ -20,7 +20,8 @@ export async function listUnfinishedPayments(log: ResponseLog, print: Print): Pr
 /** Prints one record without its secrets. Returns false if it does not exist or is corrupt. */
 export async function showPayment(log: ResponseLog, identity: string, print: Print): Promise<boolean> {
   const record = await tryRead(log, identity.toLowerCase())
-  print(record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt')
+  const text = record ? JSON.stringify(withoutSecrets(record), null, 2) : 'the record does not exist or is corrupt'
+  text.split('\n').forEach(print)
   return record !== undefined
 }
 

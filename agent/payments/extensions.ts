@@ -7,7 +7,7 @@ import { ROUTES } from '../operation/resource.ts'
 import type { OperationName } from '../operation/schema.ts'
 import type { Terms } from './terms.ts'
 
-const PAYMENT_IDENTIFIER = 'payment-identifier'
+export const PAYMENT_IDENTIFIER = 'payment-identifier'
 const JSON_SCHEMA = 'https://json-schema.org/draft/2020-12/schema'
 
 /** The limits in the specification of the extension. */

@@ -2,11 +2,13 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { z } from 'zod'
 import { TESTNET_PATHS } from '../operation/paths.ts'
+import { parseJson, readBody } from '../rpc/read-body.ts'
 import { REGISTRIES } from './contracts.ts'
-import { printable } from './untrusted.ts'
 
 /** For the request to the service, including the body of the reply. */
 const SHOW_MS_MAX = 10_000
+/** The reply has about 1 KiB. */
+const SHOW_BYTES_MAX = 64 * 1024
 
 const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint256 agentId)'])
 
@@ -44,15 +46,15 @@ export async function showRegistration({ url, fetch: send, print }: ShowOptions)
     print('the service does not answer; check that it is running')
     return false
   }
-  const body: unknown = await response.json().catch(() => null)
-  const agentFile = agentFileSchema.safeParse(body)
+  const bytes = await readBody(response, SHOW_BYTES_MAX).catch(() => undefined)
+  const json = bytes && parseJson(bytes.toString())
+  const agentFile = agentFileSchema.safeParse(json)
   if (!response.ok || !agentFile.success) {
-    const error = errorSchema.safeParse(body)
-    print(error.success ? `refused: ${printable(error.data.error.code)}` : 'the reply is not a valid /agent.json')
+    const error = errorSchema.safeParse(json)
+    print(error.success ? `refused: ${error.data.error.code}` : 'the reply is not a valid /agent.json')
     return false
   }
-  for (const [name, value] of Object.entries(agentFile.data))
-    print(`${name.padEnd(23)} ${printable(String(value ?? '-'))}`)
+  for (const [name, value] of Object.entries(agentFile.data)) print(`${name.padEnd(23)} ${String(value ?? '-')}`)
   return true
 }
 

@@ -1,9 +1,7 @@
 /** Makes text from the chain, which anyone may write, safe to display: bounded and without invisible characters. */
 import { hexToBytes, type Hex } from 'viem'
-import { replaceHidden } from '../../store/hidden.ts'
+import { replaceInvisible } from '../../store/hidden.ts'
 
-/** Private-use and unassigned characters, and line and paragraph separators. `replaceHidden` does not replace them. */
-const INVISIBLE = /[\p{Co}\p{Cn}\p{Zl}\p{Zp}]/gu
 /** The decoder inserts the same character for invalid UTF-8. */
 const REPLACEMENT = '\uFFFD'
 
@@ -22,5 +20,5 @@ export function sanitizeText(bytes: Hex, codePointsMax: number): SanitizedText {
 
 /** Replaces every invisible character, so that the text cannot control a terminal. */
 export function printable(text: string): string {
-  return replaceHidden(text, () => REPLACEMENT).replace(INVISIBLE, REPLACEMENT)
+  return replaceInvisible(text, () => REPLACEMENT)
 }

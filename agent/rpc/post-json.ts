@@ -3,6 +3,7 @@
  * and rejects JSON with duplicate names. Errors contain neither the URL, which may hold a key, nor text of the reply.
  */
 import { parseStrictJson } from '../operation/strict-json.ts'
+import { readBody } from './read-body.ts'
 
 /** The server sent no acceptable reply. `code` is for the log. */
 export class ReplyError extends Error {
@@ -45,15 +46,9 @@ async function exchange({ url, headers, body, signal, bytesMax }: Post) {
     redirect: 'error',
     signal,
   })
-  const chunks: Uint8Array[] = []
-  let length = 0
-  // A throw leaves the loop, which cancels the body and closes the connection.
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength
-    if (length > bytesMax) throw new ReplyError('TOO_LARGE')
-    chunks.push(chunk)
-  }
-  return { status: response.status, type: response.headers.get('Content-Type'), bytes: Buffer.concat(chunks) }
+  const bytes = await readBody(response, bytesMax)
+  if (!bytes) throw new ReplyError('TOO_LARGE')
+  return { status: response.status, type: response.headers.get('Content-Type'), bytes }
 }
 
 /** Keeps the network error code of a failed fetch and drops its messages. */

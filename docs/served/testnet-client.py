@@ -67,7 +67,7 @@ QUOTE_BYTES_MAX = 4096  # the payment repeats the quote in a header of at most 8
 BODY_BYTES_MAX = 1024 * 1024
 FILE_BYTES_MAX = 4 * BODY_BYTES_MAX  # a body with every character escaped, and the payment
 TEXT_CHARACTERS_MAX = 300  # of printed text from the service
-TIMEOUT_SECONDS = 75  # for a whole request; the service may take 65 s to settle a payment
+TIMEOUT_SECONDS = 120  # for a whole request: verification, settlement and reads of the chain take up to 90 s
 
 # After these answers the outcome is unknown, and the same payment is sent again.
 REPEAT_STATUSES = {429, 500, 502, 503}
@@ -540,7 +540,22 @@ def sign_quote(quote: dict[str, Any], key: int) -> dict[str, Any]:
         "accepted": terms,
     }
     # x402 v2: the payment repeats both if the quote has them.
-    return {**payment, **{name: quote[name] for name in ("resource", "extensions") if name in quote}}
+    repeated = {name: quote[name] for name in ("resource", "extensions") if name in quote}
+    return with_payment_id({**payment, **repeated})
+
+
+def with_payment_id(payment: dict[str, Any]) -> dict[str, Any]:
+    """Adds a random payment id if the quote declares the extension.
+
+    Signature and authorization become public on chain. Without the id, anyone could rebuild the
+    payment from them and fetch the bought answer.
+    """
+    try:
+        declared = payment["extensions"]["payment-identifier"]
+        named = {**declared, "info": {**declared["info"], "id": secrets.token_hex(16)}}
+    except (KeyError, TypeError):
+        return payment
+    return {**payment, "extensions": {**payment["extensions"], "payment-identifier": named}}
 
 
 def write_purchase(path: str, purchase: dict[str, Any]) -> None:
@@ -572,6 +587,7 @@ def read_purchase(path: str) -> dict[str, Any]:
             purchase = parse_object(file.read(FILE_BYTES_MAX))
         is_same_request = purchase["request"] == request_to(origin_of(purchase["request"]["url"]))
         is_complete = isinstance(purchase["signed_at"], str) and is_address(payer_of(purchase))
+        valid_before(purchase)
         answer = purchase["answer"]
         if answer is not None:
             is_complete = is_complete and {"status", "body", "payment_response"} <= answer.keys()
@@ -584,6 +600,14 @@ def read_purchase(path: str) -> dict[str, Any]:
 
 def payer_of(purchase: dict[str, Any]) -> Any:
     return decode_header(purchase["payment"])["payload"]["authorization"]["from"]
+
+
+def valid_before(purchase: dict[str, Any]) -> int:
+    """The end of the authorization, in seconds since 1970. Raises ValueError if it is not a time."""
+    text = decode_header(purchase["payment"])["payload"]["authorization"]["validBefore"]
+    if re.fullmatch("[0-9]{1,11}", text) is None:
+        raise ValueError("validBefore is not a time")
+    return int(text)
 
 
 def request_to(origin: str) -> dict[str, Any]:
@@ -616,7 +640,9 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
             say(f"the answer could not be written to {path} ({cause}); --retry fetches it again")
     if transaction is None:
         say_status(answer)
-        raise Stop(REFUSED, "refused: the service reports that nothing was charged")
+        say("refused: the service states that nothing was charged")
+        until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase)))
+        raise Stop(REFUSED, f"the payment can be settled until {until}: do not sign another one before that time")
     say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
     show_json(parse_object(answer.body))
     return DONE
@@ -706,7 +732,8 @@ def print_quote(origin: str) -> int:
            validBefore: Unix time in seconds + maxTimeoutSeconds; nonce: 32 random bytes
 Write the payment to disk, then repeat the request with its base64 in the header PAYMENT-SIGNATURE:
   {{"x402Version": 2, "payload": {{"signature": ..., "authorization": the message, numbers as text}},
-   "resource": as quoted, "accepted": accepts[0] as quoted}}
+   "resource": as quoted, "accepted": accepts[0] as quoted, "extensions": as quoted, with a random id
+   in payment-identifier.info.id (16 to 128 characters), so that nobody can rebuild the payment}}
 After 429, 500, 502, 503 or no answer, repeat it with the same payment. Never sign another one."""
     )
     return DONE

@@ -175,7 +175,18 @@ describe('the commands beside a running service', () => {
     it(`buy once, and repeat the purchase: ${args.join(' ')}`, async () => {
       const bought = await run('client', ...args, '--url', url)
       expect(bought.code, bought.text + bought.stderr).to.equal(0)
-      for (const check of ['host', 'resource', 'network', 'asset', 'receiver', 'amount', 'expiry'])
+      for (const check of [
+        'host',
+        'resource',
+        'scheme',
+        'network',
+        'asset',
+        'token',
+        'receiver',
+        'amount',
+        'expiry',
+        'limit',
+      ])
         expect(bought.text).to.match(new RegExp(`${check} .* ok`))
       for (const text of expected) expect(bought.text).to.contain(text)
       expect(bought.text).to.match(/in transaction 0x[0-9a-f]{64}/)

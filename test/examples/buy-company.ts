@@ -13,6 +13,7 @@ export async function buyCompany(shop: Shop, number: string, privateKey: `0x${st
     expected: {
       network: 'eip155:84532',
       asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+      domain: { name: 'USDC', version: '2' },
       payTo: shop.payTo,
       amount: '1000',
     },

@@ -2,7 +2,12 @@
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
-import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentSignatureHeader,
+  encodePaymentRequiredHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import { expect } from 'chai'
 import { readPurchase } from '../../agent/client/purchase-file.ts'
@@ -148,6 +153,29 @@ describe('the test client', () => {
     const kept = await readPurchase(await purchase())
     expect(JSON.parse(kept.answer?.body ?? '')).to.deep.equal(answer)
     expect(await readdir(directory)).to.have.lengthOf(3)
+  })
+
+  it('sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+    await buy()
+    const payload = decodePaymentSignatureHeader(payments[0] ?? '')
+    const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }
+    expect(identifier.info.id).to.match(/^[0-9a-f]{32}$/)
+    const { id: _, ...info } = identifier.info
+    const rebuilt = { ...payload, extensions: { ...payload.extensions, 'payment-identifier': { ...identifier, info } } }
+    const headers = { 'PAYMENT-SIGNATURE': encodePaymentSignatureHeader(rebuilt) }
+    expect((await fetch(`${serviceUrl}${LOOKUP}`, { headers })).status).to.equal(409)
+  })
+
+  it('[14.7] reports a 402 after a payment as a statement of the service, and invites no second signature', async () => {
+    faults = [() => ({ kind: 'answer', status: 402, body: refusal('payment_failed') })]
+    const { stderr } = await buy()
+    const { payload } = decodePaymentSignatureHeader(payments[0] ?? '')
+    const { validBefore } = (payload as { authorization: { validBefore: string } }).authorization
+    const until = new Date(Number(validBefore) * 1000).toISOString().replace('.000Z', 'Z')
+    expect(stderr.trimEnd().split('\n').slice(-2)).to.deep.equal([
+      'refused: the service states that nothing was charged',
+      `the payment can be settled until ${until}: do not sign another one before that time`,
+    ])
   })
 
   it('gets the stored answer again with the same payment, without a charge', async () => {

@@ -3,8 +3,10 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
+import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { buyCompany } from '../../examples/buy-company.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
@@ -57,6 +59,7 @@ describe('buyOnce', () => {
     expected: {
       network: 'eip155:84532',
       asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+      domain: { name: 'USDC', version: '2' },
       payTo: change.payTo ?? service.payTo,
       amount: '1000',
     },
@@ -99,8 +102,36 @@ describe('buyOnce', () => {
   it('signs nothing if the terms differ from the expected ones', async () => {
     const other = options({ payTo: `0x${'d3'.repeat(20)}` })
     const refusal = await buyOnce(other).catch((cause: unknown) => cause)
-    expect(refusal).to.be.instanceOf(Error).with.property('message', 'The quote has an unexpected receiver')
+    expect(refusal)
+      .to.be.instanceOf(Error)
+      .with.property('message', 'The quote has an unexpected receiver. Nothing was signed')
     expect(await readdir(folder)).to.deep.equal([])
+  })
+
+  it('sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+    const ids = new Set<unknown>()
+    for (const number of ['73848', '00000000']) {
+      const file = join(folder, `${number}.json`)
+      expect((await buyOnce({ ...options({ url: `${service.url}/api/v1/company/${number}` }), file })).status).to.equal(
+        200,
+      )
+      const { payment } = await readPurchase(file)
+      const payload = decodePaymentSignatureHeader(payment)
+      const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }
+      expect(identifier.info.id).to.match(/^[0-9a-f-]{36}$/)
+      ids.add(identifier.info.id)
+      // All of this is known from the settlement transaction and from a new quote.
+      const { id: _, ...info } = identifier.info
+      const rebuilt = {
+        ...payload,
+        extensions: { ...payload.extensions, 'payment-identifier': { ...identifier, info } },
+      }
+      const headers = { 'PAYMENT-SIGNATURE': encodePaymentSignatureHeader(rebuilt) }
+      const answer = await fetch(`${service.url}/api/v1/company/${number}`, { headers })
+      expect(answer.status).to.equal(409)
+      expect(await answer.json()).to.have.nested.property('error.code', 'payment_replay_conflict')
+    }
+    expect(ids.size).to.equal(2)
   })
 
   it('refuses the purchase file of another request', async () => {

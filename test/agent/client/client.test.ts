@@ -2,13 +2,13 @@
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
+import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { signPurchase } from '../../../agent/client/buy.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
-import { compareQuote, decodeQuote, publishedTerms, type Access } from '../../../agent/client/quote.ts'
+import { compareQuote, decodeQuote, isWithinLimit, publishedTerms, type Access } from '../../../agent/client/quote.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
-import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { buildRequirements, DEPLOYMENTS } from '../../../agent/payments/terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { testTerms } from '../../support/payments.ts'
 
@@ -16,10 +16,9 @@ const BASE = 'http://127.0.0.1:4021'
 const RESOURCE = { url: `${BASE}/api/v1/company/1` }
 const OTHER = '0x00000000000000000000000000000000000000d3'
 const KEY = `0x${'42'.repeat(32)}` as const
+const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
 
 const access: Access = {
-  network: testTerms.network,
-  asset: testTerms.asset,
   pay_to: testTerms.payTo,
   endpoint_prices: { '/api/v1/company': 1000, '/api/v1/search': 1000, '/api/v1/resolve': 2000 },
 }
@@ -38,7 +37,10 @@ const quote = (change: object = {}, resource = RESOURCE): Quote => ({
 
 describe('a quote check', () => {
   const failing = (made: Quote, operation: Operation = LOOKUP) =>
-    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), publishedTerms(BASE, operation, access))
+    compareQuote(
+      decodeQuote(encodePaymentRequiredHeader(made)),
+      publishedTerms(BASE, operation, { deployment: DEPLOYMENTS.testnet, access }),
+    )
       .filter(({ passed }) => !passed)
       .map(({ name }) => name)
 
@@ -50,13 +52,28 @@ describe('a quote check', () => {
   const WRONG: [name: string, made: Quote][] = [
     ['host', quote({}, { url: 'http://127.0.0.1:4022/api/v1/company/1' })],
     ['resource', quote({}, { url: `${BASE}/api/v1/company/2` })],
+    ['scheme', quote({ scheme: 'upto' })],
     ['network', quote({ network: 'eip155:8453' })],
+    ['token', quote({ extra: { name: 'USD Coin', version: '2' } })],
+    ['token', quote({ extra: { name: 'USDC', version: '1' } })],
+    ['token', quote({ extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2' } })],
+    ['token', quote({ extra: {} })],
     ['asset', quote({ asset: OTHER })],
     ['receiver', quote({ payTo: OTHER })],
     ['amount', quote({ amount: '1001' })],
     ['expiry', quote({ maxTimeoutSeconds: 601 })],
   ]
-  for (const [name, made] of WRONG) it(`reports a wrong ${name}`, () => expect(failing(made)).to.deep.equal([name]))
+  for (const [name, made] of WRONG) {
+    const [terms] = made.accepts
+    it(`reports a wrong ${name}: ${JSON.stringify(terms?.extra)}`, () => expect(failing(made)).to.deep.equal([name]))
+  }
+
+  it('limits the amount to whole micro-USDC up to the maximum of the buyer', () => {
+    const isAccepted = (amount: string) =>
+      isWithinLimit(decodeQuote(encodePaymentRequiredHeader(quote({ amount }))), 1000)
+    expect(['0', '1', '999', '1000'].map(isAccepted)).to.deep.equal([true, true, true, true])
+    expect(['1001', '99999999999999999999', '-1', '1e3', '0x1', '1.0'].filter(isAccepted)).to.deep.equal([])
+  })
 
   it('compares the resource and the price of the requested operation', () => {
     const search = { url: `${BASE}/api/v1/search?q=foo%20%26%20bar&limit=5` }
@@ -72,7 +89,7 @@ describe('a quote check', () => {
 
   it('rejects a header that is not an x402 v2 quote', () => {
     for (const header of ['', 'e30=', '%%%', Buffer.from('{"x402Version":1}').toString('base64')]) {
-      expect(() => decodeQuote(header)).to.throw()
+      expect(() => decodeQuote(header)).to.throw(/^The quote is not a valid x402 v2 quote. Nothing was signed$/)
     }
   })
 })
@@ -90,7 +107,7 @@ describe('a signed quote', () => {
   })
 })
 
-type Answer = { status: number; headers?: Record<string, string>; body?: unknown } | 'no answer'
+type Answer = { status: number; headers?: Record<string, string>; body?: unknown; text?: string } | 'no answer'
 
 describe('the client', () => {
   let directory: string
@@ -101,18 +118,26 @@ describe('the client', () => {
   let slept: number[]
   /** Changes to the terms of a lookup quote. */
   let terms: object
+  /** What the service says about itself. */
+  let meta: unknown
+  let card: unknown
   /** The purchase file when the first paid request arrived. */
   let keptBefore: string | undefined
 
   const transaction = `0x${'ab'.repeat(32)}`
   const receipt = encodePaymentResponseHeader({ success: true, transaction, network: 'eip155:84532' })
-  const paid = { status: 200, headers: { 'PAYMENT-RESPONSE': receipt }, body: { company: 'A\u202EB\uFE0F' } }
+  const paid: Exclude<Answer, string> = {
+    status: 200,
+    headers: { 'PAYMENT-RESPONSE': receipt },
+    body: { company: 'A\u202EB\uFE0F' },
+  }
   const other = { ...paid, body: { company: 'other' } }
   const unknown = { status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } }
 
   const service: typeof fetch = async (input, init) => {
     const { url } = new Request(input)
-    if (url === `${BASE}/api/v1/meta`) return Response.json({ access })
+    if (url === `${BASE}/api/v1/meta`) return Response.json(meta)
+    if (url === `${BASE}/.well-known/agent-card.json`) return Response.json(card)
     const { payment, ...request } = {
       payment: new Headers(init?.headers).get('PAYMENT-SIGNATURE'),
       method: init?.method ?? '',
@@ -127,8 +152,8 @@ describe('the client', () => {
     keptBefore ??= await readFile(purchasePath(), 'utf8')
     const answer = answers.shift() ?? paid
     if (answer === 'no answer') throw new TypeError('fetch failed')
-    const { status, headers = {}, body = {} } = answer
-    return Response.json(body, { status, headers })
+    const { status, headers = {}, body = {}, text } = answer
+    return text === undefined ? Response.json(body, { status, headers }) : new Response(text, { status, headers })
   }
 
   beforeEach(async () => {
@@ -137,17 +162,20 @@ describe('the client', () => {
     await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`)
     ;[requests, answers, printed, slept] = [[], [], [], []]
     terms = {}
+    meta = { access }
+    card = {}
     keptBefore = undefined
   })
   afterEach(() => rm(directory, { recursive: true }))
 
   async function client(...args: string[]): Promise<number> {
-    const { code } = await runCommand(['client', ...args], {
+    const { code, stderr } = await runCommand(['client', ...args], {
       environment: { DATA_DIR: directory, BASE_URL: BASE },
       print: (line) => void printed.push(line),
       sleep: async (milliseconds) => void slept.push(milliseconds),
       fetch: service,
     })
+    if (stderr !== '') printed.push(...stderr.trimEnd().split('\n'))
     return code
   }
 
@@ -174,7 +202,11 @@ describe('the client', () => {
 
   it('stops after seven attempts, and repeats the saved payment with --retry', async () => {
     answers = Array.from({ length: 7 }, () => unknown)
-    expect(await client('lookup', '1')).to.equal(1)
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(printed.slice(-2)).to.deep.equal([
+      OUTCOME_UNKNOWN,
+      `To send the same payment again: --retry ${purchasePath()}`,
+    ])
     expect(paymentsSent()).to.have.lengthOf(7)
     expect(await client('--retry', purchasePath())).to.equal(0)
     expect(new Set(paymentsSent()).size).to.equal(1)
@@ -185,26 +217,175 @@ describe('the client', () => {
   it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
     await client('lookup', '1')
     const bought = await readPurchase(purchasePath())
-    answers = [{ status: 402 }, other]
+    answers = [{ status: 402 }, { status: 200 }, other]
     expect(await client('--retry', purchasePath())).to.equal(1)
+    expect(await client('--retry', purchasePath())).to.equal(4)
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(printed.at(-1)).to.contain('DIFFERS')
     expect(await readPurchase(purchasePath())).to.deep.equal(bought)
   })
 
-  for (const [status, code, line] of [
-    [400, 'x', /^The service refused the request. Change it before you try again.$/],
-    [402, 'payment_failed', /^charged: no\. /],
-    [404, 'company_not_found', /^charged: no\. /],
-    [409, 'constructor', /^The service refused the request. Change it before you try again.$/],
+  for (const [status, code, said] of [
+    [400, 'x', ''],
+    [402, 'payment_failed', ' (payment_failed)'],
+    [402, 'payment_rejected', ' (payment_rejected)'],
+    [404, 'company_not_found', ' (company_not_found)'],
+    [409, 'payment_replay_conflict', ' (payment_replay_conflict)'],
+    [409, 'constructor', ''],
   ] as const) {
-    it(`does not repeat and does not sign again after ${status} ${code}, and prints what to do next`, async () => {
-      answers = [{ status, body: { error: { code, message: 'y' } } }]
+    it(`[14.7] reports ${status} ${code} after a payment as a statement of the service, and invites no second signature`, async () => {
+      answers = [{ status, body: { error: { code, message: 'sign again' } } }]
       expect(await client('lookup', '1')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
-      expect(printed.at(-1)).to.match(line)
+      const { payload } = decodePaymentSignatureHeader(paymentsSent()[0] ?? '')
+      const { validBefore } = (payload as { authorization: { validBefore: string } }).authorization
+      const until = new Date(Number(validBefore) * 1000).toISOString()
+      expect(printed.slice(-3)).to.deep.equal([
+        `The service states that it did not charge this payment${said}.`,
+        `The payment can be settled until ${until}. Do not sign another one before that time.`,
+        `To send the same payment again: --retry ${purchasePath()}`,
+      ])
     })
   }
+
+  it('prints the advice of the error table for a refusal before a payment', async () => {
+    const refusing: typeof fetch = async () =>
+      Response.json({ error: { code: 'company_not_found', message: 'y' } }, { status: 404 })
+    const { code, lines } = await runCommand(['client', 'lookup', '1', '--url', BASE], {
+      environment: { DATA_DIR: directory },
+      fetch: refusing,
+    })
+    expect(code).to.equal(1)
+    expect(lines.at(-1)).to.match(/^charged: no\. Use the number /)
+  })
+
+  const RECEIPT = { success: true, transaction, network: 'eip155:84532' } as const
+  const RECEIPTS: Record<string, string | undefined> = {
+    'no receipt': undefined,
+    'a receipt that is not base64 JSON': '\u00ff',
+    'a receipt of a failed settlement': encodePaymentResponseHeader({ ...RECEIPT, success: false }),
+    'a receipt without a transaction': encodePaymentResponseHeader({ ...RECEIPT, transaction: '' }),
+    'a receipt of another network': encodePaymentResponseHeader({ ...RECEIPT, network: 'eip155:8453' }),
+    'a receipt of another payer': encodePaymentResponseHeader({ ...RECEIPT, payer: OTHER }),
+  }
+  for (const [name, header] of Object.entries(RECEIPTS)) {
+    it(`[14.5] exits with 4 after a 200 with ${name}, and keeps the payment`, async () => {
+      answers = [{ status: 200, headers: header === undefined ? {} : { 'PAYMENT-RESPONSE': header } }]
+      expect(await client('lookup', '1')).to.equal(4)
+      expect(printed.slice(-3)).to.deep.equal([
+        'The answer has no valid receipt of this payment.',
+        OUTCOME_UNKNOWN,
+        `To send the same payment again: --retry ${purchasePath()}`,
+      ])
+    })
+  }
+
+  it('[14.5] exits with 4 if no answer to the payment arrives', async () => {
+    answers = Array.from({ length: 7 }, () => 'no answer')
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(printed.slice(-3, -1)).to.deep.equal([
+      `Cannot reach ${BASE}. Is the service running there?`,
+      OUTCOME_UNKNOWN,
+    ])
+  })
+
+  describe('[14.7] with a service that lies about itself', () => {
+    const MAINNET = DEPLOYMENTS.mainnet
+    const mainnetTerms = { network: MAINNET.network, asset: MAINNET.asset, extra: MAINNET.domain }
+    const pricedAt = (amount: number) => {
+      terms = { ...mainnetTerms, amount: String(amount) }
+      const { network, asset } = MAINNET
+      meta = { access: { ...access, network, asset, endpoint_prices: { '/api/v1/company': amount } } }
+    }
+
+    it('signs nothing for mainnet on testnet', async () => {
+      pricedAt(1_000_000)
+      expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
+      expect(paymentsSent()).to.deep.equal([])
+      expect(printed.slice(-2)).to.deep.equal([
+        'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed.',
+        'To pay on another network, add --mode.',
+      ])
+    })
+
+    it('signs for mainnet with --mode mainnet, up to the usual price', async () => {
+      pricedAt(10_000)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(4)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      pricedAt(10_001)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(1)
+      expect(printed.slice(-2)).to.deep.equal([
+        'The quote differs from what is expected on mainnet: limit. Nothing was signed.',
+        'To pay more than the limit, add --max-amount.',
+      ])
+    })
+
+    it('signs at most --max-amount', async () => {
+      pricedAt(1_000_000)
+      const buy = (max: string) => client('lookup', '1', '--mode', 'mainnet', '--max-amount', max)
+      expect(await buy('999999')).to.equal(1)
+      expect(paymentsSent()).to.have.lengthOf(0)
+      expect(await buy('1000000')).to.equal(4)
+      expect(await buy('1000001')).to.equal(4)
+      expect(paymentsSent()).to.have.lengthOf(2)
+    })
+
+    const cardOf = (url: string) => ({
+      supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      capabilities: { extensions: [{ uri: `${BASE}/docs#http-x402-v1` }] },
+    })
+
+    it('sends nothing to an A2A URL of another host, unless it is named', async () => {
+      for (const url of [
+        'http://127.0.0.1:4022/a2a',
+        'https://127.0.0.1:4021/a2a',
+        'http://127.0.0.1.example:4021/a2a',
+      ]) {
+        card = cardOf(url)
+        expect(await client('lookup', '1', '--a2a')).to.equal(1)
+        expect(printed.at(-1)).to.equal(
+          `The agent card names an A2A URL of another host, ${url}. Nothing was sent. To use it, add --a2a-url`,
+        )
+      }
+      expect(requests).to.deep.equal([])
+      card = cardOf('http://127.0.0.1:4022/a2a')
+      await client('lookup', '1', '--a2a-url', `${BASE}/elsewhere`)
+      expect(requests.map(({ url }) => url)).to.include('/elsewhere')
+    })
+
+    it('prints one clear line for documents of another form', async () => {
+      for (const value of [null, 'text', {}, { access: { pay_to: 1 } }]) {
+        meta = value
+        expect(await client('lookup', '1')).to.equal(1)
+        expect(printed.at(-1)).to.equal('The answer of /api/v1/meta does not have the expected form')
+        card = value
+        expect(await client('lookup', '1', '--a2a')).to.equal(1)
+        expect(printed.at(-1)).to.equal('The answer of /.well-known/agent-card.json does not have the expected form')
+      }
+      expect(paymentsSent()).to.deep.equal([])
+    })
+  })
+
+  it('[14.7] escapes every control character that the service sends', async () => {
+    const evil = '\u001B]0;x\u0007\u009B2J\r\n\u202E'
+    answers = [
+      { status: 404, body: { error: { code: evil, message: evil } } },
+      { status: 418, text: evil },
+      { status: 200, body: { [evil]: evil }, headers: { 'PAYMENT-RESPONSE': Buffer.from(evil).toString('base64') } },
+    ]
+    for (const _ of answers.slice()) await client('lookup', '1')
+    terms = { network: `eip155:1${evil}`, payTo: evil, asset: evil, extra: { name: evil } }
+    await client('lookup', '1')
+    meta = { access: { pay_to: evil, endpoint_prices: {} } }
+    await client('lookup', '1')
+    await client('lookup', evil)
+    await client('--retry', join(directory, evil))
+    await client(evil)
+    expect(printed).to.have.length.above(40)
+    expect(printed.filter((line) => /[\p{C}\p{Zl}\p{Zp}]/u.test(line))).to.deep.equal([])
+    expect(printed.join(' ')).to.contain(String.raw`\u{1b}`)
+  })
 
   it('signs nothing if the quote differs from the published terms', async () => {
     terms = { payTo: OTHER }

@@ -1,5 +1,6 @@
 /** The actions of the command `registry`, with a running service and a real registry. */
 import { expect } from 'chai'
+import { runCommand } from '../../support/cli.ts'
 import type { Hex } from 'viem'
 import { printRegistrationCall, showRegistration } from '../../../agent/registry/command.ts'
 import { REGISTRIES } from '../../../agent/registry/contracts.ts'
@@ -83,10 +84,19 @@ describe('the registry actions', () => {
       })
   })
 
-  it('replace invisible characters in what a service reports', async () => {
+  it('[14.7] escape invisible characters in what a service reports', async () => {
     const { json } = await served.get('/agent.json')
     const hostile = { ...json, status: '\u001B[2J\u202Eok' }
-    const { text } = await show({ fetch: async () => new Response(JSON.stringify(hostile)) })
-    expect(text).to.contain('status                  \uFFFD[2J\uFFFDok')
+    const { text } = await runCommand(['registry', 'show', '--url', served.url], {
+      fetch: async () => new Response(JSON.stringify(hostile)),
+    })
+    expect(text).to.contain(String.raw`status                  \u{1b}[2J\u{202e}ok`)
+  })
+
+  it('read a reply up to 64 KiB', async () => {
+    const { json } = await served.get('/agent.json')
+    const padded = JSON.stringify(json).padEnd(64 * 1024)
+    expect(await show({ fetch: async () => new Response(padded) })).to.include({ isShown: true })
+    expect(await show({ fetch: async () => new Response(`${padded} `) })).to.include({ isShown: false })
   })
 })

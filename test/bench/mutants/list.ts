@@ -26,6 +26,9 @@ const responses = 'store/response-database.js'
 const byNumber = 'agent/matching/by-number.js'
 const decide = 'agent/matching/decide.js'
 const find = 'agent/matching/find.js'
+const buyerQuote = 'agent/client/quote.js'
+const buyerSigning = 'agent/client/buy.js'
+const buyerRequest = 'agent/client/purchase-request.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -325,5 +328,40 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'name !== register.withheld && hasStatus(name)',
     replace: 'hasStatus(name)',
     caughtBy: 'test/agent/skills/synthetic-company.test.js',
+  },
+  {
+    name: 'the buyer signs a quote of another network',
+    file: buyerQuote,
+    find: 'passed: requirements.network === expected.network',
+    replace: 'passed: true',
+    caughtBy: 'test/agent/client/client.test.js',
+  },
+  {
+    name: 'the buyer signs another type of message',
+    file: buyerQuote,
+    find: 'passed: isDeepStrictEqual(requirements.extra, { ...expected.domain })',
+    replace: 'passed: requirements.extra.name === expected.domain.name',
+    caughtBy: 'test/agent/client/client.test.js',
+  },
+  {
+    name: 'the buyer pays more than the limit',
+    file: buyerQuote,
+    find: 'Number(amount) <= amountMax',
+    replace: 'Number(amount) <= amountMax + 1',
+    caughtBy: 'test/agent/client/client.test.js',
+  },
+  {
+    name: 'the buyer sends no payment id',
+    file: buyerSigning,
+    find: 'const extensions = withPaymentId(required.extensions);',
+    replace: 'const extensions = { ...required.extensions };',
+    caughtBy: 'test/agent/client/buy-once.test.js',
+  },
+  {
+    name: 'the buyer sends its payment to any URL of the agent card',
+    file: buyerRequest,
+    find: 'new URL(url).origin !== new URL(baseUrl).origin',
+    replace: 'false',
+    caughtBy: 'test/agent/client/client.test.js',
   },
 ]

@@ -1,0 +1,26 @@
+/** Reads the body of an answer up to a limit, and JSON that may be invalid. */
+
+/**
+ * Returns undefined, and closes the connection, if the body is longer than `bytesMax`. The bytes are counted after
+ * decompression.
+ */
+export async function readBody({ body }: Response, bytesMax: number): Promise<Buffer | undefined> {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  // A return leaves the loop, which cancels the body and closes the connection.
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength
+    if (length > bytesMax) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** Undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
