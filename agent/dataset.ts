@@ -26,7 +26,7 @@ export interface DatasetRequest {
   /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
   processes: Processes
-  /** Builds a snapshot. The service builds in a thread. */
+  /** Builds a snapshot. The service builds in a child process. */
   build?: BuildFile
   now: () => Date
   signal?: AbortSignal

@@ -5,10 +5,10 @@ import { signCard } from '../keys/card-signature.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
-import { openCatalog, type Catalog } from '../store/catalog.ts'
+import { openCatalog, type Catalog, type CatalogOptions } from '../store/catalog.ts'
 import type { Processes } from '../store/import/building-folder.ts'
 import type { Report, Timer } from '../store/runtime.ts'
-import { openBuildThreads } from '../store/import/build-threads.ts'
+import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
 import { openWindow, type SlidingWindow } from '../store/window.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
@@ -57,6 +57,8 @@ export interface ServiceOptions {
   random: () => number
   timer: Timer
   report: Report
+  /** Called when another snapshot is served than before. */
+  onDatasetChange?: CatalogOptions['onChange']
 }
 
 export interface Service {
@@ -80,7 +82,10 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     for (const close of closers.splice(0).toReversed()) await close()
   }
   try {
-    const catalog = openCatalog(config.dataDirectory, report)
+    const catalog = openCatalog(config.dataDirectory, {
+      report,
+      ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
+    })
     closers.push(() => catalog.close())
     const log = options.openLog?.(config.dataDirectory) ?? (await openConfiguredLog(config, report))
     closers.push(() => log.close())
@@ -130,9 +135,9 @@ function createSaleContext(
 async function startDataset(options: ServiceOptions, catalog: Catalog, closers: Closer[]): Promise<void> {
   const { config, processes, now, random, timer, report } = options
   const { dataDirectory, dataset: path } = config
-  const threads = openBuildThreads()
-  closers.push(() => threads.stop())
-  const { build } = threads
+  const builds = openBuildProcesses()
+  closers.push(() => builds.stop())
+  const { build } = builds
   const onRetrieved = () => loadNameIndex(catalog, report)
   const daily = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
   const schedule = await startDailyRetrieval(daily)

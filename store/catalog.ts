@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
+import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
 import { awaitWrite, dataFile, openEnvironment, StoreError } from './environment.ts'
 import type { Report } from './runtime.ts'
 import { openSnapshot, type Snapshot, type SnapshotInfo } from './snapshot.ts'
@@ -20,13 +20,25 @@ const REOPEN_INTERVAL_MS = 1_000
 /** The current snapshot, and the previous one, which running requests may still read. */
 const OPEN_SNAPSHOTS_MAX = 2
 
+const count = z.int().nonnegative()
+
+/** A few sources that fail in turn. The oldest entry is then forgotten, and its archive is tried again. */
+const CRASHED_ARCHIVES_MAX = 10
+
+const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
+
 /** The last successful retrieval of the source, changed or not. */
 const retrievalSchema = z.strictObject({
   snapshot_id: z.string(),
   source: sourceSchema,
   /** The path, URL or name that was retrieved, to retrieve it again. */
   location: z.string(),
-  archive_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  archive_sha256: sha256Schema,
+  /** How the snapshot differs from the one that was current before it; for the log. */
+  changes: z
+    .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })
+    .nullable()
+    .optional(),
   /** The archive's validators (RFC 9110 section 8.8) and the URL they belong to, if the server sent any. */
   validators: z
     .strictObject({ url: z.string(), etag: z.string().nullable(), last_modified: z.string().nullable() })
@@ -53,6 +65,10 @@ export interface Catalog {
   info(): Promise<SnapshotInfo | undefined>
   /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
   publish(retrieval: Retrieval): Promise<void>
+  /** Whether an archive has ended the process of its import (contract 11.10). */
+  hasCrashed(archiveSha256: string): boolean
+  /** Remembers or forgets such an archive, in one durable write. */
+  setCrashed(archiveSha256: string, hasCrashed: boolean): Promise<void>
   /** The ids of the snapshots that this process may still read. */
   openSnapshots(): string[]
   close(): Promise<void>
@@ -64,7 +80,14 @@ interface OpenedSnapshot {
   file: string | undefined
 }
 
-export function openCatalog(dataDirectory: string, report: Report = () => undefined): Catalog {
+export interface CatalogOptions {
+  report?: Report
+  /** Called when `current` first returns another snapshot than before, whichever process has imported it. */
+  onChange?: (retrieval: Retrieval) => void
+}
+
+export function openCatalog(dataDirectory: string, options: CatalogOptions = {}): Catalog {
+  const { report = () => undefined, onChange = () => undefined } = options
   const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
   const opened = new LRUCache<string, OpenedSnapshot>({
     max: OPEN_SNAPSHOTS_MAX,
@@ -93,8 +116,11 @@ export function openCatalog(dataDirectory: string, report: Report = () => undefi
     return snapshot
   }
 
+  const crashedArchives = () => z.array(sha256Schema).catch([]).parse(environment.get(CRASHED_KEY))
+
   let current: Dataset | undefined
   let isUnreadable = false
+  let seenId = retrieval()?.snapshot_id
   let refreshedAt = Number.NEGATIVE_INFINITY
 
   function refresh(): void {
@@ -102,6 +128,9 @@ export function openCatalog(dataDirectory: string, report: Report = () => undefi
       const found = retrieval()
       current = found && { snapshot: openById(found.snapshot_id), source: found.source }
       isUnreadable = false
+      if (!found || found.snapshot_id === seenId) return
+      seenId = found.snapshot_id
+      onChange(found)
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause
       current = undefined
@@ -132,6 +161,12 @@ export function openCatalog(dataDirectory: string, report: Report = () => undefi
     async publish(next) {
       await awaitWrite(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
       refreshedAt = Number.NEGATIVE_INFINITY
+    },
+    hasCrashed: (archiveSha256) => crashedArchives().includes(archiveSha256),
+    async setCrashed(archiveSha256, hasCrashed) {
+      const others = crashedArchives().filter((each) => each !== archiveSha256)
+      const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
+      await awaitWrite(environment.put(CRASHED_KEY, next))
     },
     openSnapshots: () => [...opened.keys()],
     async close() {

@@ -43,12 +43,15 @@ const QUARANTINE_MARK = '"quarantined"'
 /** All fields but the number and the address, in their order on disk. The Eircode and the address lines follow them. */
 const TEXT_FIELDS = companySchema.omit({ company_number: true, registered_address: true }).keyof().options
 
+/** The stored form of a quarantined number. */
+export const QUARANTINED_BYTES = encodeWithChecksum(QUARANTINE_MARK)
+
 /**
  * Encodes an entry as JSON of its values without names, which halves its length, with a checksum. The company number is the
  * key and is not repeated.
  */
 export function encodeEntry(entry: SnapshotEntry): Buffer {
-  if (entry === 'quarantined') return encodeWithChecksum(QUARANTINE_MARK)
+  if (entry === 'quarantined') return QUARANTINED_BYTES
   const { lines, eircode } = entry.registered_address
   return encodeWithChecksum(JSON.stringify([...TEXT_FIELDS.map((field) => entry[field]), eircode, ...lines]))
 }

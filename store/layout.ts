@@ -4,6 +4,7 @@
  *   {DATA_DIR}/catalog/            LMDB: which snapshot is current
  *     'layout'                  -> { kind: 'catalog', version }
  *     'current'                 -> Retrieval (JSON)
+ *     'crashed'                 -> the SHA-256 of archives that ended the process of their import (JSON)
  *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
  *     'layout'                  -> { kind: 'snapshot', version }
  *     'info'                    -> SnapshotInfo (JSON)
@@ -31,6 +32,7 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, sna
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
+export const CRASHED_KEY = 'crashed'
 export const INFO_KEY = 'info'
 /** The name index of a snapshot, in the folder of its LMDB environment. */
 export const NAMES_FILE = 'names.index'

@@ -22,6 +22,19 @@ export const snapshotInfoSchema = z.strictObject({
 
 export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
 
+/** How a snapshot differs from the one before it: numbers that only one of them has, and numbers with another record. */
+export interface SnapshotChanges {
+  added: number
+  removed: number
+  changed: number
+}
+
+/** An entry as it is stored, by its key (store/layout.ts). */
+export interface StoredEntry {
+  key: string
+  value: Buffer
+}
+
 export interface Snapshot {
   readonly info: SnapshotInfo
   /** The folder of the LMDB environment and of the name index (store/index). */
@@ -30,6 +43,8 @@ export interface Snapshot {
   find(companyNumber: string): SnapshotEntry | undefined
   /** All entries in the order of `compareCompanyNumbers`. */
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
+  /** The same entries without decoding them. */
+  storedEntries(): Iterable<StoredEntry>
   close(): Promise<void>
 }
 
@@ -59,6 +74,7 @@ export function openSnapshot(folder: string): Snapshot {
         yield [number, readOrThrow(folder, () => decodeEntry(number, value))]
       }
     },
+    storedEntries: () => companies.getRange(),
     close: () => environment.close(),
   }
 }

@@ -39,13 +39,13 @@ export const CRO_COMPANIES: Publication = {
 export const CRO_COMPANIES_LOCATION =
   'https://opendata.cro.ie/dataset/bf6f837d-0946-4c14-9a99-82cd6980c121/resource/3fef41bc-b8f4-4b10-8434-ce51c29b1bba'
 
-/** The register has had over 800,000 rows since 2026 and loses few. A smaller file is incomplete or something else. */
-const CRO_COMPANIES_ROWS_MIN = 500_000
+/** The register has had over 800,000 companies since 2026 and loses few. A smaller file is incomplete or something else. */
+const CRO_COMPANIES_MIN = 500_000
 
-/** An import from this location with fewer rows is rejected. */
-export function minRowCount(location: string): number {
+/** An import from this location with fewer companies is refused. */
+export function minCompanyCount(location: string): number {
   const isRegister = URL.canParse(location) && new URL(location).host === new URL(CRO_COMPANIES_LOCATION).host
-  return isRegister ? CRO_COMPANIES_ROWS_MIN : 0
+  return isRegister ? CRO_COMPANIES_MIN : 0
 }
 
 /** Synthetic records in the register's format: the sandbox's sample and the synthetic test company. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { isUrl } from '../../store/url-policy.ts'
-import { loadConfig, type AddCommand } from './context.ts'
+import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import { peakMemoryBytes, processes } from './runtime.ts'
 
 const IMPORT_HELP = `
@@ -20,16 +20,29 @@ export const addImportCommand: AddCommand = (program, context) => {
     .command('import')
     .description('Import an archive of the register into DATA_DIR')
     .argument('<source>', 'a path, an https URL, or an http URL on a loopback address')
+    .option('--force', 'accept an archive that is older, has far fewer companies, or has crashed an import before')
     .option('--synthetic', 'mark the records as made up; they are then not sold under the name of the register')
     .addHelpText('after', IMPORT_HELP)
-    .action(async (source: string, { synthetic = false }: { synthetic?: boolean }) => {
-      const { importCommand } = await import('../../store/import/command.ts')
-      const { openImportBar } = await import('./progress-bar.ts')
-      const { dataDirectory } = await loadConfig(context)
-      const path = isUrl(source) ? source : resolve(source)
-      using bar = openImportBar(context)
-      await importCommand({ dataDirectory, path, synthetic, processes, now: context.now, peakMemoryBytes, ...bar })
-    })
+    .action((source: string, options: ImportOptions) => importSource(context, source, options))
+}
+
+interface ImportOptions {
+  force?: boolean
+  synthetic?: boolean
+}
+
+async function importSource(
+  context: CommandContext,
+  source: string,
+  { force: isForced = false, synthetic = false }: ImportOptions,
+): Promise<void> {
+  const { importCommand } = await import('../../store/import/command.ts')
+  const { openImportBar } = await import('./progress-bar.ts')
+  const { dataDirectory } = await loadConfig(context)
+  const path = isUrl(source) ? source : resolve(source)
+  using bar = openImportBar(context)
+  const target = { dataDirectory, path, synthetic, isForced }
+  await importCommand({ ...target, processes, now: context.now, peakMemoryBytes, ...bar })
 }
 
 const SNAPSHOT_ID_HELP = `

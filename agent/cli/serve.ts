@@ -1,6 +1,7 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Retrieval } from '../../store/catalog.ts'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CliContext } from './context.ts'
 import { processes, timer } from './runtime.ts'
@@ -38,7 +39,10 @@ async function serve(context: CliContext): Promise<void> {
   await using opened = await openExternals({ config, now, report, log: (line) => log.warn(line) })
   const { externals, lines } = opened
   const version = await readVersion()
-  const service = await startService({ config, version, externals, processes, now, random: Math.random, timer, report })
+  const onDatasetChange = ({ snapshot_id, changes }: Retrieval) =>
+    log.info({ snapshot_id, ...changes }, 'dataset_changed')
+  const runtime = { processes, now, random: Math.random, timer, report, onDatasetChange }
+  const service = await startService({ config, version, externals, ...runtime })
   log.info({ base_url: service.baseUrl }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)

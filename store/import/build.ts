@@ -8,19 +8,20 @@ import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { syncDirectory } from '../atomic-file.ts'
-import { decodeOwnEntry, encodeEntry, type Company } from '../company.ts'
+import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES, type Company } from '../company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../layout.ts'
 import { awaitWrite, runWriteSync, openEnvironment } from '../environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
-import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../snapshot.ts'
+import { openSnapshot, snapshotInfoSchema, type SnapshotChanges, type SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../snapshot-id.ts'
 import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../disk-space.ts'
 import { openCsv } from './archive.ts'
 import { newBuildingFolder, type Processes } from './building-folder.ts'
-import { ImportError } from './errors.ts'
+import { ChangeCounter } from './changes.ts'
+import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
+import { ImportError, throwIfStopped } from './errors.ts'
 import { normalise } from './normalise.ts'
-import { checkRowCount, type ExpectedRows } from './row-count.ts'
 import { readRows, type ParsedRow } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
@@ -32,7 +33,7 @@ const REOPEN_ENTRIES = 40 * BATCH_ROWS
 /** A file with a larger share of rejected rows is not the register, even if its header is right (contract 11.2). */
 const REJECTED_SHARE_MAX = 0.01
 
-const ANY_ROW_COUNT: ExpectedRows = { rowsMin: 0, rowsBefore: 0 }
+const ANY_COUNT: ExpectedCompanies = { companiesMin: 0, companiesBefore: 0 }
 
 export interface ImportProgress {
   phase: 'rows' | 'hash'
@@ -49,44 +50,55 @@ interface BuildSnapshotRequest {
   shareRead: () => number
   now: () => Date
   onProgress: (progress: ImportProgress) => void
+  /** The expected number of companies. Without it any number is accepted. */
+  expected?: ExpectedCompanies | undefined
+  /** The folder of the snapshot with which the new one is compared. */
+  previousFolder?: string | undefined
+  signal?: AbortSignal | undefined
   freeBytes?: ReadFreeBytes
 }
 
 interface RowCounts {
   rows: number
+  /** Numbers that are not quarantined. */
+  companies: number
   rejected: number
   findings: Record<string, number>
 }
 
-interface BuildFileRequest extends Omit<BuildSnapshotRequest, 'batches' | 'shareRead'> {
+export interface BuildFileRequest extends Omit<BuildSnapshotRequest, 'batches' | 'shareRead'> {
   /** A `.csv` or `.zip` file on disk. */
   path: string
-  /** The expected number of rows. Without it any number is accepted. */
-  expected?: ExpectedRows
-  signal?: AbortSignal | undefined
 }
 
-/** Builds a snapshot from a file, in this thread or in a worker thread (store/import/build-threads.ts). */
-export type BuildFile = (file: BuildFileRequest) => Promise<SnapshotInfo>
+export interface BuiltSnapshot {
+  info: SnapshotInfo
+  /** Null if the previous snapshot could not be read. */
+  changes: SnapshotChanges | null
+}
 
-export const buildFile: BuildFile = async ({ path, expected = ANY_ROW_COUNT, signal, ...request }) => {
+/** Builds a snapshot from a file, in this process or in a child process (store/import/build-process.ts). */
+export type BuildFile = (file: BuildFileRequest) => Promise<BuiltSnapshot>
+
+export const buildFile: BuildFile = async ({ path, ...request }) => {
   let share = 0
   const csv = await openCsv(path, (read) => (share = read))
-  return buildSnapshot({ ...request, batches: checkRowCount(readRows(csv), expected, signal), shareRead: () => share })
+  return buildSnapshot({ ...request, batches: readRows(csv), shareRead: () => share })
 }
 
 /** Builds a snapshot and moves it to the folder of its id. A failed build leaves nothing. */
-async function buildSnapshot(request: BuildSnapshotRequest): Promise<SnapshotInfo> {
-  const { dataDirectory, processes, now, onProgress } = request
+async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapshot> {
+  const { dataDirectory, processes, now, onProgress, expected = ANY_COUNT, previousFolder } = request
   const folder = newBuildingFolder(dataDirectory, processes)
   try {
     const counts = await loadRows(folder, request)
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows were rejected`)
     }
-    const info = await finishSnapshot({ folder, counts, importedAt: now(), onProgress })
-    await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), now())
-    return info
+    checkCompanyCount(counts.companies, expected)
+    const built = await finishSnapshot({ folder, previousFolder, counts, importedAt: now(), onProgress })
+    await moveIntoPlace(folder, snapshotFolder(dataDirectory, built.info.snapshot_id), now())
+    return built
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -94,9 +106,9 @@ async function buildSnapshot(request: BuildSnapshotRequest): Promise<SnapshotInf
 
 /** Pass 1: normalises the rows and stores them under their numbers. */
 async function loadRows(folder: string, request: BuildSnapshotRequest): Promise<RowCounts> {
-  const { batches, shareRead, onProgress, freeBytes } = request
+  const { batches, shareRead, onProgress, freeBytes, signal } = request
   let { environment, companies } = openBuildEnvironment(folder)
-  const counts: RowCounts = { rows: 0, rejected: 0, findings: {} }
+  const counts: RowCounts = { rows: 0, companies: 0, rejected: 0, findings: {} }
   const count = (finding: string) => (counts.findings[finding] = (counts.findings[finding] ?? 0) + 1)
   const batch: Company[] = []
 
@@ -113,16 +125,21 @@ async function loadRows(folder: string, request: BuildSnapshotRequest): Promise<
     const key = companyKey(company.company_number)
     const bytes = encodeEntry(company)
     const stored = companies.getBinary(key)
-    if (stored === undefined) companies.putSync(key, bytes)
-    else if (stored.equals(bytes)) count('row_repeated')
+    if (stored === undefined) {
+      companies.putSync(key, bytes)
+      counts.companies += 1
+    } else if (stored.equals(bytes)) count('row_repeated')
     else {
       count('row_contradicting')
-      companies.putSync(key, encodeEntry('quarantined'))
+      if (stored.equals(QUARANTINED_BYTES)) return
+      companies.putSync(key, QUARANTINED_BYTES)
+      counts.companies -= 1
     }
   }
 
   try {
     for await (const rows of batches) {
+      throwIfStopped(signal)
       for (const parsed of rows) {
         counts.rows += 1
         const result = parsed.kind === 'row' ? normalise(parsed.row, count) : parsed
@@ -157,14 +174,16 @@ const startAfter = (key: string | undefined) => (key === undefined ? {} : { star
 
 interface FinishSnapshotRequest {
   folder: string
+  previousFolder: string | undefined
   counts: RowCounts
   importedAt: Date
   onProgress: BuildSnapshotRequest['onProgress']
 }
 
-/** Pass 2: computes the snapshot id, writes the name index and stores the snapshot's description. */
-async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotInfo> {
-  const { folder, counts, importedAt, onProgress } = request
+/** Pass 2: computes the snapshot id, counts the changes, writes the name index and stores the snapshot's description. */
+async function finishSnapshot(request: FinishSnapshotRequest): Promise<BuiltSnapshot> {
+  const { folder, previousFolder, counts, importedAt, onProgress } = request
+  await using changes = new ChangeCounter(previousFolder)
   const hash = new SnapshotHash()
   const names = new NameIndexBuilder()
   let entries = 0
@@ -180,6 +199,7 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotI
         const number = companyNumberOf(key)
         const entry = decodeOwnEntry(number, value)
         hash.add(number, entry)
+        changes.add(key, value)
         lastKey = key
         entries += 1
         if (entry === 'quarantined') quarantined += 1
@@ -190,7 +210,6 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotI
       await environment.close()
       ;({ environment, companies } = openBuildEnvironment(folder))
     } while (entries > entriesBefore)
-    if (entries === quarantined) throw new ImportError('no_companies', 'the file contains no company')
     const info: SnapshotInfo = {
       snapshot_id: hash.id(),
       normalisation: NORMALISATION_VERSION,
@@ -203,7 +222,7 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotI
     }
     await names.write(folder)
     await awaitWrite(environment.put(INFO_KEY, snapshotInfoSchema.parse(info)))
-    return info
+    return { info, changes: changes.finish() }
   } finally {
     await environment.close()
   }

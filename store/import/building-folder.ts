@@ -36,6 +36,17 @@ export async function removeAbandonedBuilds(
   }
 }
 
+/** Removes the folders of one process and token. */
+export async function removeBuilds(
+  dataDirectory: string,
+  { ownPid, token }: Pick<Processes, 'ownPid' | 'token'>,
+): Promise<void> {
+  const root = buildingFolder(dataDirectory)
+  for (const name of await readdir(root).catch(() => [])) {
+    if (name.startsWith(`${ownPid}-${token}-`)) await rm(join(root, name), { recursive: true, force: true })
+  }
+}
+
 async function isUntouched(folder: string, now: Date): Promise<boolean> {
   const paths = [folder, ...(await readdir(folder)).map((name) => join(folder, name))]
   // A file that disappeared meanwhile counts as touched.

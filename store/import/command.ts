@@ -3,7 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openCatalog } from '../catalog.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../source.ts'
-import { buildFile, type ImportProgress } from './build.ts'
+import type { ImportProgress } from './build.ts'
+import { openBuildProcesses } from './build-process.ts'
 import type { Processes } from './building-folder.ts'
 import { printSnapshotInfo } from './report.ts'
 import { importDataset } from './run.ts'
@@ -22,6 +23,8 @@ interface ImportCommandOptions extends CommandOptions {
   dataDirectory: string
   /** Whether the records are made up. They are then sold as synthetic, not under the register's name. */
   synthetic: boolean
+  /** Accepts an older, smaller or crashing archive (docs/data.md). */
+  isForced: boolean
   /** Returns the peak memory of this process. */
   peakMemoryBytes: () => number
 }
@@ -34,11 +37,13 @@ export async function importCommand(options: ImportCommandOptions): Promise<void
   try {
     const startedAt = now().getTime()
     const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
-    const { info, changed } = await importDataset({ ...request, catalog, publication })
+    const builds = openBuildProcesses()
+    const { info, changed, changes } = await importDataset({ ...request, catalog, publication, build: builds.build })
     print(changed ? 'imported' : 'unchanged since the last import')
     printSnapshotInfo(info, print)
+    if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
     print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
-    print(`memory      ${Math.round(peakMemoryBytes() / MIB)} MiB at most`)
+    print(`memory      ${Math.round(Math.max(peakMemoryBytes(), builds.peakMemoryBytes()) / MIB)} MiB at most`)
   } finally {
     await catalog.close()
   }
@@ -57,7 +62,8 @@ export async function snapshotIdCommand(options: SnapshotIdCommandOptions): Prom
   const { temporaryDirectory, print, ...build } = options
   const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
   try {
-    printSnapshotInfo(await buildFile({ ...build, dataDirectory }), print)
+    const { info } = await openBuildProcesses().build({ ...build, dataDirectory })
+    printSnapshotInfo(info, print)
   } finally {
     await rm(dataDirectory, { recursive: true, force: true })
   }

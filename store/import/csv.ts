@@ -9,8 +9,15 @@ import { ImportError } from './errors.ts'
 
 /** Thirty times a row of the register. Bounds the memory that an unclosed quote can use. */
 export const ROW_BYTES_MAX = 8 * 1024
+/** Five times the columns of the register. Bounds the memory that a line of commas can use. */
+const ROW_FIELDS_MAX = 100
 /** UTF-8 has at most three bytes per UTF-16 code unit, so a record of this length is within the limit. */
 const SCANNED_LENGTH_MAX = Math.floor(ROW_BYTES_MAX / 3)
+
+/** csv-parse gets text in parts of this length, so that it cannot collect an unlimited record before the next check. */
+const PARSED_LENGTH = ROW_BYTES_MAX
+/** A record within the limits ends within this length: its quotes may be doubled, and it begins and ends within parts. */
+const UNFINISHED_LENGTH_MAX = 4 * PARSED_LENGTH
 
 /** Errors that consume an unknown number of rows, so that they cannot be counted as one malformed row. */
 const FATAL_CODES: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
@@ -65,6 +72,7 @@ function scanRecords(text: string): ScanResult {
   while (end < text.length) {
     const fields: string[] = []
     const next = scanRecord(scan, end, fields)
+    if (next === TOO_MANY_FIELDS) throw tooManyFields()
     if (next === NEEDS_PARSER || (next === INCOMPLETE ? text.length : next) - end > SCANNED_LENGTH_MAX) {
       return { records, end, needsParser: true }
     }
@@ -78,6 +86,7 @@ function scanRecords(text: string): ScanResult {
 /** Results of the scan functions in place of an index. */
 const INCOMPLETE = -1
 const NEEDS_PARSER = -2
+const TOO_MANY_FIELDS = -3
 
 interface Scan {
   text: string
@@ -92,6 +101,7 @@ function scanRecord(scan: Scan, start: number, fields: string[]): number {
   for (let at = start; ;) {
     const end = text.charCodeAt(at) === QUOTE ? scanQuotedField(text, at, fields) : scanField(scan, at, fields)
     if (end < 0) return end
+    if (fields.length > ROW_FIELDS_MAX) return TOO_MANY_FIELDS
     const code = text.charCodeAt(end)
     if (code === LINE_FEED) return end + 1
     if (code === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED) return end + 2
@@ -145,6 +155,11 @@ function skipEmptyLines(text: string, start: number): number {
 /** Wraps csv-parse. A malformed row becomes null if the rows after it can still be told apart. */
 class StrictParser {
   #records: CsvRecord[] = []
+  /** The records, malformed rows and empty lines so far. */
+  #ended = 0
+  #malformed = 0
+  /** The length of the text since the last one ended, or more. */
+  #unfinishedLength = 0
   readonly #parser: Parser
 
   /** `isAtStart`: whether no record was read before. */
@@ -157,6 +172,9 @@ class StrictParser {
       skip_empty_lines: true,
       skip_records_with_error: true,
       on_record: (record: string[]) => {
+        if (record.length > ROW_FIELDS_MAX) throw tooManyFields()
+        // csv-parse compares before it adds a character.
+        if (Buffer.byteLength(record.join('')) > ROW_BYTES_MAX) throw tooLarge()
         this.#records.push(record)
         return null
       },
@@ -166,7 +184,10 @@ class StrictParser {
         if (error && FATAL_CODES.has(error.code) && !isFirstRecord) throw error
         // Several errors in one row count as one malformed row.
         const line = Number(error?.lines)
-        if (line !== malformedLine) this.#records.push(null)
+        if (line !== malformedLine) {
+          this.#records.push(null)
+          this.#malformed += 1
+        }
         malformedLine = line
       },
     })
@@ -175,17 +196,42 @@ class StrictParser {
   }
 
   /** Returns the records that are complete. */
-  write(text: string): Promise<CsvRecord[]> {
-    return this.#takeRecords((done) => this.#parser.write(text, done))
+  async write(text: string): Promise<CsvRecord[]> {
+    for (let at = 0; at < text.length; at += PARSED_LENGTH) {
+      const part = text.slice(at, at + PARSED_LENGTH)
+      await settle((done) => this.#parser.write(part, done))
+      this.#checkUnfinished(part.length)
+    }
+    return this.#records.splice(0)
   }
 
   /** Returns the remaining records. */
-  end(text: string): Promise<CsvRecord[]> {
-    return this.#takeRecords((done) => this.#parser.end(text, done))
+  async end(text: string): Promise<CsvRecord[]> {
+    const records = await this.write(text)
+    await settle((done) => this.#parser.end(done))
+    return [...records, ...this.#records.splice(0)]
   }
 
-  async #takeRecords(send: (done: (error?: Error | null) => void) => unknown): Promise<CsvRecord[]> {
-    await new Promise<void>((resolve, reject) => void send((error) => (error ? reject(error) : resolve())))
-    return this.#records.splice(0)
+  /** csv-parse limits the bytes of the fields of a record, but not their number. */
+  #checkUnfinished(length: number): void {
+    const { records, empty_lines: emptyLines } = this.#parser.info
+    const ended = records + emptyLines + this.#malformed
+    this.#unfinishedLength = ended > this.#ended ? length : this.#unfinishedLength + length
+    this.#ended = ended
+    if (this.#unfinishedLength > UNFINISHED_LENGTH_MAX) {
+      throw tooLarge()
+    }
   }
+}
+
+function settle(send: (done: (error?: Error | null) => void) => unknown): Promise<void> {
+  return new Promise((resolve, reject) => void send((error) => (error ? reject(error) : resolve())))
+}
+
+function tooLarge(): ImportError {
+  return new ImportError('csv_malformed', `a row is larger than ${ROW_BYTES_MAX} bytes`)
+}
+
+function tooManyFields(): ImportError {
+  return new ImportError('csv_malformed', `a row has more than ${ROW_FIELDS_MAX} fields`)
 }

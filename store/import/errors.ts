@@ -18,8 +18,11 @@ export type ImportErrorCode =
   | 'wrong_header'
   | 'no_companies'
   | 'too_many_rejected'
-  | 'too_few_rows'
-  | 'rows_lost'
+  | 'too_few_companies'
+  | 'companies_lost'
+  | 'source_older'
+  | 'build_crashed'
+  | 'crashed_before'
   | 'stopped'
 
 export class ImportError extends Error {

@@ -3,15 +3,15 @@ import type { Catalog, Retrieval } from '../catalog.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { snapshotFolder } from '../layout.ts'
 import { StoreError } from '../environment.ts'
-import type { SnapshotInfo } from '../snapshot.ts'
+import type { SnapshotChanges, SnapshotInfo } from '../snapshot.ts'
 import { NORMALISATION_VERSION } from '../snapshot-id.ts'
-import { minRowCount, type Publication } from '../source.ts'
+import { minCompanyCount, type Publication } from '../source.ts'
 import { isUrl } from '../url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, type BuildFile, type ImportProgress } from './build.ts'
+import { buildFile, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
 import { newBuildingFolder, removeAbandonedBuilds, type Processes } from './building-folder.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
-import { throwIfStopped } from './errors.ts'
+import { ImportError, throwIfStopped } from './errors.ts'
 import { pruneSnapshots } from './prune.ts'
 
 export interface ImportRequest {
@@ -25,10 +25,12 @@ export interface ImportRequest {
   processes: Processes
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Builds the snapshot. The default builds in this thread. */
+  /** Builds the snapshot. The default builds in this process. */
   build?: BuildFile
-  /** The least number of rows. The default is that of the location. */
-  rowsMin?: number
+  /** The least number of companies. The default is that of the location. */
+  companiesMin?: number
+  /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
+  isForced?: boolean
   limits?: DownloadRequest['limits']
   /** Stops the import before it publishes. */
   signal?: AbortSignal
@@ -38,6 +40,8 @@ export interface ImportResult {
   info: SnapshotInfo
   /** False if the archive is the one of the current snapshot. Only the time of retrieval is then recorded. */
   changed: boolean
+  /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
+  changes: SnapshotChanges | null
 }
 
 interface CurrentSnapshot {
@@ -68,8 +72,10 @@ interface FetchedArchive {
 
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
   const { catalog, path, location = path, publication, signal } = request
-  const { info, archive_sha256, changed } = await buildOrReuse(request, archive)
+  const { current } = archive
+  const { info, archive_sha256, changed, changes } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
+  const isSwitch = info.snapshot_id !== current?.info.snapshot_id
   await catalog.publish({
     snapshot_id: info.snapshot_id,
     source: {
@@ -80,18 +86,33 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
     location,
     archive_sha256,
     validators: archive.download.validators,
+    changes: isSwitch
+      ? changes && { previous_snapshot_id: current?.info.snapshot_id ?? null, ...changes }
+      : (current.retrieval.changes ?? null),
   })
-  const previous = archive.current?.info.snapshot_id
+  const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
   if (previous !== info.snapshot_id) {
     await prune(request, previous === undefined ? [info.snapshot_id] : [info.snapshot_id, previous])
   }
-  return { info, changed }
+  return { info, changed, changes: isSwitch ? changes : null }
 }
 
 /** Ignores failures: the import has succeeded, and the next one prunes again. */
 async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: string[]): Promise<void> {
   await pruneSnapshots({ dataDirectory, catalog, keep, now: now() }).catch(() => undefined)
+}
+
+/** A source that sends other bytes with an older update time than before was reset or replaced. */
+function refuseOlder(
+  { path, location = path }: ImportRequest,
+  { download, current }: Omit<FetchedArchive, 'retrievedAt'>,
+): void {
+  if (current?.retrieval.location !== location) return
+  const updatedAt = current.retrieval.source.source_updated_at
+  if (download.updatedAt && updatedAt !== null && download.updatedAt < new Date(updatedAt)) {
+    throw new ImportError('source_older', 'the source states an older update time than that of the current snapshot')
+  }
 }
 
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
@@ -101,18 +122,50 @@ async function buildOrReuse(
 ): Promise<ImportResult & Pick<Retrieval, 'archive_sha256'>> {
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
-    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false }
+    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false, changes: null }
   }
   const archive_sha256 = await sha256OfFile(download.path)
   if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) {
-    return { info: current.info, archive_sha256, changed: false }
+    return { info: current.info, archive_sha256, changed: false, changes: null }
   }
+  if (!request.isForced) refuseOlder(request, { download, current })
+  const built = await buildUnlessCrashed(request, { path: download.path, archive_sha256, current })
+  return { ...built, archive_sha256, changed: true }
+}
+
+interface ArchiveToBuild {
+  path: string
+  archive_sha256: string
+  current: CurrentSnapshot | undefined
+}
+
+/** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */
+async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuild): Promise<BuiltSnapshot> {
+  const { catalog, isForced = false } = request
+  const hasCrashed = catalog.hasCrashed(archive.archive_sha256)
+  if (hasCrashed && !isForced) {
+    throw new ImportError('crashed_before', 'these bytes have ended the process of an import before')
+  }
+  try {
+    const built = await buildArchive(request, archive)
+    if (hasCrashed) await catalog.setCrashed(archive.archive_sha256, false)
+    return built
+  } catch (cause) {
+    if (cause instanceof ImportError && cause.code === 'build_crashed') {
+      await catalog.setCrashed(archive.archive_sha256, true)
+    }
+    throw cause
+  }
+}
+
+function buildArchive(request: ImportRequest, { path: archivePath, current }: ArchiveToBuild): Promise<BuiltSnapshot> {
   const { dataDirectory, path, location = path, processes, now, signal } = request
-  const { onProgress = () => undefined, rowsMin = minRowCount(location), build = buildFile } = request
-  const rowsBefore = current?.retrieval.location === location ? current.info.row_count : 0
-  const expected = { rowsMin, rowsBefore }
-  const info = await build({ dataDirectory, path: download.path, processes, now, onProgress, expected, signal })
-  return { info, archive_sha256, changed: true }
+  const { onProgress = () => undefined, companiesMin = minCompanyCount(location), build = buildFile } = request
+  const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
+  const expected = request.isForced ? undefined : { companiesMin, companiesBefore }
+  const previousFolder = current && snapshotFolder(dataDirectory, current.info.snapshot_id)
+  const file = { dataDirectory, path: archivePath, expected, previousFolder }
+  return build({ ...file, processes, now, onProgress, signal })
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * `bench import-kill [--runs N]`: kills imports (SIGKILL) at random times, of two archives in turn, while a snapshot of the
- * other one is current. After each kill the catalog must serve a whole snapshot, whose recomputed hash is its id. The last
- * import must leave no unfinished build.
+ * `bench import-kill [--runs N]`: kills imports (SIGKILL), whose builds run in child processes, at random times. Two
+ * archives are imported in turn, while a snapshot of the other one is current. After each kill the catalog must serve a
+ * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -107,7 +107,7 @@ async function whole(directory: string, path: string): Promise<{ id: string; sec
 }
 
 function startImport(directory: string, path: string): Child {
-  return startChild('test/programs/run-import.js', ['import', path, directory], {})
+  return startChild('test/programs/run-import.js', ['import-child', path, directory], {})
 }
 
 /** The id that the catalog serves, if the records of its snapshot have the same hash. */

@@ -1,6 +1,6 @@
 /**
  * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY`. `import`
- * is the product's import; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
+ * is the product's import in this process, `import-child` the one with a child process; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
  * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
 import { randomUUID } from 'node:crypto'
@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { openCatalog } from '../../store/catalog.ts'
 import type { Company } from '../../store/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
+import { buildFile, type BuildFile } from '../../store/import/build.ts'
+import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { normalise } from '../../store/import/normalise.ts'
 import { readRows } from '../../store/import/rows.ts'
 import { importDataset } from '../../store/import/run.ts'
@@ -19,7 +21,10 @@ const LINE_FEED = 10
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-async function importAll(path: string, dataDirectory: string): Promise<number> {
+const importInChild = (path: string, dataDirectory: string) =>
+  importAll(path, dataDirectory, openBuildProcesses().build)
+
+async function importAll(path: string, dataDirectory: string, build: BuildFile = buildFile): Promise<number> {
   const catalog = openCatalog(dataDirectory)
   const isRunning = (id: number) => {
     try {
@@ -34,6 +39,7 @@ async function importAll(path: string, dataDirectory: string): Promise<number> {
     catalog,
     path,
     publication: SYNTHETIC,
+    build,
     processes: { ownPid: process.pid, token: randomUUID(), isRunning },
     now: () => new Date(),
     onProgress(progress) {
@@ -105,7 +111,7 @@ function toValues(company: Company): (string | null)[] {
   return [...TEXT_COLUMNS.map((name) => company[name]), eircode, JSON.stringify(lines), nameKey]
 }
 
-const KINDS = { import: importAll, split, sqlite }
+const KINDS = { import: importAll, 'import-child': importInChild, split, sqlite }
 
 const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
 print('began')

@@ -22,7 +22,7 @@ describe('the catalogue', () => {
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     reports = []
-    catalog = openCatalog(directory, (event) => void reports.push(event))
+    catalog = openCatalog(directory, { report: (event) => void reports.push(event) })
     other = openCatalog(directory)
   })
   afterEach(async () => {

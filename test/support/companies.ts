@@ -47,7 +47,7 @@ export async function openTestRegister(
   const path = join(directory, 'companies.csv')
   await writeFile(path, [HEADER, ...rows.map(toCsvLine), ''].join('\n'))
   const now = () => new Date(TIME)
-  const info = await buildFile({
+  const { info } = await buildFile({
     dataDirectory: directory,
     path,
     processes: PROCESSES,

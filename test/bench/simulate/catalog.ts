@@ -42,6 +42,8 @@ export class SimulatedCatalog {
       retrieval: unused,
       info: unused,
       publish: unused,
+      hasCrashed: unused,
+      setCrashed: unused,
       openSnapshots: () => [],
       close: () => Promise.resolve(),
     }

@@ -93,4 +93,77 @@ describe('a CSV', () => {
     expect(await outcomeOf(reading())).to.equal('csv_malformed')
     expect(read).to.be.lessThan(100)
   })
+
+  describe('[11.13] with a large row', () => {
+    const first = 'a,b\n'
+    /** A stray quote makes the reader use csv-parse for the rest of the file. */
+    const malformed = 'x,y"z"\n'
+    const read = async (csv: string) => outcomeOf(recordsOf(csv, 64 * 1024))
+
+    for (const [what, start] of [
+      ['in RFC 4180 form', first],
+      ['after a malformed row', first + malformed],
+      ['as its first row', ''],
+    ] as const) {
+      it(`${what} accepts 100 fields and refuses 101`, async () => {
+        for (const [fields, outcome] of [
+          [99, 'done'],
+          [100, 'done'],
+          [101, 'csv_malformed'],
+        ] as const) {
+          expect(await read(`${start}${','.repeat(fields - 1)}\n`), String(fields)).to.equal(outcome)
+          expect(await read(`${start}${'"x",'.repeat(fields - 1)}"x"\n`), String(fields)).to.equal(outcome)
+        }
+      })
+
+      it(`${what} accepts 8 KiB and refuses a byte more`, async () => {
+        for (const [bytes, outcome] of [
+          [8191, 'done'],
+          [8192, 'done'],
+          [8193, 'csv_malformed'],
+        ] as const) {
+          expect(await read(`${start}${'x'.repeat(bytes - 1)},y\n`), String(bytes)).to.equal(outcome)
+          expect(await read(`${start}${'É'.repeat(bytes / 2)}${'x'.repeat(bytes % 2)}\n`), String(bytes)).to.equal(
+            outcome,
+          )
+          expect(await read(`${start}"${'""'.repeat(bytes)}"\n`), String(bytes)).to.equal(outcome)
+        }
+      })
+    }
+
+    it('of 150 million commas is refused after a small part of it', async () => {
+      const commas = Buffer.alloc(64 * 1024, ',')
+      for (const start of [first, first + malformed, '', '"', `${first}"`]) {
+        let chunks = 0
+        async function* endless() {
+          yield Buffer.from(start)
+          for (; chunks < 150_000_000 / commas.length; chunks += 1) yield commas
+        }
+        const reading = async () => {
+          for await (const _ of readRecords(Readable.from(endless())));
+        }
+        expect(await outcomeOf(reading())).to.equal('csv_malformed')
+        expect(chunks).to.be.lessThan(4)
+      }
+    })
+
+    it('of quoted line ends and commas is refused after a small part of it', async () => {
+      const part = Buffer.from(`"\n"${','.repeat(4_000)}`.repeat(16))
+      let chunks = 0
+      async function* endless() {
+        yield Buffer.from(first + malformed)
+        for (; chunks < 1_000; chunks += 1) yield part
+      }
+      const reading = async () => {
+        for await (const _ of readRecords(Readable.from(endless())));
+      }
+      expect(await outcomeOf(reading())).to.equal('csv_malformed')
+      expect(chunks).to.be.lessThan(4)
+    })
+
+    it('does not count empty lines as a row', async () => {
+      const records = await recordsOf(`${first}${malformed}${'\n'.repeat(200_000)}c,d\n`, 64 * 1024)
+      expect(records).to.deep.equal([['a', 'b'], null, ['c', 'd']])
+    })
+  })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
 import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
-import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minRowCount } from '../../../store/source.ts'
+import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/source.ts'
 import { PROCESSES } from '../../support/fixtures.ts'
 import {
   sendCkanResult,
@@ -138,6 +138,30 @@ describe('a retrieval over HTTP', () => {
       catalog = openCatalog(directory)
       expect((await retrieve()).changed).to.equal(true)
       expect(catalog.current()?.snapshot.find('1')).to.include({ legal_name: 'NUMBER 1' })
+    })
+
+    it('[11.11] refuses other bytes with an older time, unless an operator forces it', async () => {
+      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
+      await retrieve()
+      const before = catalog.retrieval()
+      portal.on(ARCHIVE, sendBody(register(4), { 'last-modified': 'Wed, 31 Dec 2025 23:59:59 GMT' }))
+      expect(await outcomeOf(retrieve())).to.equal('source_older')
+      expect(catalog.retrieval()).to.deep.equal(before)
+      portal.on(ARCHIVE, sendBody(register(4), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
+      expect((await retrieve()).info.row_count).to.equal(4)
+      portal.on(ARCHIVE, sendBody(register(5), { 'last-modified': 'Thu, 01 Jan 2026 00:00:01 GMT' }))
+      expect((await retrieve()).info.row_count).to.equal(5)
+      portal.on(ARCHIVE, sendBody(register(6), { 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' }))
+      expect((await retrieve(ARCHIVE, { isForced: true })).info.row_count).to.equal(6)
+      portal.on('/other', sendBody(register(7), { 'last-modified': 'Mon, 01 Dec 2025 00:00:00 GMT' }))
+      expect((await retrieve('/other')).info.row_count).to.equal(7)
+    })
+
+    it('accepts unchanged bytes with an older time', async () => {
+      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
+      await retrieve()
+      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' }))
+      expect(await retrieve()).to.include({ changed: false })
     })
 
     it('ignores a time in the future', async () => {
@@ -345,13 +369,13 @@ describe('a retrieval over HTTP', () => {
     expect(await outcomeOf(retrieve(ARCHIVE, { signal: controller.signal }))).to.equal('stopped')
   })
 
-  describe('with fewer rows', () => {
+  describe('with fewer companies', () => {
     it('[11.2] than 90 % of the last retrieval is refused for the same location only', async () => {
       portal.on(ARCHIVE, sendBody(register(20)))
       await retrieve()
       const before = catalog.retrieval()
       portal.on(ARCHIVE, sendBody(register(17)))
-      expect(await outcomeOf(retrieve())).to.equal('rows_lost')
+      expect(await outcomeOf(retrieve())).to.equal('companies_lost')
       expect(catalog.retrieval()).to.deep.equal(before)
       expect(await readdir(join(directory, 'snapshots'))).to.have.lengthOf(1)
       portal.on(ARCHIVE, sendBody(register(18)))
@@ -362,15 +386,15 @@ describe('a retrieval over HTTP', () => {
 
     it('than the minimum of its location is refused', async () => {
       portal.on(ARCHIVE, sendBody(register(4)))
-      expect(await outcomeOf(retrieve(ARCHIVE, { rowsMin: 5 }))).to.equal('too_few_rows')
-      expect(await outcomeOf(retrieve(ARCHIVE, { rowsMin: 4 }))).to.equal('done')
+      expect(await outcomeOf(retrieve(ARCHIVE, { companiesMin: 5 }))).to.equal('too_few_companies')
+      expect(await outcomeOf(retrieve(ARCHIVE, { companiesMin: 4 }))).to.equal('done')
     })
 
     it('[11.2] than 500,000 is refused for the real register only', () => {
-      expect(minRowCount(CRO_COMPANIES_LOCATION)).to.equal(500_000)
-      expect(minRowCount('https://opendata.cro.ie/any.zip')).to.equal(500_000)
-      expect(minRowCount('https://mirror.example/companies.zip')).to.equal(0)
-      expect(minRowCount('/tmp/opendata.cro.ie.zip')).to.equal(0)
+      expect(minCompanyCount(CRO_COMPANIES_LOCATION)).to.equal(500_000)
+      expect(minCompanyCount('https://opendata.cro.ie/any.zip')).to.equal(500_000)
+      expect(minCompanyCount('https://mirror.example/companies.zip')).to.equal(0)
+      expect(minCompanyCount('/tmp/opendata.cro.ie.zip')).to.equal(0)
     })
   })
 })

@@ -47,6 +47,7 @@ describe('the output of an import', () => {
         dataDirectory,
         path: REGISTER,
         synthetic: true,
+        isForced: false,
         processes: PROCESSES,
         now: () => new Date((clock += 1_500)),
         peakMemoryBytes: () => 150.4 * 2 ** 20,

@@ -1,0 +1,133 @@
+/** Archives that exhaust a parser or end the process of their import. The service continues (contract 11.10, 11.13). */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
+import { ImportError } from '../../store/import/errors.ts'
+import { childrenOf } from '../support/child-processes.ts'
+import { runCommand } from '../support/cli.ts'
+import { REGISTER } from '../support/fixtures.ts'
+import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
+import { HEADER } from '../support/register.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { requestOverTransports } from '../support/transports.ts'
+import { buildZip } from '../support/zip.ts'
+
+const ARCHIVE = '/companies.csv.zip'
+const COMMAS = 150_000_000
+/** Only the schedule of the retrievals waits this long. */
+const FIRST_RETRY_MS = 60_000
+const DAY_MS = 24 * 60 * FIRST_RETRY_MS
+
+const codesOf = ({ reports }: TestService) =>
+  reports.map(([event, cause]) => `${event} ${cause instanceof ImportError ? cause.code : 'not an ImportError'}`)
+
+describe('a service whose source sends an archive that cannot be read', () => {
+  let exploding: Buffer
+  let portal: TestPortal
+  let service: TestService
+  let due: (() => void) | undefined
+
+  before(() => {
+    const content = Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.alloc(COMMAS, ',')])
+    exploding = buildZip({ name: 'companies.csv', content })
+    expect(exploding.length).to.be.lessThan(220_000)
+  })
+  beforeEach(async () => void (portal = await startPortal()))
+  afterEach(async () => {
+    await service.stop()
+    await portal.close()
+  })
+
+  const start = async () => {
+    service = await startTestService({
+      environment: { DATASET: portal.url + ARCHIVE },
+      // Without registries, because they set timers too.
+      replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
+      timer(callback, milliseconds) {
+        if (milliseconds % FIRST_RETRY_MS !== 0 || milliseconds > DAY_MS) return () => undefined
+        due = callback
+        return () => (due = undefined)
+      },
+    })
+  }
+  const { get } = requestOverTransports(() => service)
+  const served = async () => (await get('/api/v1/meta')).json['snapshot_id']
+
+  /** Ends the waits of the schedule until there is another report. */
+  async function untilReported(count: number): Promise<void> {
+    while (service.reports.length < count) {
+      const retrieve = due
+      due = undefined
+      retrieve?.()
+      await sleep(5)
+    }
+  }
+
+  it('[11.1, 11.13] serves the stored snapshot, and starts again beside a row of 150 million commas', async () => {
+    portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
+    await start()
+    const before = await served()
+    portal.on(ARCHIVE, sendBody(exploding))
+    await untilReported(1)
+    expect(await served()).to.equal(before)
+    await service.restart()
+    await untilReported(2)
+    expect(await served()).to.equal(before)
+    expect(codesOf(service)).to.deep.equal(Array(2).fill('dataset_retrieval_failed csv_malformed'))
+  })
+
+  it('[11.10] does not try an archive again that has ended the process of its import', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const archive = [...sampleRegister({ rows: 20_000, seed: 1 })].join('')
+    portal.on(ARCHIVE, sendBody(archive))
+    const others = await childrenOf(process.pid)
+    const killing = killNewChild(others)
+    await start()
+    await killing
+    expect(codesOf(service)).to.deep.equal(['dataset_retrieval_failed build_crashed'])
+    expect((await get('/api/v1/meta')).status).to.equal(503)
+
+    await untilReported(2)
+    await service.restart()
+    await untilReported(3)
+    expect(codesOf(service).slice(1)).to.deep.equal(Array(2).fill('dataset_retrieval_failed crashed_before'))
+
+    portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
+    while ((await get('/api/v1/meta')).status !== 200) {
+      due?.()
+      await sleep(20)
+    }
+  })
+})
+
+/** Kills the first child of this process that is not in the list and has begun to write a snapshot. */
+async function killNewChild(others: number[]): Promise<void> {
+  for (;;) {
+    const child = (await childrenOf(process.pid)).find((pid) => !others.includes(pid))
+    if (child !== undefined && (await isImport(child))) {
+      process.kill(child, 'SIGKILL')
+      return
+    }
+    await sleep(1)
+  }
+}
+
+async function isImport(pid: number): Promise<boolean> {
+  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return command.includes('build-child.js')
+}
+
+describe('the command import', () => {
+  it('[11.13, 14.5] refuses a row of commas with one line and exit status 1', async () => {
+    const directory = await makeTemporaryDirectory()
+    const path = join(directory, 'commas.csv')
+    await mkdir(join(directory, 'data'))
+    await writeFile(path, `${HEADER}\n${','.repeat(1_000_000)}`)
+    const result = await runCommand(['import', path], { environment: { DATA_DIR: join(directory, 'data') } })
+    expect(result.code).to.equal(1)
+    expect(result.stderr).to.match(/^import refused, csv_malformed: [^\n]+\n$/)
+  })
+})

@@ -1,0 +1,165 @@
+/** Tests of builds in child processes: results, errors, crashes and the stop. */
+import { once } from 'node:events'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
+import { openCatalog } from '../../../store/catalog.ts'
+import { buildFile, type BuildFile, type ImportProgress } from '../../../store/import/build.ts'
+import { openBuildProcesses, type BuildProcesses } from '../../../store/import/build-process.ts'
+import { importDataset } from '../../../store/import/run.ts'
+import { CRO_COMPANIES } from '../../../store/source.ts'
+import { childrenOf, isRunning } from '../../support/child-processes.ts'
+import { startChild } from '../../support/child.ts'
+import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { outcomeOf } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+/** Enough to start the program, and too little to build a snapshot of 20,000 rows. */
+const SMALL_HEAP_MIB = 16
+
+describe('a build in a child process', () => {
+  let directory: string
+  let builds: BuildProcesses
+  let seen: ImportProgress[]
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    builds = openBuildProcesses()
+    seen = []
+  })
+  afterEach(() => builds.stop())
+
+  const run = (build: BuildFile, path: string, folder = 'data') =>
+    build({
+      dataDirectory: join(directory, folder),
+      path,
+      processes: PROCESSES,
+      now: () => new Date('2026-01-02T03:04:05.000Z'),
+      onProgress: (progress) => void seen.push(progress),
+    })
+
+  async function largeFile(name = 'large.csv'): Promise<string> {
+    const path = join(directory, name)
+    await writeFile(path, [...sampleRegister({ rows: 20_000, seed: 1 })].join(''))
+    return path
+  }
+
+  async function untilBuilding(): Promise<void> {
+    while (seen.length === 0) await sleep(1)
+  }
+
+  async function expectNothingLeft(): Promise<void> {
+    expect(await readdir(join(directory, 'data', 'building'))).to.deep.equal([])
+    expect(await readdir(join(directory, 'data'))).to.deep.equal(['building'])
+  }
+
+  it('returns the same as a build in this process and reports its progress and its memory', async () => {
+    const built = await run(builds.build, REGISTER)
+    expect(seen).to.deep.include({ phase: 'rows', rows: 30, share: 1 })
+    expect(builds.peakMemoryBytes()).to.be.greaterThan(2 ** 20)
+    expect(await run(buildFile, REGISTER, 'other')).to.deep.equal(built)
+  })
+
+  it('rejects with the code of its ImportError', async () => {
+    const path = join(directory, 'page.csv')
+    await writeFile(path, '<!DOCTYPE html>')
+    expect(await outcomeOf(run(builds.build, path))).to.equal('wrong_header')
+    expect(await outcomeOf(run(builds.build, join(directory, 'none')))).to.equal('source_unreadable')
+  })
+
+  it("rejects with the system's code if the folder cannot be written", async () => {
+    await writeFile(join(directory, 'data'), 'a file')
+    const error = await run(builds.build, REGISTER).catch((cause: unknown) => cause)
+    expect(error).to.have.property('code', 'ENOTDIR')
+  })
+
+  it('stops on request and leaves nothing on disk', async () => {
+    const build = outcomeOf(run(builds.build, await largeFile()))
+    await untilBuilding()
+    await builds.stop()
+    expect(await build).to.equal('stopped')
+    await expectNothingLeft()
+  })
+
+  it('[11.10] fails with a code if the child is killed, and leaves nothing on disk', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const before = await childrenOf(process.pid)
+    const build = outcomeOf(run(builds.build, await largeFile()))
+    await untilBuilding()
+    const children = (await childrenOf(process.pid)).filter((pid) => !before.includes(pid))
+    expect(children).to.have.lengthOf(1)
+    for (const pid of children) process.kill(pid, 'SIGKILL')
+    expect(await build).to.equal('build_crashed')
+    await expectNothingLeft()
+  })
+
+  it('[11.10] fails with a code if the heap of the child is exhausted, and leaves nothing on disk', async () => {
+    const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
+    expect(await outcomeOf(run(small.build, await largeFile()))).to.equal('build_crashed')
+    await expectNothingLeft()
+    await small.stop()
+  })
+
+  it('[11.10] ends its child when the parent is killed', async function () {
+    if (process.platform !== 'linux') return this.skip()
+    const data = join(directory, 'data')
+    const parent = startChild('test/programs/run-import.js', ['import-child', await largeFile(), data], {})
+    while (!parent.said.has('phase')) await once(parent.process.stdout!, 'data')
+    const [child = 0] = await childrenOf(parent.process.pid ?? 0)
+    expect(isRunning(child)).to.equal(true)
+    parent.process.kill('SIGKILL')
+    await parent.ended
+    while (isRunning(child)) await sleep(5)
+  })
+
+  describe('whose archive has crashed an import', () => {
+    const open = () => openCatalog(join(directory, 'data'))
+    const importWith = async (build: BuildFile, path: string, isForced = false) => {
+      const catalog = open()
+      const request = { dataDirectory: join(directory, 'data'), catalog, path, publication: CRO_COMPANIES, isForced }
+      try {
+        return await outcomeOf(importDataset({ ...request, processes: PROCESSES, now: () => new Date(), build }))
+      } finally {
+        await catalog.close()
+      }
+    }
+
+    it('[11.10] is not tried again until its bytes change, also after a restart', async () => {
+      const path = await largeFile()
+      const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
+      let started = 0
+      const counted: BuildFile = (file) => {
+        started += 1
+        return builds.build(file)
+      }
+      expect(await importWith(small.build, path)).to.equal('build_crashed')
+      expect(await importWith(counted, path)).to.equal('crashed_before')
+      expect(await importWith(counted, path)).to.equal('crashed_before')
+      expect(started).to.equal(0)
+      await writeFile(path, await readFile(REGISTER))
+      expect(await importWith(counted, path)).to.equal('done')
+    })
+
+    it('[11.10] is tried again when an operator forces it, and is forgotten if that succeeds', async () => {
+      const path = await largeFile()
+      const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
+      expect(await importWith(small.build, path)).to.equal('build_crashed')
+      expect(await importWith(small.build, path, true)).to.equal('build_crashed')
+      expect(await importWith(builds.build, path, true)).to.equal('done')
+      expect(await importWith(builds.build, REGISTER)).to.equal('done')
+      expect(await importWith(builds.build, path)).to.equal('done')
+    })
+
+    it('is remembered up to ten archives', async () => {
+      const catalog = open()
+      const archives = Array.from({ length: 11 }, (_, index) => index.toString(16).padStart(64, '0'))
+      for (const archive of archives) await catalog.setCrashed(archive, true)
+      expect(archives.map((archive) => catalog.hasCrashed(archive))).to.deep.equal([
+        false,
+        ...Array.from({ length: 10 }, () => true),
+      ])
+      await catalog.close()
+    })
+  })
+})
