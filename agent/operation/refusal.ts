@@ -104,19 +104,23 @@ export const REFUSALS = {
     NEVER_SIGN_AGAIN,
     'unknown',
   ),
+  malformed_request: define(
+    400,
+    'The request is not valid HTTP/1.1. Percent-encode characters outside ASCII in the URL.',
+    CHANGE,
+  ),
+  request_timeout: define(408, 'The request did not arrive in time.', REPEAT),
+  headers_too_large: define(431, 'The headers are too large or too many.', CHANGE),
 } satisfies Record<string, RefusalDefinition>
 
 export type RefusalCode = keyof typeof REFUSALS
 
-/** Errors before a request is routed (contract 7.3). They are not part of any route's description. */
-export const WIRE_REFUSALS: ReadonlyMap<string, { status: number; message: string }> = new Map([
-  [
-    'malformed_request',
-    { status: 400, message: 'The request is not valid HTTP/1.1. Percent-encode characters outside ASCII in the URL.' },
-  ],
-  ['request_timeout', { status: 408, message: 'The request did not arrive in time.' }],
-  ['headers_too_large', { status: 431, message: 'The headers are too large or too many.' }],
-])
+/** Errors before a request is routed (contract 7.3). Every route can answer them. */
+export const WIRE_CODES = ['malformed_request', 'request_timeout', 'headers_too_large'] as const
+
+export const WIRE_REFUSALS: ReadonlyMap<string, RefusalDefinition> = new Map(
+  WIRE_CODES.map((code) => [code, REFUSALS[code]]),
+)
 
 export interface Refusal {
   code: RefusalCode

@@ -37,15 +37,31 @@ function text(min: number, max: number) {
     .refine((value) => LETTER_OR_DIGIT.test(value), { error: 'must contain a letter or a digit' })
 }
 
+/**
+ * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so they
+ * refuse a few texts that become valid by it. The pattern excludes control characters; a regular expression for all hidden
+ * characters would not work in every language.
+ */
+const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
+
+const NO_CONTROLS = '^[^\\u0000-\\u001F\\u007F-\\u009F]*$'
+
 function longText(purpose: string) {
   const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`
-  return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({ description: `${purpose}: ${length}.` })
+  return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({
+    description: `${purpose}: ${length}.`,
+    ...textLimits(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX),
+  })
 }
 
 const companyNumber = z
   .string({ error: textRule('must be text of 1 to 20 ASCII digits') })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
-  .meta({ description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros are significant.' })
+  .meta({
+    description: 'Company number: 1 to 20 ASCII digits, as text. Leading zeros are significant.',
+    minLength: 1,
+    maxLength: 20,
+  })
 
 const eircode = z
   .string({ error: 'must be text' })
@@ -56,6 +72,9 @@ const eircode = z
   .transform((value) => value.replaceAll(' ', '').toUpperCase())
   .meta({
     description: `Irish postcode as evidence: seven ASCII letters or digits, optional spaces, at most ${EIRCODE_CHARACTERS_MAX} characters.`,
+    minLength: 7,
+    maxLength: EIRCODE_CHARACTERS_MAX,
+    pattern: '^ *([A-Za-z0-9] *){7}$',
   })
 
 const limitRule = `must be a whole number from 1 to ${CANDIDATES_MAX}`
@@ -73,6 +92,7 @@ const searchInputSchema = z.strictObject({
   status: text(1, STATUS_CODE_POINTS_MAX)
     .meta({
       description: `Only companies of this status, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters. Without it, dissolved companies are included.`,
+      ...textLimits(1, STATUS_CODE_POINTS_MAX),
     })
     .optional(),
   eircode: eircode.optional(),

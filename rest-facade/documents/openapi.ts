@@ -170,17 +170,21 @@ function jsonContent(schema: SchemaName, examples: Record<string, object>) {
 }
 
 /** The refusals of a route by status, with an example for each code. */
-function buildRefusals({ refusals }: RouteDescription) {
-  const statuses = new Set(refusals.map((code) => REFUSALS[code].status))
-  const withStatus = (status: number) => refusals.filter((code) => REFUSALS[code].status === status)
-  return Object.fromEntries([...statuses].map((status) => [status, refusalResponse(status, withStatus(status))]))
+function buildRefusals({ refusals, reserved = [] }: RouteDescription) {
+  const codes = [...refusals, ...reserved]
+  const statuses = new Set(codes.map((code) => REFUSALS[code].status))
+  const withStatus = (status: number) => codes.filter((code) => REFUSALS[code].status === status)
+  return Object.fromEntries(
+    [...statuses].map((status) => [status, refusalResponse(status, withStatus(status), reserved)]),
+  )
 }
 
-function refusalResponse(status: number, codes: readonly RefusalCode[]) {
+function refusalResponse(status: number, codes: readonly RefusalCode[], reserved: readonly RefusalCode[]) {
   const header = STATUS_HEADERS.get(status)
   const descriptions = codes.map((code) => {
     const { message, advice, charged } = REFUSALS[code]
-    return `\`${code}\`: ${message} ${advice} Charged: ${charged}.`
+    const note = reserved.includes(code) ? ' Reserved: this version does not send it here.' : ''
+    return `\`${code}\`: ${message} ${advice} Charged: ${charged}.${note}`
   })
   return {
     description: descriptions.join('\n\n'),
@@ -243,7 +247,7 @@ function buildHeaders(deployment: DocumentedDeployment) {
 }
 
 function refusalExamples(deployment: DocumentedDeployment, routes: readonly RouteDescription[]) {
-  const codes = new Set(routes.flatMap(({ refusals }) => refusals))
+  const codes = new Set(routes.flatMap(({ refusals, reserved = [] }) => [...refusals, ...reserved]))
   return Object.fromEntries(
     [...codes].map((code) => [code, { summary: REFUSALS[code].message, value: exampleRefusal(deployment, code) }]),
   )

@@ -1,7 +1,7 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
 import { A2A_PATH, FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { ROUTES } from '../../agent/operation/resource.ts'
-import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
@@ -40,6 +40,8 @@ export interface RouteDescription {
   input?: RouteInput
   contents: readonly ResponseContent[]
   refusals: readonly RefusalCode[]
+  /** Refusals that clients should expect although this version does not send them. */
+  reserved?: readonly RefusalCode[]
   /** The operation, if the route has a fixed price. */
   sells?: OperationName
   /** Absent if A2A is disabled. */
@@ -48,7 +50,7 @@ export interface RouteDescription {
 }
 
 /** Refusals of every route. */
-const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded'] as const
+export const ANY_ROUTE = ['method_not_allowed', 'internal_error', 'overloaded', ...WIRE_CODES] as const
 
 /** Refusals of every paid request, over both transports. */
 const SALE = [
@@ -56,8 +58,6 @@ const SALE = [
   'payment_invalid',
   'payment_rejected',
   'payment_failed',
-  'company_not_found',
-  'source_data_conflict',
   'payment_replay_conflict',
   'rate_limited',
   'dataset_unavailable',
@@ -66,6 +66,9 @@ const SALE = [
   'payment_outcome_unknown',
   ...ANY_ROUTE,
 ] as const
+
+/** Refusals of an operation on an explicit company number. */
+const BY_NUMBER = ['company_not_found', 'source_data_conflict'] as const
 
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
@@ -78,7 +81,7 @@ const PAID_ROUTES: readonly RouteDescription[] = [
     description:
       'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
       'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',
-    refusals: ['invalid_company_number', 'unexpected_input', ...SALE],
+    refusals: ['invalid_company_number', 'unexpected_input', ...BY_NUMBER, ...SALE],
   },
   {
     ...paidRouteBase('search', 'SearchResponse', { in: 'query', schema: 'SearchInput' }),
@@ -87,7 +90,8 @@ const PAID_ROUTES: readonly RouteDescription[] = [
     description:
       'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
       'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',
-    refusals: ['invalid_query', 'duplicate_parameter', 'unexpected_input', 'query_too_broad', ...BODY, ...SALE],
+    refusals: ['invalid_query', 'duplicate_parameter', 'unexpected_input', 'query_too_broad', ...SALE],
+    reserved: ['company_not_found', ...BODY],
   },
   {
     ...paidRouteBase('resolve', 'ResolveResponse', { in: 'body', schema: 'ResolveInput' }),
@@ -97,7 +101,7 @@ const PAID_ROUTES: readonly RouteDescription[] = [
       'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
       '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
       'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must repeat URI, Content-Type and the exact body.',
-    refusals: ['invalid_body', 'unexpected_input', 'query_too_broad', ...BODY, ...SALE],
+    refusals: ['invalid_body', 'unexpected_input', 'query_too_broad', ...BODY, ...BY_NUMBER, ...SALE],
   },
 ]
 
@@ -120,6 +124,7 @@ const A2A_ROUTE: RouteDescription = {
     'query_too_broad',
     'gateway_unavailable',
     ...BODY,
+    ...BY_NUMBER,
     ...SALE,
   ],
   a2aOnly: true,
@@ -196,7 +201,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
       'Test client in one Python file without dependencies: it buys the synthetic company. Testnet only',
       [text('text/x-python')],
     ),
-    refusals: ['not_found', ...ANY_ROUTE],
+    reserved: ['not_found'],
     testnetOnly: true,
   },
 ]
@@ -246,7 +251,8 @@ function registryRoute(
     ...freeRoute(operationId, path, summary, [json(schema, REGISTRY_EXAMPLES[schema])]),
     tag: 'Registry',
     description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
-    refusals: ['invalid_query', 'duplicate_parameter', 'not_found', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
+    refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
+    reserved: ['not_found'],
     testnetOnly: true,
   }
 }

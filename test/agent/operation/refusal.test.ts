@@ -4,14 +4,18 @@ import { inputRefusal, REFUSALS, refusalBody, type RefusalCode } from '../../../
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
 
 const CODES_BY_STATUS: Record<number, string> = {
-  400: 'invalid_company_number invalid_query invalid_body duplicate_parameter unexpected_input query_too_broad',
+  400:
+    'invalid_company_number invalid_query invalid_body duplicate_parameter unexpected_input query_too_broad ' +
+    'malformed_request',
   402: 'payment_required payment_invalid payment_rejected payment_failed',
   404: 'company_not_found not_found',
   405: 'method_not_allowed',
+  408: 'request_timeout',
   409: 'source_data_conflict payment_replay_conflict',
   413: 'body_too_large',
   415: 'unsupported_media_type',
   429: 'rate_limited',
+  431: 'headers_too_large',
   500: 'internal_error',
   502: 'gateway_unavailable',
   503:
@@ -20,7 +24,7 @@ const CODES_BY_STATUS: Record<number, string> = {
 }
 
 describe('the table of refusals', () => {
-  it('[7.2] has exactly the published codes, with their statuses', () => {
+  it('[7.2, 7.3] has exactly the published codes, with their statuses', () => {
     const found: Record<number, string[]> = {}
     for (const [code, { status }] of Object.entries(REFUSALS)) (found[status] ??= []).push(code)
     expect(Object.keys(found)).to.have.members(Object.keys(CODES_BY_STATUS))

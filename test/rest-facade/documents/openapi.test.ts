@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { buildExamples } from '../../../agent/operation/examples.ts'
-import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
+import { OPERATION_NAMES, parseOperation } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import {
@@ -64,13 +64,28 @@ const TESTNET_ROUTES = [
   'get /api/v1/reputation',
   'get /testnet-client.py',
 ]
-/** Contract 4.1 to 4.5, and 500. */
+/** The statuses of every route: wire errors, 405, 500, and 503 while the service starts. */
+const ALWAYS = [400, 405, 408, 431, 500, 503]
+
+/** Contract 4.1 to 4.5. */
 const STATUSES: Record<string, number[]> = {
-  '/api/v1/company/{company_number}': [200, 400, 402, 404, 405, 409, 429, 500, 503],
-  '/api/v1/search': [200, 400, 402, 404, 405, 409, 413, 415, 429, 500, 503],
-  '/api/v1/resolve': [200, 400, 402, 404, 405, 409, 413, 415, 429, 500, 503],
-  '/a2a': [200, 400, 402, 404, 405, 409, 413, 415, 429, 500, 502, 503],
-  '/api/v1/reputation': [200, 304, 400, 404, 405, 429, 500, 503],
+  '/api/v1/company/{company_number}': [200, 402, 404, 409, 429],
+  '/api/v1/search': [200, 402, 404, 409, 413, 415, 429],
+  '/api/v1/resolve': [200, 402, 404, 409, 413, 415, 429],
+  '/a2a': [200, 402, 404, 409, 413, 415, 429, 502],
+  '/api/v1/meta': [200, 304],
+  '/docs': [200, 304],
+  '/.well-known/agent-card.json': [200, 304, 404],
+  '/api/v1/reputation': [200, 304, 404, 429],
+}
+
+/** The statuses that the specification lists and that the route does not send. */
+const RESERVED: Record<string, number[]> = {
+  '/api/v1/search': [404, 413, 415],
+  '/agent.json': [404],
+  '/.well-known/agent-registration.json': [404],
+  '/api/v1/reputation': [404],
+  '/testnet-client.py': [404],
 }
 
 const routesIn = ({ paths }: OpenApiDescription) =>
@@ -89,10 +104,83 @@ describe('the OpenAPI description', () => {
     expect(routesIn(buildDescription('mainnet'))).to.have.members(ROUTES)
   })
 
-  it('has every status of the contract for each kind of route', () => {
+  it('[7.9] has every status of the contract for each kind of route', () => {
     for (const [path, statuses] of Object.entries(STATUSES)) {
       const [operation] = Object.values(testnet.paths[path] ?? {})
-      expect(Object.keys(operation?.responses ?? {}).map(Number), path).to.have.members(statuses)
+      expect(Object.keys(operation?.responses ?? {}).map(Number), path).to.have.members([...ALWAYS, ...statuses])
+    }
+  })
+
+  it('[7.9] has every wire error for every route', () => {
+    for (const [path, methods] of Object.entries(testnet.paths)) {
+      for (const { responses } of Object.values(methods)) {
+        for (const [code, status] of [
+          ['malformed_request', 400],
+          ['request_timeout', 408],
+          ['headers_too_large', 431],
+        ] as const)
+          expect(responses[status]?.content?.['application/json']?.examples, path).to.have.property(code)
+      }
+    }
+  })
+
+  it('[7.9] marks the statuses that a route does not send', () => {
+    for (const [path, methods] of Object.entries(testnet.paths)) {
+      const [{ responses } = { responses: {} }] = Object.values(methods)
+      const marked = Object.entries(responses).filter(([, response]) =>
+        JSON.stringify(response).includes('Reserved: this version does not send it here.'),
+      )
+      expect(
+        marked.map(([status]) => Number(status)),
+        path,
+      ).to.deep.equal(RESERVED[path] ?? [])
+    }
+  })
+
+  describe('[8.1, 8.2, 8.4, 8.5] has the limits of texts as minLength, maxLength and pattern', () => {
+    const parameters = (path: string) =>
+      (Object.values(testnet.paths[path] ?? {})[0] as unknown as { parameters: { name: string; schema: TextSchema }[] })
+        .parameters
+    interface TextSchema {
+      minLength: number
+      maxLength: number
+      pattern: string
+    }
+    const accepts = ({ minLength, maxLength, pattern }: TextSchema, text: string) =>
+      text.length >= minLength && text.length <= maxLength && new RegExp(pattern).test(text)
+    const schemaOf = (path: string, name: string) => parameters(path).find((each) => each.name === name)!.schema
+    const SEARCH = '/api/v1/search'
+    const bodySchema = testnet.components.schemas['ResolveInput'] as { properties: Record<string, TextSchema> }
+    const SCHEMAS: [string, TextSchema, valid: string[], invalid: string[]][] = [
+      ['q', schemaOf(SEARCH, 'q'), ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161), 'a\tbc', 'abc\u0085']],
+      ['name', bodySchema.properties['name']!, ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161), 'a\u0000bc']],
+      ['address', bodySchema.properties['address']!, ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161)]],
+      ['status', schemaOf(SEARCH, 'status'), ['a', 'x'.repeat(80)], ['', 'x'.repeat(81)]],
+      [
+        'eircode',
+        schemaOf(SEARCH, 'eircode'),
+        ['D02X285', 'd02 x285', `D02X285${' '.repeat(9)}`],
+        ['D02X28', 'D02X2856', `D02X285${' '.repeat(10)}`, 'D02-X285'],
+      ],
+      [
+        'company_number',
+        schemaOf('/api/v1/company/{company_number}', 'company_number'),
+        ['1', '0'.repeat(20)],
+        ['', '1'.repeat(21), 'x'],
+      ],
+    ]
+    for (const [name, schema, valid, invalid] of SCHEMAS) {
+      it(`${name}, and the code agrees`, () => {
+        const input = (text: string) => {
+          if (name === 'company_number') return parseOperation('lookup', { company_number: text })
+          if (name === 'name') return parseOperation('resolve', { name: text })
+          if (name === 'address') return parseOperation('resolve', { name: 'abc', address: text })
+          return parseOperation('search', { q: 'abc', [name]: text })
+        }
+        for (const text of valid) expect([accepts(schema, text), input(text).kind], text).to.deep.equal([true, 'valid'])
+        for (const text of invalid)
+          expect([accepts(schema, text), input(text).kind], text).to.deep.equal([false, 'invalid'])
+      })
     }
   })
 

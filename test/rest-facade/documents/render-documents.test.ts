@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { extensionRequired, RPC_ERRORS } from '../../../agent/a2a/errors.ts'
 import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
-import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
+import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
 import { buildExamples } from '../../../agent/operation/examples.ts'
 import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
@@ -71,10 +71,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
         expect(Buffer.byteLength(readText(pages, path))).to.be.within(4_000, MARKDOWN_BYTES_MAX)
       })
     }
-
-    it('/docs/api.md has the errors of requests that are not valid HTTP', () => {
-      for (const code of WIRE_REFUSALS.keys()) expect(readText(pages, '/docs/api.md')).to.contain(`\`${code}\``)
-    })
 
     it('have network, asset, receiver, domain and prices of this deployment only', () => {
       const own = DEPLOYMENTS[mode]

@@ -1,0 +1,207 @@
+/** Each paid route sends each refusal that its description lists, except those that are listed as reserved. */
+import { createServer } from 'node:http'
+import { expect } from 'chai'
+import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
+import { a2aRoute, CALL_TIMEOUT_MS } from '../../agent/a2a/route.ts'
+import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { buildExamples } from '../../agent/operation/examples.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import type { OperationName } from '../../agent/operation/schema.ts'
+import { createApp } from '../../rest-facade/app.ts'
+import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { listen, type ListeningServer } from '../support/listen.ts'
+import { header, signedPayment, testTerms } from '../support/payments.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { manualTimer } from '../support/registries.ts'
+import { SaleHarness } from '../support/sale-harness.ts'
+import { requestOverTransports, type Operation } from '../support/transports.ts'
+
+const BASE_URL = 'http://127.0.0.1:4021'
+const HOUR_MS = 3_600_000
+
+const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
+const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }
+const RESOLVE: Operation = { operation: 'resolve', input: { name: 'plain fixture' } }
+
+type Ask = (payment?: string) => Promise<RawReply>
+
+/** What a route is asked. */
+interface Requests {
+  sells: OperationName
+  valid: Ask
+  /** Another operation than that of `valid`, at the same price. */
+  other: Ask
+  byNumber?: (number: string) => Ask
+  /** A request that compares names. */
+  byName?: Ask
+  invalid: Partial<Record<RefusalCode, Ask>>
+}
+
+let sale: SaleHarness
+let server: ListeningServer
+let clock: ReturnType<typeof manualTimer>
+
+async function start(): Promise<void> {
+  sale = await SaleHarness.open()
+  await sale.import()
+  clock = manualTimer()
+  const { catalog } = sale.context
+  const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => 'help' })
+  const facts = { version: '0.1.0', terms: testTerms, onSale: executor.onSale }
+  const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
+  const report = () => undefined
+  // The origin of the extension is that of the test's requests.
+  let listener = createApp({ ...appOptions(), a2a: { route: route(BASE_URL), card, signedAt: sale.now() } })
+  server = await listen(createServer((request, response) => void listener(request, response)))
+  listener = createApp({ ...appOptions(), a2a: { route: route(server.url), card, signedAt: sale.now() } })
+
+  function appOptions() {
+    const app = { executor, baseUrl: BASE_URL, jwks: { keys: [] }, pages: () => new Map(), report }
+    return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
+  }
+  function route(url: string) {
+    return a2aRoute({ executor, card, extensionUri: paymentExtensionUri(url), timer: clock.timer, report })
+  }
+}
+
+const { get, lookup, search, resolve, rest, a2a } = requestOverTransports(() => server)
+const gzip = { headers: { 'Content-Encoding': 'gzip' } }
+const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+  get(path, undefined, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
+
+const ROUTES: Record<string, Requests> = {
+  lookupCompany: {
+    sells: 'lookup',
+    valid: (payment) => rest(looking('73848'), payment),
+    other: (payment) => rest(SEARCH, payment),
+    byNumber: (number) => (payment) => lookup(number, payment),
+    invalid: { invalid_company_number: () => lookup('x'), unexpected_input: () => lookup('1?a=1') },
+  },
+  searchCompanies: {
+    sells: 'search',
+    valid: (payment) => rest(SEARCH, payment),
+    other: (payment) => rest(looking('73848'), payment),
+    byName: (payment) => rest(SEARCH, payment),
+    invalid: {
+      invalid_query: () => search('q=x'),
+      duplicate_parameter: () => search('q=abc&q=abc'),
+      unexpected_input: () => search('q=abc', undefined, { body: 'x' }),
+    },
+  },
+  resolveCompany: {
+    sells: 'resolve',
+    valid: (payment) => rest(RESOLVE, payment),
+    other: (payment) => rest({ operation: 'resolve', input: { name: 'other' } }, payment),
+    byNumber: (company_number) => (payment) => rest({ operation: 'resolve', input: { company_number } }, payment),
+    byName: (payment) => rest(RESOLVE, payment),
+    invalid: {
+      invalid_body: () => resolve({}),
+      unexpected_input: () => post('/api/v1/resolve?a=1', '{"name":"abc"}'),
+      body_too_large: () => resolve(' '.repeat(4_097)),
+      unsupported_media_type: () => resolve({ name: 'abc' }, undefined, gzip),
+    },
+  },
+  sendMessage: {
+    sells: 'lookup',
+    valid: (payment) => a2a(looking('73848'), payment),
+    other: (payment) => a2a(SEARCH, payment),
+    byNumber: (number) => (payment) => a2a(looking(number), payment),
+    byName: (payment) => a2a(SEARCH, payment),
+    invalid: {
+      invalid_company_number: () => a2a(looking('x')),
+      invalid_query: () => a2a({ operation: 'search', input: {} }),
+      invalid_body: () => a2a({}),
+      body_too_large: () => a2a(' '.repeat(16_385)),
+      unsupported_media_type: () => post('/a2a', '{}', { 'Content-Encoding': 'gzip' }),
+    },
+  },
+}
+
+const unclear = () => Promise.reject(new Error('reset'))
+
+/** Makes the route send each refusal. The payment is valid and new. */
+const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string) => Promise<RawReply>>> = {
+  payment_required: ({ valid }) => valid(),
+  payment_invalid: ({ valid }) => valid('x'),
+  payment_rejected({ valid }, payment) {
+    sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+    return valid(payment)
+  },
+  payment_failed({ valid }, payment) {
+    const errorReason = 'invalid_exact_evm_insufficient_balance'
+    sale.script.settle = async () => ({ success: false, transaction: '', network: testTerms.network, errorReason })
+    return valid(payment)
+  },
+  async payment_replay_conflict({ valid, other }, payment) {
+    expect((await valid(payment)).status).to.equal(200)
+    return other(payment)
+  },
+  async rate_limited({ valid }) {
+    sale.limitTo(1)
+    await valid()
+    return valid()
+  },
+  dataset_unavailable({ valid }, payment) {
+    sale.context.catalog = { ...sale.context.catalog, current: () => undefined }
+    return valid(payment)
+  },
+  dataset_stale({ valid }, payment) {
+    sale.now = () => new Date(Date.now() + 73 * HOUR_MS)
+    return valid(payment)
+  },
+  payment_verification_unavailable({ valid }, payment) {
+    sale.script.verify = unclear
+    return valid(payment)
+  },
+  payment_outcome_unknown({ valid }, payment) {
+    sale.script.settle = unclear
+    return valid(payment)
+  },
+  company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
+  source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
+  query_too_broad({ byName }, payment) {
+    // The clock advances one second per reading, so the time limit is reached at once.
+    let time = Date.now()
+    sale.now = () => new Date((time += 1_000))
+    return byName!(payment)
+  },
+  async gateway_unavailable({ valid }, payment) {
+    const settlement = sale.block('settle')
+    const reply = valid(payment)
+    await settlement.arrived(1)
+    clock.pass(CALL_TIMEOUT_MS)
+    settlement.release()
+    return reply
+  },
+}
+
+for (const route of listRoutes({ isTestnet: true, a2aEnabled: true }).filter(isPaid)) {
+  describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
+    const requests = ROUTES[route.operationId]!
+    const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))
+
+    beforeEach(start)
+    afterEach(async () => {
+      server.close()
+      await sale.close()
+    })
+
+    it('sells', async () => {
+      const payment = header(await signedPayment({ operation: requests.sells }))
+      expect((await requests.valid(payment)).status).to.equal(200)
+    })
+
+    for (const code of own) {
+      it(`sends ${code}`, async () => {
+        const payment = header(await signedPayment({ operation: requests.sells }))
+        const invalid = requests.invalid[code]
+        const reply = invalid ? await invalid() : await PROVOKE[code]!(requests, payment)
+        expectRefusal(reply, code)
+      })
+    }
+
+    it('lists no reserved code that it sends', () => {
+      for (const code of route.reserved ?? []) expect(own).not.to.include(code)
+    })
+  })
+}
