@@ -82,7 +82,7 @@ interface OpenedSnapshot {
 
 export interface CatalogOptions {
   report?: Report
-  /** Called when `current` first returns another snapshot than before, whichever process has imported it. */
+  /** Called when `current` first returns another snapshot than before, whichever process has imported it. Not for the first. */
   onChange?: (retrieval: Retrieval) => void
 }
 
@@ -128,9 +128,9 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
       const found = retrieval()
       current = found && { snapshot: openById(found.snapshot_id), source: found.source }
       isUnreadable = false
-      if (!found || found.snapshot_id === seenId) return
-      seenId = found.snapshot_id
-      onChange(found)
+      const previousId = seenId
+      seenId = found?.snapshot_id
+      if (found && previousId !== undefined && found.snapshot_id !== previousId) onChange(found)
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause
       current = undefined
