@@ -86,6 +86,8 @@ const schema = z.object({
   PAY_TO: address.optional(),
   HOST: notEmpty.default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
+  ADMIN_HOST: notEmpty.default('127.0.0.1'),
+  ADMIN_PORT: port.optional(),
   BASE_URL: baseUrl.optional(),
   DATA_DIR: notEmpty.default('./data'),
   DATASET: dataset.optional(),
@@ -134,6 +136,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     payTo: values.PAY_TO,
     host: values.HOST,
     port: values.PORT,
+    /** The address of metrics and probes. Undefined: none. */
+    admin: values.ADMIN_PORT === undefined ? undefined : { host: values.ADMIN_HOST, port: values.ADMIN_PORT },
     baseUrl: values.BASE_URL,
     dataDirectory,
     /** A local archive or a URL. Undefined for the sample of the sandbox. */

@@ -6,14 +6,20 @@ import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type CatalogOptions } from '../store/catalog.ts'
+import { createReserveCheck, FREE_BYTES_MIN } from '../store/disk-space.ts'
 import type { Processes } from '../store/import/building-folder.ts'
 import type { Report, Timer } from '../store/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
+import { responsesFolder } from '../store/layout.ts'
 import { openWindow, type SlidingWindow } from '../store/window.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
+import { ServiceMetrics, type RequestObserver } from './admin/metrics.ts'
+import { checkServiceReadiness } from './admin/readiness.ts'
+import { startAdminServer } from './admin/server.ts'
+import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { openConfiguredLog } from './response-log.ts'
@@ -65,19 +71,25 @@ export interface Service {
   baseUrl: string
   /** The port that the service listens on. `PORT=0` uses a free one. */
   port: number
+  /** The URL of metrics and probes, if configured. */
+  adminUrl: string | undefined
   /** Stops accepting requests, finishes those in progress, and closes the stores. */
   stop(): Promise<void>
 }
 
 type Closer = () => Promise<void> | void
 
-export async function startService(options: ServiceOptions): Promise<Service> {
+export async function startService(given: ServiceOptions): Promise<Service> {
+  const metrics = given.config.admin && new ServiceMetrics()
+  const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, random, timer, report } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer(config, options.limits)
   const { baseUrl } = server
   const closers: Closer[] = []
+  let isStopping = false
   const stop = async () => {
+    isStopping = true
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
   }
@@ -87,10 +99,14 @@ export async function startService(options: ServiceOptions): Promise<Service> {
       ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
     })
     closers.push(() => catalog.close())
-    const log = options.openLog?.(config.dataDirectory) ?? (await openConfiguredLog(config, report))
-    closers.push(() => log.close())
+    const opened = options.openLog?.(config.dataDirectory) ?? (await openConfiguredLog(config, report))
+    closers.push(() => opened.close())
+    const log = metrics?.observeLog(opened) ?? opened
     const window = openWindow(config.dataDirectory)
     closers.push(() => window.close())
+    const admin =
+      metrics && (await startAdmin(options, { metrics, catalog, log, window, isStopping: () => isStopping }))
+    closers.push(() => admin?.close())
 
     const saleContext = createSaleContext(options, { catalog, log, window })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
@@ -108,12 +124,42 @@ export async function startService(options: ServiceOptions): Promise<Service> {
     const registry = await openAgentRegistry(options, baseUrl)
     closers.push(() => registry.stop())
 
-    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber }))
-    return { baseUrl, port: server.port, stop }
+    const observe = metrics?.observeRequests()
+    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe }))
+    return { baseUrl, port: server.port, adminUrl: admin?.url, stop }
   } catch (cause) {
     await stop()
     throw cause
   }
+}
+
+function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
+  const { externals, report } = options
+  const facilitator = metrics.observeFacilitator(externals.facilitator)
+  const chain = metrics.observeChain(externals.chain)
+  return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+}
+
+interface AdminParts {
+  metrics: ServiceMetrics
+  catalog: Catalog
+  log: ResponseLog
+  window: SlidingWindow
+  isStopping: () => boolean
+}
+
+/** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
+async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
+  if (!config.admin) return undefined
+  const { metrics, catalog, log, window, isStopping } = parts
+  addStateMetrics(metrics, { catalog, log, window, rateLimitPerMinute: config.rateLimitPerMinute, now })
+  const usesDisk = config.responseLog === undefined
+  const checkDisk = usesDisk
+    ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
+    : () => undefined
+  const readiness = () =>
+    checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
+  return startAdminServer({ ...config.admin, registry: metrics.registry, readiness, report })
 }
 
 function createSaleContext(
@@ -182,9 +228,10 @@ async function createRoutes(
     executor: CompanyAgentExecutor
     registry: Registry
     companyNumber: () => string | undefined
+    observe: RequestObserver | undefined
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry, companyNumber } = parts
+  const { baseUrl, catalog, executor, registry, companyNumber, observe } = parts
   const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
@@ -212,5 +259,6 @@ async function createRoutes(
     ...(a2aEnabled && { a2a: { route, card: signed, signedAt: now() } }),
     registry,
     report,
+    observe,
   })
 }

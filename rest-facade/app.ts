@@ -49,6 +49,8 @@ interface AppOptions {
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
+  /** Sees every request before it is routed. */
+  observe?: RequestHandler | undefined
 }
 
 export function createApp({
@@ -61,6 +63,7 @@ export function createApp({
   a2a,
   registry = UNREGISTERED,
   report,
+  observe,
 }: AppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
@@ -69,6 +72,7 @@ export function createApp({
   app.enable('strict routing')
   app.enable('case sensitive routing')
 
+  if (observe) app.use(observe)
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl }))
   if (a2a) app.use(a2a.route)

@@ -43,7 +43,7 @@ async function serve(context: CliContext): Promise<void> {
     log.info({ snapshot_id, ...changes }, 'dataset_changed')
   const runtime = { processes, now, random: Math.random, timer, report, onDatasetChange }
   const service = await startService({ config, version, externals, ...runtime })
-  log.info({ base_url: service.baseUrl }, 'ready')
+  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')

@@ -71,6 +71,10 @@ export async function startTestService({
     buyerKey: running.sandbox.buyerKey,
     payTo: running.sandbox.externals.payTo,
     token,
+    /** The address of metrics and probes, if `ADMIN_PORT` is set. */
+    get adminUrl() {
+      return running.service.adminUrl ?? ''
+    },
     get url() {
       return running.service.baseUrl
     },

@@ -1,0 +1,171 @@
+/**
+ * The Prometheus metrics of a service. They are measured around the interfaces of the parts (HTTP, response log,
+ * facilitator, chain, report), so the parts themselves contain no measurement. docs/operations.md lists the metrics.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ResponseLog } from '../../store/responses.ts'
+import type { Report } from '../../store/runtime.ts'
+import { A2A_PATH, FREE_PATHS, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import type { PaymentServices } from '../payments/services.ts'
+
+/** From a cached quote to the longest sale. */
+const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
+
+/** Any other path is counted as this route, so a client cannot create labels. */
+const OTHER_ROUTE = 'other'
+const FIXED_ROUTES: ReadonlySet<string> = new Set([
+  A2A_PATH,
+  ...Object.values(FREE_PATHS),
+  ...Object.values(TESTNET_PATHS),
+  PAID_PATHS.search,
+  PAID_PATHS.resolve,
+])
+
+/** Sees each request before it is routed, as Express middleware. */
+export type RequestObserver = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
+
+export class ServiceMetrics {
+  readonly registry = new Registry()
+  readonly #requests
+  readonly #requestSeconds
+  readonly #stepSeconds
+  readonly #transitions
+  readonly #events
+
+  constructor() {
+    const registers = [this.registry]
+    collectDefaultMetrics({ register: this.registry })
+    this.#requests = new Counter({
+      name: 'company_agent_http_requests_total',
+      help: 'Answered HTTP requests',
+      labelNames: ['route', 'method', 'status'],
+      registers,
+    })
+    this.#requestSeconds = new Histogram({
+      name: 'company_agent_http_request_duration_seconds',
+      help: 'Time from the headers of a request to the end of its answer',
+      labelNames: ['route'],
+      buckets: SECONDS_BUCKETS,
+      registers,
+    })
+    this.#stepSeconds = new Histogram({
+      name: 'company_agent_step_duration_seconds',
+      help: 'Time of a call to the response log, the facilitator or the chain',
+      labelNames: ['step', 'result'],
+      buckets: SECONDS_BUCKETS,
+      registers,
+    })
+    this.#transitions = new Counter({
+      name: 'company_agent_payment_transitions_total',
+      help: 'Payments that reached a state, by state',
+      labelNames: ['state'],
+      registers,
+    })
+    this.#events = new Counter({
+      name: 'company_agent_events_total',
+      help: 'Log events of failures, by event',
+      labelNames: ['event'],
+      registers,
+    })
+  }
+
+  /** Registers a gauge that is read at each scrape. `read` returns a value for each label, or one value without a label. */
+  addGauge(options: { name: string; help: string; label?: string; read: () => Promise<GaugeValues> | GaugeValues }): void {
+    const { name, help, label, read } = options
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      async collect() {
+        gauge.reset()
+        for (const [value, count] of await read()) {
+          if (label === undefined) gauge.set(count)
+          else gauge.set({ [label]: value }, count)
+        }
+      },
+    })
+  }
+
+  observeReport(report: Report): Report {
+    return (event, cause) => {
+      this.#events.inc({ event })
+      report(event, cause)
+    }
+  }
+
+  observeRequests(): RequestObserver {
+    return (request, response, next) => {
+      const start = performance.now()
+      const route = routeOf(request.url ?? '')
+      response.once('finish', () => {
+        this.#requests.inc({ route, method: methodOf(request.method ?? ''), status: response.statusCode })
+        this.#requestSeconds.observe({ route }, (performance.now() - start) / 1000)
+      })
+      next()
+    }
+  }
+
+  observeLog(log: ResponseLog): ResponseLog {
+    return {
+      read: (identity, paymentId) => this.#time('log_read', () => log.read(identity, paymentId)),
+      claim: async (record) => {
+        const result = await this.#time('log_claim', () => log.claim(record))
+        if (result.claimed) this.#transitions.inc({ state: record.state })
+        return result
+      },
+      advance: async (from, change) => {
+        const next = await this.#time('log_advance', () => log.advance(from, change))
+        if (next) this.#transitions.inc({ state: next.state })
+        return next
+      },
+      hasPaid: (payerKey) => log.hasPaid(payerKey),
+      unfinished: () => log.unfinished(),
+      prune: (request) => this.#time('log_prune', () => log.prune(request)),
+      close: () => log.close(),
+    }
+  }
+
+  observeFacilitator(facilitator: PaymentServices['facilitator']): PaymentServices['facilitator'] {
+    return {
+      verify: (...call) => this.#time('facilitator_verify', () => facilitator.verify(...call)),
+      settle: (...call) => this.#time('facilitator_settle', () => facilitator.settle(...call)),
+      getSupported: () => facilitator.getSupported(),
+    }
+  }
+
+  observeChain(chain: PaymentServices['chain']): PaymentServices['chain'] {
+    return {
+      head: () => this.#time('chain_head', () => chain.head()),
+      isNonceFree: (query) => this.#time('chain_nonce', () => chain.isNonceFree(query)),
+      evidence: (query) => this.#time('chain_evidence', () => chain.evidence(query)),
+    }
+  }
+
+  async #time<Result>(step: string, work: () => Promise<Result>): Promise<Result> {
+    const start = performance.now()
+    let result = 'failed'
+    try {
+      const value = await work()
+      result = 'done'
+      return value
+    } finally {
+      this.#stepSeconds.observe({ step, result }, (performance.now() - start) / 1000)
+    }
+  }
+}
+
+export type GaugeValues = Iterable<readonly [label: string, value: number]>
+
+function routeOf(target: string): string {
+  const [path = ''] = target.split('?', 1)
+  if (path.startsWith(`${PAID_PATHS.lookup}/`)) return PAID_PATHS.lookup
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  return FIXED_ROUTES.has(trimmed) ? trimmed : OTHER_ROUTE
+}
+
+/** Node accepts about 30 methods. */
+function methodOf(method: string): string {
+  return ['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method) ? method : 'other'
+}

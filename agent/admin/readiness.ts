@@ -1,0 +1,43 @@
+/** Whether a service can sell: a fresh dataset, a response log that can be written, and a chain that answers. */
+import { datasetStatus, type Catalog } from '../../store/catalog.ts'
+import type { ResponseLog } from '../../store/responses.ts'
+import type { Timer } from '../../store/runtime.ts'
+import type { Chain } from '../payments/chain.ts'
+import { withTimeLimit } from '../rpc/deadline.ts'
+
+/** Shorter than the usual time limit of a probe. */
+const CHECK_MS_MAX = 3_000
+/** No payment has this identity. */
+const PROBE_IDENTITY = 'readiness'
+
+export interface ReadinessParts {
+  catalog: Catalog
+  log: ResponseLog
+  /** Throws when the disk of the response log is nearly full. */
+  checkDisk: () => void
+  chain: Chain
+  now: () => Date
+  timer: Timer
+  isStopping: () => boolean
+}
+
+export type Readiness = Record<'dataset' | 'response_log' | 'chain' | 'running', boolean>
+
+export async function checkServiceReadiness(parts: ReadinessParts): Promise<Readiness> {
+  const { catalog, log, checkDisk, chain, now, timer, isStopping } = parts
+  const succeeds = (work: () => Promise<unknown>) =>
+    withTimeLimit({ timer, milliseconds: CHECK_MS_MAX }, Promise.resolve().then(work)).then(
+      () => true,
+      () => false,
+    )
+  const [response_log, chainAnswers] = await Promise.all([
+    succeeds(async () => {
+      checkDisk()
+      await log.read(PROBE_IDENTITY)
+    }),
+    succeeds(() => chain.head()),
+  ])
+  const source = catalog.current()?.source
+  const dataset = source !== undefined && datasetStatus(source, now()) === 'ready'
+  return { dataset, response_log, chain: chainAnswers, running: !isStopping() }
+}

@@ -1,0 +1,77 @@
+/** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
+import type { Catalog } from '../../store/catalog.ts'
+import type { ResponseLog } from '../../store/responses.ts'
+import type { SlidingWindow } from '../../store/window.ts'
+import type { GaugeValues, ServiceMetrics } from './metrics.ts'
+
+/** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
+const READ_PAYMENTS_MAX = 1_000
+
+interface ServiceState {
+  catalog: Catalog
+  log: ResponseLog
+  window: SlidingWindow
+  rateLimitPerMinute: number
+  now: () => Date
+}
+
+export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
+  const { catalog, window, rateLimitPerMinute, now } = state
+  metrics.addGauge({
+    name: 'company_agent_dataset_age_seconds',
+    help: 'Time since the last successful retrieval of the dataset; absent without a dataset',
+    read() {
+      const retrievedAt = catalog.current()?.source.retrieved_at
+      return retrievedAt === undefined ? [] : [['', (now().getTime() - Date.parse(retrievedAt)) / 1000]]
+    },
+  })
+  metrics.addGauge({
+    name: 'company_agent_dataset_companies',
+    help: 'Companies of the current snapshot; 0 without a dataset',
+    read: () => [['', catalog.current()?.snapshot.info.row_count ?? 0]],
+  })
+  metrics.addGauge({
+    name: 'company_agent_rate_limit_slots',
+    help: 'Slots of the last minute, by kind of request',
+    label: 'kind',
+    read: () => Object.entries(window.total().counts),
+  })
+  metrics.addGauge({
+    name: 'company_agent_rate_limit_slots_max',
+    help: 'Slots per minute (RATE_LIMIT_PER_MINUTE)',
+    read: () => [['', rateLimitPerMinute]],
+  })
+  metrics.addGauge({
+    name: 'company_agent_open_payments',
+    help: 'Payments whose outcome is not final, by state',
+    label: 'state',
+    read: () => countOpenPayments(state.log),
+  })
+  metrics.addGauge({
+    name: 'company_agent_oldest_open_payment_age_seconds',
+    help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
+    read: async () => [['', await oldestAgeSeconds(state)]],
+  })
+}
+
+async function countOpenPayments(log: ResponseLog): Promise<GaugeValues> {
+  const counts = new Map<string, number>()
+  const identities = await log.unfinished()
+  for (const identity of identities.slice(0, READ_PAYMENTS_MAX)) {
+    const found = await log.read(identity).catch(() => 'damaged' as const)
+    const state = found === 'damaged' ? found : found?.state
+    // Undefined when the payment became final since the list was read.
+    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1)
+  }
+  if (identities.length > READ_PAYMENTS_MAX) counts.set('unread', identities.length - READ_PAYMENTS_MAX)
+  return counts
+}
+
+async function oldestAgeSeconds({ log, now }: ServiceState): Promise<number> {
+  let oldest = now().getTime()
+  for (const identity of (await log.unfinished()).slice(0, READ_PAYMENTS_MAX)) {
+    const record = await log.read(identity).catch(() => undefined)
+    if (record) oldest = Math.min(oldest, Date.parse(record.prepared_at))
+  }
+  return (now().getTime() - oldest) / 1000
+}
