@@ -91,6 +91,11 @@ const schema = z.object({
   BASE_URL: baseUrl.optional(),
   DATA_DIR: notEmpty.default('./data'),
   DATASET: dataset.optional(),
+  TRUST_PROXY: z
+    .string()
+    .regex(/^[0-9]$/, 'must be the number of trusted proxies, 0 to 9')
+    .transform(Number)
+    .default(0),
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: notEmpty.optional(),
@@ -142,6 +147,8 @@ export function readConfig(environment: Record<string, string | undefined>) {
     dataDirectory,
     /** A local archive or a URL. Undefined for the sample of the sandbox. */
     dataset: values.DATASET ?? (facilitator.kind === 'sandbox' ? undefined : CRO_COMPANIES_LOCATION),
+    /** The number of reverse proxies that requests pass, each of which appends to `X-Forwarded-For`. */
+    trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     a2aEnabled: values.A2A_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),

@@ -26,6 +26,7 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
+import { QuoteLimit } from './executor/quote-limit.ts'
 import { RateLimit } from './executor/rate-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
 import { KeyedMutex } from './executor/keyed-mutex.ts'
@@ -172,6 +173,7 @@ function createSaleContext(
     catalog,
     payments: { log, facilitator, chain, now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
+    quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),
   }
@@ -244,7 +246,8 @@ async function createRoutes(
   const card = (extensionRequired: boolean) =>
     agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
   const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
-  const route = a2aRoute({ executor, card: card(false), extensionUri, timer, report })
+  const { trustedProxies } = config
+  const route = a2aRoute({ executor, card: card(false), extensionUri, trustedProxies, timer, report })
 
   const limits = { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
@@ -252,6 +255,7 @@ async function createRoutes(
   return createApp({
     executor,
     baseUrl,
+    trustedProxies,
     facts: { version, terms, onSale, rateLimitPerMinute, catalog, now },
     jwks: jwksBody(keyring),
     pages,

@@ -37,6 +37,8 @@ const LINKS = [
 interface AppOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
+  /** The number of reverse proxies whose `X-Forwarded-For` entry is believed. Default: 0. */
+  trustedProxies?: number
   facts: ServiceFacts & { catalog: Catalog; now: () => Date }
   /** The body of `/.well-known/jwks.json`. */
   jwks: object
@@ -56,6 +58,7 @@ interface AppOptions {
 export function createApp({
   executor,
   baseUrl,
+  trustedProxies = 0,
   facts,
   jwks,
   pages,
@@ -74,7 +77,7 @@ export function createApp({
 
   if (observe) app.use(observe)
   app.use(answerPreflight)
-  app.use(paidRoutes({ executor, baseUrl }))
+  app.use(paidRoutes({ executor, baseUrl, trustedProxies }))
   if (a2a) app.use(a2a.route)
   const { catalog, now } = facts
   const { mode, payTo } = facts.terms

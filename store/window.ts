@@ -13,7 +13,7 @@ import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-s
 import { InvalidEnvironmentError, openEnvironment, runWriteSync } from './environment.ts'
 import { ENTRIES_DATABASE, TOTAL_KEY, limitsFolder } from './layout.ts'
 
-export const SLOT_KINDS = ['unpaid', 'trial', 'known', 'paid', 'failed'] as const
+const SLOT_KINDS = ['trial', 'known', 'paid', 'failed'] as const
 
 export type SlotKind = (typeof SLOT_KINDS)[number]
 
@@ -47,7 +47,7 @@ export interface SlidingWindow {
   close(): Promise<void>
 }
 
-export const NO_SLOTS: SlotCounts = { unpaid: 0, trial: 0, known: 0, paid: 0, failed: 0 }
+export const NO_SLOTS: SlotCounts = { trial: 0, known: 0, paid: 0, failed: 0 }
 
 export const addCounts = (one: SlotCounts, other: SlotCounts) => combineCounts(one, other, 1)
 export const subtractCounts = (one: SlotCounts, other: SlotCounts) => combineCounts(one, other, -1)

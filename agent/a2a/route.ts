@@ -9,6 +9,7 @@ import type { Report, Timer } from '../../store/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
 import { CallLimit } from '../executor/call-limit.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
+import { clientAddress } from '../http/client-address.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
@@ -40,11 +41,14 @@ interface A2aRouteOptions {
   /** For the SDK's handler. The payment extension is not required in it: the SDK would enforce it for text messages too. */
   card: AgentCard
   extensionUri: string
+  /** As in `createApp`. */
+  trustedProxies?: number
   timer: Timer
   report: Report
 }
 
-export function a2aRoute({ executor, card, extensionUri, timer, report }: A2aRouteOptions): Router {
+export function a2aRoute(options: A2aRouteOptions): Router {
+  const { executor, card, extensionUri, trustedProxies = 0, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   const sales = new CallLimit(CALLS_MAX)
 
@@ -61,8 +65,11 @@ export function a2aRoute({ executor, card, extensionUri, timer, report }: A2aRou
     const call = new CompanyCall({
       requestedVersion: A2A_VERSION,
       requestedExtensions: extensions,
-      paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-      sales,
+      sale: {
+        paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
+        client: clientAddress(request, trustedProxies),
+        sales,
+      },
     })
     const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)
     const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)

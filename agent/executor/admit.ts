@@ -1,10 +1,9 @@
-/** Step 4: takes a slot of the shared rate limit. The kind of slot depends on the payment and its payer (contract 6.2). */
+/** Step 4: takes a slot of the shared rate limit. The kind of slot depends on the payer (contract 6.2). */
 import type { Refused } from '../operation/outcome.ts'
 import { payerKey } from '../payments/binding.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { RateLimit, Slot } from './rate-limit.ts'
-import type { PaymentRefusal } from './sale-context.ts'
 
 interface AdmissionContext {
   rateLimit: RateLimit
@@ -13,13 +12,12 @@ interface AdmissionContext {
 
 /** Payers with a settled payment skip the trial quota, so failing payments from fresh keys cannot block them. */
 export async function admit(
-  examined: CheckedPayment | PaymentRefusal,
+  checked: CheckedPayment,
   { rateLimit, payments }: AdmissionContext,
 ): Promise<Slot | Refused> {
-  if (examined.kind === 'payment_refused') return rateLimit.enter('unpaid')
-  const payer = payerKey(examined.payment)
+  const payer = payerKey(checked.payment)
   // Anyone can name a contract wallet as the payer. Only the facilitator can check its signature.
-  const isKnown = examined.isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
+  const isKnown = checked.isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
   return isKnown ? rateLimit.enter('known', payer) : rateLimit.enter('trial')
 }
 

@@ -18,24 +18,24 @@ import { inputRefusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
 import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
-import type { CallLimit } from './call-limit.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
+/** What a transport knows about a sale before the executor has parsed the operation. */
+type CallSale = Omit<SaleRequest, 'operation' | 'resourceUrl'>
+
 /**
- * The SDK context of one A2A call, extended by the payment and the limit of sales (for the executor) and the outcome (for the
- * route).
+ * The SDK context of one A2A call, extended by the payment, the client and the limit of sales (for the executor) and the
+ * outcome (for the route).
  */
 export class CompanyCall extends ServerCallContext {
-  readonly paymentHeaders: readonly string[]
-  readonly sales: CallLimit
+  readonly sale: CallSale
   /** Set by the executor for a structured request. A text request has none. */
   outcome: Outcome | undefined
 
-  constructor(options: ServerCallContextOptions & { paymentHeaders: readonly string[]; sales: CallLimit }) {
+  constructor(options: ServerCallContextOptions & { sale: CallSale }) {
     super(options)
-    this.paymentHeaders = options.paymentHeaders
-    this.sales = options.sales
+    this.sale = options.sale
   }
 }
 
@@ -106,11 +106,11 @@ export class CompanyAgentExecutor implements AgentExecutor {
   /** The service has no tasks. */
   async cancelTask(): Promise<void> {}
 
-  async #performData(data: unknown, { paymentHeaders, sales }: CompanyCall): Promise<Outcome> {
+  async #performData(data: unknown, { sale }: CompanyCall): Promise<Outcome> {
     const parsed = parseStructuredRequest(data)
     if (parsed.kind === 'refused') return parsed
     const { operation } = parsed
-    return this.perform({ operation, paymentHeaders, resourceUrl: resourceUrl(this.#baseUrl, operation), sales })
+    return this.perform({ operation, resourceUrl: resourceUrl(this.#baseUrl, operation), ...sale })
   }
 }
 

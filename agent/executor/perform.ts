@@ -17,7 +17,7 @@ import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
-import type { SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
+import type { PaymentRefusal, SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
 import { verifyPayment } from './verify.ts'
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
@@ -31,8 +31,9 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const result = describeConflict(sold, operation, context)
   if (result.kind === 'answer') context.paymentDecoder.remember(paymentHeaders, operation, payment)
   if (result.kind !== 'payment_refused') return result
-  const quote = { terms: context.terms, operation: operation.operation, url: resourceUrl, reason: result.reason }
-  return refused({ code: result.code }, buildQuote(quote))
+  const { terms } = context
+  const quoted = buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: result.reason })
+  return refused({ code: result.code }, quoted)
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
@@ -50,6 +51,8 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   // Steps 6 and 7, evaluated early because admission needs the result.
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
 
+  if (examined.kind === 'payment_refused') return quote(context, request, examined)
+
   // 4. Shared rate limit. The slot is released on every return below, unless it is explicitly kept.
   const admission = await admit(examined, { rateLimit, payments })
   if (admission.kind === 'refused') return admission
@@ -58,12 +61,6 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   // 5. State of the dataset.
   const unready = checkReadiness(operation, openSkillContext(context))
   if (unready) return unready
-
-  // 6 and 7. No payment, or a payment that failed the local checks. The request counts as unpaid.
-  if (examined.kind === 'payment_refused') {
-    slot.keep()
-    return examined
-  }
 
   // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
   const refuseUnlessSold = async (refusal: SaleResult): Promise<SaleResult> => {
@@ -100,6 +97,16 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
     // 13. The answer.
     return recordOutcome(settled)
   })
+}
+
+/** Steps 4 to 7 of a request without a payment, or with one that failed the local checks. */
+function quote(context: SaleContext, { operation, client }: SaleRequest, refusal: PaymentRefusal): SaleResult {
+  const limited = context.quoteLimit.check(client)
+  if (limited) return limited
+  const unready = checkReadiness(operation, openSkillContext(context))
+  if (unready) return unready
+  context.quoteLimit.count(client)
+  return refusal
 }
 
 function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {

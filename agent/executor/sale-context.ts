@@ -8,6 +8,7 @@ import type { Terms } from '../payments/terms.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
+import type { QuoteLimit } from './quote-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
 
 /** Created once per service. */
@@ -15,7 +16,10 @@ export interface SaleContext {
   terms: Terms
   catalog: Catalog
   payments: PaymentServices
+  /** Limits requests with a payment. */
   rateLimit: RateLimit
+  /** Limits requests that get a quote. */
+  quoteLimit: QuoteLimit
   /** Requests with the same payment identity run one at a time. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder
@@ -27,6 +31,8 @@ export interface SaleRequest {
   paymentHeaders: readonly string[]
   /** The REST resource that a quote names. */
   resourceUrl: string
+  /** The network address of the client, from `clientAddress`. */
+  client: string
   /** Limits the sales that run at once. Absent if the transport has no limit. */
   sales?: CallLimit
 }

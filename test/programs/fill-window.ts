@@ -17,7 +17,7 @@ let written = 0
 for (; written < ENTRIES_MAX && failure === 'none'; written += 1) {
   try {
     window.transaction(() =>
-      window.put({ key: windowEntryKey(written, 'x'.repeat(200)), counts: { ...NO_SLOTS, unpaid: 1 } }),
+      window.put({ key: windowEntryKey(written, 'x'.repeat(200)), counts: { ...NO_SLOTS, trial: 1 } }),
     )
   } catch (error) {
     failure = error instanceof Error ? error.name : 'no error'
@@ -25,6 +25,6 @@ for (; written < ENTRIES_MAX && failure === 'none'; written += 1) {
   }
 }
 await sleep(SETTLE_MS)
-const counted = window.total().counts.unpaid
+const counted = window.total().counts.trial
 await window.close()
 process.stdout.write(JSON.stringify({ failure, written, counted, unhandled }))

@@ -27,7 +27,8 @@ describe('the HTTP application', () => {
     const { onSale } = executor
     const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
-    const options = { executor, baseUrl, facts, jwks: { keys: [] }, pages: () => new Map(), report }
+    const pages = () => new Map()
+    const options = { executor, baseUrl, facts, jwks: { keys: [] }, pages, report }
     server = await listen(createServer(createApp(options)))
   })
   after(async () => {

@@ -578,7 +578,14 @@ describe('POST /a2a under load', () => {
     const { onSale } = executor
     const facts = { version: '0.1.0', terms: testTerms, onSale, examples: buildExamples(undefined) }
     const card = agentCard({ baseUrl, ...facts, extensionRequired: false })
-    const route = a2aRoute({ executor, card, extensionUri, timer: clock.timer, report: () => undefined })
+    const route = a2aRoute({
+      executor,
+      card,
+      extensionUri,
+      trustedProxies: 0,
+      timer: clock.timer,
+      report: () => undefined,
+    })
     server = await listen(createServer(express().use(route)))
   }
 

@@ -11,7 +11,7 @@ describe('the shared rate limit', () => {
   beforeEach(async () => {
     ahead = 0
     service = await startTestService({
-      environment: { RATE_LIMIT_PER_MINUTE: '3' },
+      environment: { RATE_LIMIT_PER_MINUTE: '3', TRUST_PROXY: '1' },
       now: () => new Date(Date.now() + ahead),
     })
   })
@@ -60,6 +60,18 @@ describe('the shared rate limit', () => {
     }
     ahead = 60_000
     expect((await overRest(fourth)).status).to.equal(200)
+  })
+
+  it('[6.2.5, 6.2.6] counts quotes for each client address, over both transports', async () => {
+    const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
+    const restFrom = (address: string) => lookup('00000000', undefined, { headers: forwarded(address) })
+    const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))
+    for (const reply of [await restFrom('2001:db8::1'), await a2aFrom('2001:db8::2'), await restFrom('2001:db8::3')])
+      expectRefusal(reply, 'payment_required')
+    expectLimited(await restFrom('2001:db8::4'))
+    expectLimited(await a2aFrom('2001:db8::5'))
+    for (const reply of [await restFrom('192.0.2.1'), await a2aFrom('::ffff:192.0.2.1'), await overRest()])
+      expectRefusal(reply, 'payment_required')
   })
 
   it('does not count free documents, help messages and requests with invalid input', async () => {

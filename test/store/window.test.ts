@@ -32,10 +32,10 @@ describe('the window of the rate limit', () => {
     for (const window of windows.splice(0)) await window.close()
   }
 
-  const put = (window: SlidingWindow, time: number, unpaid: number) =>
-    window.transaction(() => window.put({ key: windowEntryKey(time, 'x'), counts: { ...NO_SLOTS, unpaid } }))
+  const put = (window: SlidingWindow, time: number, trial: number) =>
+    window.transaction(() => window.put({ key: windowEntryKey(time, 'x'), counts: { ...NO_SLOTS, trial } }))
 
-  const unpaidIn = (window: SlidingWindow) => [...window.entries()].map(({ counts }) => counts.unpaid)
+  const trialsIn = (window: SlidingWindow) => [...window.entries()].map(({ counts }) => counts.trial)
 
   async function folder(): Promise<string> {
     const [name, ...others] = await readdir(limitsFolder(directory))
@@ -49,15 +49,15 @@ describe('the window of the rate limit', () => {
     put(other, 10_000, 3)
     put(one, 1_000, 1)
     for (const window of [one, other]) {
-      expect(window.total().counts.unpaid).to.equal(6)
-      expect(unpaidIn(window)).to.deep.equal([1, 2, 3])
-      expect([...window.entries({ newestFirst: true })].map(({ counts }) => counts.unpaid)).to.deep.equal([3, 2, 1])
+      expect(window.total().counts.trial).to.equal(6)
+      expect(trialsIn(window)).to.deep.equal([1, 2, 3])
+      expect([...window.entries({ newestFirst: true })].map(({ counts }) => counts.trial)).to.deep.equal([3, 2, 1])
     }
     put(other, 2_000, 5)
     put(one, 1_000, 0)
     for (const window of [one, other]) {
-      expect(window.total().counts.unpaid).to.equal(8)
-      expect(unpaidIn(window)).to.deep.equal([5, 3])
+      expect(window.total().counts.trial).to.equal(8)
+      expect(trialsIn(window)).to.deep.equal([5, 3])
     }
   })
 
@@ -72,7 +72,7 @@ describe('the window of the rate limit', () => {
       }),
     ).to.throw('could not be written')
     expect(window.total()).to.deep.equal(before)
-    expect(unpaidIn(window)).to.deep.equal([1])
+    expect(trialsIn(window)).to.deep.equal([1])
   })
 
   it('is kept after a restart of the process and removed after a boot', async () => {
@@ -80,7 +80,7 @@ describe('the window of the rate limit', () => {
     await writeFile(bootIdFile, 'first\n')
     put(openOne({ bootIdFile }), 1, 1)
     await close()
-    expect(openOne({ bootIdFile }).total().counts.unpaid).to.equal(1)
+    expect(openOne({ bootIdFile }).total().counts.trial).to.equal(1)
     await close()
     await writeFile(join(await folder(), 'data.mdb'), 'torn')
     await writeFile(bootIdFile, 'second\n')
@@ -93,7 +93,7 @@ describe('the window of the rate limit', () => {
     put(openOne({ bootIdFile }), 1, 1)
     await close()
     expect(await readdir(limitsFolder(directory))).to.deep.equal(['any'])
-    expect(openOne({ bootIdFile }).total().counts.unpaid).to.equal(1)
+    expect(openOne({ bootIdFile }).total().counts.trial).to.equal(1)
   })
 
   const damages: [what: string, how: (path: string) => Promise<void>][] = [
@@ -107,7 +107,7 @@ describe('the window of the rate limit', () => {
       const window = openOne()
       window.transaction(() => {
         for (let time = 0; time < 20_000; time += 1) {
-          window.put({ key: windowEntryKey(time, 'x'.repeat(40)), counts: { ...NO_SLOTS, unpaid: 1 } })
+          window.put({ key: windowEntryKey(time, 'x'.repeat(40)), counts: { ...NO_SLOTS, trial: 1 } })
         }
       })
       await close()
@@ -117,7 +117,7 @@ describe('the window of the rate limit', () => {
       const again = openOne()
       expect(again.total().counts).to.deep.equal(NO_SLOTS)
       put(again, 1, 1)
-      expect(openOne().total().counts.unpaid).to.equal(1)
+      expect(openOne().total().counts.trial).to.equal(1)
     })
   }
 
@@ -129,12 +129,12 @@ describe('the window of the rate limit', () => {
     await mkdir(path)
     await openEnvironment({ folder: path, kind: 'catalog' }).close()
     put(openOne(), 1, 1)
-    expect(openOne().total().counts.unpaid).to.equal(1)
+    expect(openOne().total().counts.trial).to.equal(1)
   })
 
   const values: [what: string, write: { total?: unknown; entry?: unknown }][] = [
     ['an invalid total', { total: 'much' }],
-    ['a total above the sum of its entries', { total: { revision: 3, counts: { ...NO_SLOTS, unpaid: 120 } } }],
+    ['a total above the sum of its entries', { total: { revision: 3, counts: { ...NO_SLOTS, trial: 120 } } }],
     ['an invalid entry', { entry: ['much'] }],
     ['an entry that the total lacks', { entry: { ...NO_SLOTS, paid: 1 } }],
     ['a negative entry', { entry: { ...NO_SLOTS, paid: -1 } }],
@@ -153,7 +153,7 @@ describe('the window of the rate limit', () => {
       expect(window.total().counts).to.deep.equal(NO_SLOTS)
       expect([...window.entries()]).to.deep.equal([])
       put(window, 1, 1)
-      expect(window.total().counts.unpaid).to.equal(1)
+      expect(window.total().counts.trial).to.equal(1)
     })
   }
 
@@ -170,6 +170,6 @@ describe('the window of the rate limit', () => {
     expect(report.written).to.be.greaterThan(100)
     expect(report.counted).to.equal(report.written)
     expect(report.unhandled).to.deep.equal([])
-    expect(openOne().total().counts.unpaid).to.equal(report.written)
+    expect(openOne().total().counts.trial).to.equal(report.written)
   })
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
+import { QuoteLimit } from '../../agent/executor/quote-limit.ts'
 import { RateLimit } from '../../agent/executor/rate-limit.ts'
 import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
@@ -56,6 +57,8 @@ export class SaleHarness {
   readonly reports: string[] = []
   readonly directory: string
   now = () => new Date()
+  /** The address of the client that the next request comes from. */
+  client = '192.0.2.1'
   context: SaleContext
 
   private constructor(directory: string) {
@@ -86,7 +89,7 @@ export class SaleHarness {
   }
 
   limitTo(perMinute: number): void {
-    this.context.rateLimit = new RateLimit({ perMinute, now: () => this.now() })
+    Object.assign(this.context, this.#openLimits(perMinute))
   }
 
   async close(): Promise<void> {
@@ -122,7 +125,7 @@ export class SaleHarness {
 
   perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
-    return perform(this.context, { operation, paymentHeaders, resourceUrl: url })
+    return perform(this.context, { operation, paymentHeaders, resourceUrl: url, client: this.client })
   }
 
   /** Unfinished records other than settled ones, which wait for a final block. */
@@ -161,10 +164,15 @@ export class SaleHarness {
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
-      rateLimit: new RateLimit({ perMinute, now: () => this.now() }),
+      ...this.#openLimits(perMinute),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
     }
+  }
+
+  #openLimits(perMinute: number): Pick<SaleContext, 'rateLimit' | 'quoteLimit'> {
+    const options = { perMinute, now: () => this.now() }
+    return { rateLimit: new RateLimit(options), quoteLimit: new QuoteLimit(options) }
   }
 
   async #closeStore(): Promise<void> {

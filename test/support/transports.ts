@@ -42,9 +42,9 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   const resolve = (body: unknown, payment?: string, change: Change = {}) => post(RESOLVE, body, payment, change)
 
   /** Sends a data part over A2A. Text is sent as the whole body. */
-  const a2a = (data: unknown, payment?: string, id: string | number = 1) =>
+  const a2a = (data: unknown, payment?: string, id: string | number = 1, headers: Record<string, string> = {}) =>
     post('/a2a', typeof data === 'string' ? data : rpcBody(data, id), payment, {
-      headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${service().url}/docs#http-x402-v1` },
+      headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${service().url}/docs#http-x402-v1`, ...headers },
     })
 
   /** Sends an operation over REST. */

@@ -57,7 +57,7 @@ describe('the rate limit of a sale', () => {
     expect(sale.calls.length).to.equal(before)
   })
 
-  it('counts payments that fail the local checks as unpaid, and payments that fail verification as failed', async () => {
+  it('[6.2.5] counts payments that fail the local checks as quotes, and no others', async () => {
     sale.limitTo(2)
     const withoutDataset = sale.perform({ operation: 'lookup', input: { company_number: '1' } }, ['no payment'])
     expect(await codeOf(withoutDataset)).to.equal('dataset_unavailable')
@@ -65,8 +65,21 @@ describe('the rate limit of a sale', () => {
     sale.script.verify = invalid
     expect(await lookup(await signedPayment())).to.equal('payment_rejected')
     expect(await lookup(await signedPayment())).to.equal('payment_rejected')
+    expect(await lookup(await badAmount())).to.equal('payment_invalid')
     expect(await lookup()).to.equal('rate_limited')
     expect(await lookup(await badAmount())).to.equal('rate_limited')
+    expect(await lookup(await signedPayment())).to.equal('rate_limited')
+    sale.client = '192.0.2.2'
+    expect(await lookup()).to.equal('payment_required')
+  })
+
+  it('[6.2.5] gives a known payer a quote after another address has used up its quotes', async () => {
+    sale.limitTo(120)
+    const known = await knownPayer()
+    expect(await repeat(121, () => lookup())).to.include('rate_limited')
+    sale.client = '192.0.2.2'
+    expect(await lookup()).to.equal('payment_required')
+    expect(await payFrom(known)).to.equal('answer')
   })
 
   it('[6.2.3] refuses new payers after too many failed payments, and still admits known payers and replays', async () => {
@@ -170,7 +183,7 @@ describe('the rate limit of a sale', () => {
     sale.limitTo(1)
     const payment = await signedPayment()
     expect(await lookup(payment)).to.equal('answer')
-    expect(await lookup()).to.equal('rate_limited')
+    expect(await lookup(await signedPayment())).to.equal('rate_limited')
     expect(await repeat(5, () => lookup(payment))).to.deep.equal(Array<string>(5).fill('answer'))
     afterMinutes(1)
     expect(await lookup(payment)).to.equal('answer')

@@ -26,6 +26,7 @@ describe('draining the executor', () => {
       operation: { operation: 'lookup', input: { company_number: '00000000' } },
       resourceUrl: `${BASE_URL}/api/v1/company/00000000`,
       paymentHeaders: [header(await signedPayment())],
+      client: '192.0.2.1',
     } as const
     const outcomes = [executor.perform(request), executor.perform(request), executor.perform(request)]
     while (settlements.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))

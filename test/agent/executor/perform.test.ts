@@ -80,7 +80,12 @@ describe('a sale', () => {
   const lookupElsewhere = () =>
     perform(
       { ...sale.context, paymentMutex: new KeyedMutex(), paymentDecoder: new PaymentDecoder() },
-      { operation: LOOKUP, paymentHeaders: [header(payment)], resourceUrl: 'http://127.0.0.1:4021/' },
+      {
+        operation: LOOKUP,
+        paymentHeaders: [header(payment)],
+        resourceUrl: 'http://127.0.0.1:4021/',
+        client: sale.client,
+      },
     )
 
   /** Makes the writes of this state fail. Returns a function that ends the failure. */

@@ -81,7 +81,7 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
       for (const directory of directories.splice(0)) rmSync(directory, { recursive: true })
     })
 
-    for (const kind of ['unpaid', 'trial', 'paid'] as const) {
+    for (const kind of ['trial', 'paid'] as const) {
       describe(`for ${kind} requests`, () => {
         for (const perMinute of [1, 3, 120]) {
           it(`admits ${perMinute} a minute, refuses the next and does not count it`, () => {
@@ -141,21 +141,13 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
 
     it('[6.2.2] limits each kind by its own groups of kinds', () => {
       const ROWS: [taken: Partial<Record<SlotKind, number>>, admitted: string, refused: string][] = [
-        [{ unpaid: 119 }, 'unpaid', ''],
-        [{ unpaid: 120 }, 'trial paid', 'unpaid'],
-        [{ unpaid: 60, paid: 59 }, 'unpaid', ''],
-        [{ unpaid: 60, paid: 60 }, 'paid', 'unpaid'],
-        [{ unpaid: 60, trial: 60 }, '', 'unpaid'],
-        [{ unpaid: 60, failed: 60 }, '', 'unpaid'],
         [{ paid: 119 }, 'paid', ''],
-        [{ paid: 120 }, '', 'paid trial unpaid known'],
+        [{ paid: 120 }, '', 'paid trial known'],
         [{ trial: 60, paid: 60 }, 'paid', ''],
         [{ trial: 120 }, 'paid known', 'trial'],
         [{ trial: 119, paid: 119 }, 'trial', ''],
-        [{ known: 120 }, 'trial known paid', 'unpaid'],
+        [{ known: 120 }, 'trial known paid', ''],
         [{ failed: 120 }, 'known paid', 'trial'],
-        [{ unpaid: 120, paid: 119 }, 'paid', ''],
-        [{ unpaid: 120, paid: 120 }, '', 'paid'],
         [{ failed: 119 }, 'trial', ''],
         [{ failed: 60, trial: 60 }, '', 'trial'],
         [{ failed: 60, paid: 119 }, 'trial', ''],
@@ -164,7 +156,7 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
         const limit = openLimit(120)
         // In this order, none of these requests is refused.
         for (const slot of limit.fill('trial', taken.failed ?? 0)) slot.markFailed()
-        for (const kind of ['unpaid', 'paid', 'trial', 'known'] as const) limit.fill(kind, taken[kind] ?? 0)
+        for (const kind of ['paid', 'trial', 'known'] as const) limit.fill(kind, taken[kind] ?? 0)
         const isFree = (kind: string) => limit.wait(kind as AdmissionKind) === 0
         expect(admitted.split(' ').filter(Boolean).map(isFree), JSON.stringify(taken)).to.not.include(false)
         expect(refused.split(' ').filter(Boolean).map(isFree), JSON.stringify(taken)).to.not.include(true)
@@ -181,20 +173,8 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
         second.release()
         first.release()
         expect(limit.wait('paid')).to.equal(0)
-        expect(limit.wait('unpaid')).to.equal(0)
+        expect(limit.wait('trial')).to.equal(0)
       }
-    })
-
-    it('computes the wait when failures exceed the limit', () => {
-      const limit = openLimit(2)
-      for (let second = 0; second < 10; second += 1) {
-        limit.time = START + second * 1000
-        limit.take('known').markFailed()
-      }
-      // Nine of ten must expire. The ninth is from second 8.
-      expect(limit.wait('unpaid')).to.equal(59)
-      limit.time = START + 8_000 + MINUTE_MS
-      expect(limit.wait('unpaid')).to.equal(0)
     })
 
     it('frees a slot on disposal, unless it is kept, confirmed or marked as failed', () => {
@@ -259,7 +239,7 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
 
 /** One request after `wait` milliseconds. Then `end` happens to one of the open slots. */
 const step = fc.record({
-  kind: fc.constantFrom<AdmissionKind>('unpaid', 'trial', 'known'),
+  kind: fc.constantFrom<AdmissionKind>('trial', 'known', 'paid'),
   wait: fc.oneof(fc.constantFrom(0, 1, 29_999, 59_999, MINUTE_MS), fc.integer({ min: 0, max: 20_000 })),
   end: fc.constantFrom('none', 'confirmPaid', 'markFailed', 'release'),
   of: fc.nat(10),
@@ -283,7 +263,6 @@ class Model {
     const times = (...kinds: SlotKind[]) =>
       this.#all.filter((each) => kinds.includes(each.kind) && each.at > now - MINUTE_MS).map(({ at }) => at)
     const measured = {
-      unpaid: [times('unpaid', 'trial', 'known', 'paid', 'failed')],
       trial: [times('paid'), times('trial', 'failed')],
       known: [times('paid')],
       paid: [times('paid')],
@@ -305,7 +284,7 @@ class Model {
   /** Returns whether the confirmation is refused. */
   end(counted: CountedSlot, end: 'confirmPaid' | 'markFailed' | 'release', now: number): boolean {
     if (end === 'confirmPaid' && this.wait('paid', now) > 0) return true
-    if (end === 'markFailed') counted.kind = counted.kind === 'trial' ? 'failed' : 'unpaid'
+    if (end === 'markFailed' && counted.kind === 'trial') counted.kind = 'failed'
     else this.#all = this.#all.filter((each) => each !== counted)
     if (end === 'confirmPaid') this.enter('paid', now)
     return false
@@ -327,9 +306,9 @@ describe('leases of slots', () => {
 
   it('change the window once for all their slots', () => {
     const { window, limit } = open()
-    limit.fill('unpaid', LEASE_SLOTS)
+    limit.fill('trial', LEASE_SLOTS)
     expect(window.total()).to.deep.include({ revision: 1 })
-    limit.take('unpaid')
+    limit.take('trial')
     expect(window.total()).to.deep.include({ revision: 2 })
   })
 
@@ -349,7 +328,7 @@ describe('leases of slots', () => {
           advance(wait)
           const used = isOther ? other : limit
           let entered = 0
-          while (entered < count && used.enter('unpaid').kind === 'slot') entered += 1
+          while (entered < count && used.enter('trial').kind === 'slot') entered += 1
           taken.push({ at: used.time, count: entered })
           const inLastMinute = taken.filter(({ at }) => at > used.time - MINUTE_MS)
           expect(inLastMinute.reduce((sum, each) => sum + each.count, 0)).to.be.at.most(perMinute)
@@ -362,45 +341,45 @@ describe('leases of slots', () => {
   it('return unused slots with the next lease', () => {
     const { window, limit, advance } = open()
     for (let lease = 0; lease < 10; lease += 1) {
-      limit.take('unpaid')
+      limit.take('trial')
       advance(101)
     }
-    expect(window.total().counts.unpaid).to.equal(9 + LEASE_SLOTS)
+    expect(window.total().counts.trial).to.equal(9 + LEASE_SLOTS)
   })
 
   it('of a crashed process count for a minute', () => {
     const { limit: crashed, other, advance } = open()
-    crashed.take('unpaid')
-    expect(other.count('unpaid')).to.equal(PER_MINUTE - LEASE_SLOTS)
+    crashed.take('trial')
+    expect(other.count('trial')).to.equal(PER_MINUTE - LEASE_SLOTS)
     advance(MINUTE_MS + 100)
-    expect(other.count('unpaid')).to.equal(PER_MINUTE)
+    expect(other.count('trial')).to.equal(PER_MINUTE)
   })
 
   it('reuse released slots in the same process', () => {
     const { window, limit } = open()
-    for (let request = 0; request < 100; request += 1) limit.take('unpaid').release()
+    for (let request = 0; request < 100; request += 1) limit.take('trial').release()
     expect(window.total()).to.deep.include({ revision: 1 })
   })
 
   it('are not used after their end or before their start', () => {
     for (const jump of [101, -1]) {
       const { window, limit, advance } = open()
-      limit.take('unpaid')
+      limit.take('trial')
       advance(jump)
-      limit.take('unpaid')
+      limit.take('trial')
       expect(window.total().revision, String(jump)).to.be.greaterThan(1)
     }
   })
 
   it('count until a minute after their end', () => {
     const { limit, other, advance } = open()
-    limit.fill('unpaid', PER_MINUTE - 1)
+    limit.fill('trial', PER_MINUTE - 1)
     advance(100)
-    limit.take('unpaid')
+    limit.take('trial')
     advance(MINUTE_MS - 1)
-    expect(other.wait('unpaid')).to.equal(1)
+    expect(other.wait('trial')).to.equal(1)
     advance(1)
-    expect(other.count('unpaid')).to.equal(PER_MINUTE)
+    expect(other.count('trial')).to.equal(PER_MINUTE)
   })
 })
 
@@ -420,21 +399,21 @@ describe('a failing shared window', () => {
   })
 
   it('makes the process count alone for a minute, with one report', () => {
-    limit.fill('unpaid', 3)
-    expect(limit.wait('unpaid')).to.equal(60)
+    limit.fill('trial', 3)
+    expect(limit.wait('trial')).to.equal(60)
     expect(limit.reports).to.deep.equal(['rate_limit_alone'])
     limit.time += MINUTE_MS
-    limit.fill('unpaid', 3)
+    limit.fill('trial', 3)
     expect(limit.reports).to.deep.equal(['rate_limit_alone', 'rate_limit_alone'])
   })
 
   it('is used again after a minute', () => {
-    limit.fill('unpaid', 3)
+    limit.fill('trial', 3)
     isBroken = false
     expect(window.total().counts).to.deep.equal(NO_SLOTS)
     limit.time += MINUTE_MS
-    limit.fill('unpaid', 3)
-    expect(window.total().counts.unpaid).to.equal(3)
+    limit.fill('trial', 3)
+    expect(window.total().counts.trial).to.equal(3)
   })
 
   it('does not fail requests whose slot cannot be changed', () => {

@@ -1,10 +1,11 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
+import { QuoteLimit } from '../../../agent/executor/quote-limit.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
+import type { SaleRequest } from '../../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
 import { describeCause } from '../../../agent/log.ts'
-import type { Operation } from '../../../agent/operation/schema.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/runtime.ts'
@@ -41,6 +42,7 @@ export interface ServerOptions {
   onStuck: (owner: Owner) => void
 }
 
+type Asked = Omit<SaleRequest, 'resourceUrl'>
 type Answer = (outcome: Outcome | undefined) => void
 
 export class SimulatedServer {
@@ -95,6 +97,7 @@ export class SimulatedServer {
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
       rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
+      quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
     }
@@ -153,10 +156,10 @@ export class SimulatedServer {
   }
 
   /** Calls back with the outcome, or with undefined if the server crashes first. */
-  ask(operation: Operation, paymentHeaders: string[], answer: Answer): void {
+  ask({ operation, paymentHeaders, client }: Asked, answer: Answer): void {
     const owner = this.#owner
     if (!this.isOpen || !this.#executor) return answer(undefined)
-    const order = { operation, paymentHeaders, resourceUrl: resourceUrl(BASE_URL, operation) }
+    const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })
   }
