@@ -1,5 +1,5 @@
 /**
- * `npm run clients`: third-party x402 clients buy over REST from a new sandbox, each in its own process. They are installed
+ * `npm run clients`: third-party clients buy from a new sandbox over REST and A2A, each in its own process. They are installed
  * in this folder, separate from the packages of the service.
  */
 import { execFile } from 'node:child_process'
@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { ready, startChild } from '../support/child.ts'
 
-const CLIENTS = ['axios', 'faremeter', 'mppx']
+const CLIENTS = ['axios', 'faremeter', 'mppx', 'a2a']
 const CLIENT_MS_MAX = 60_000
 
 const run = promisify(execFile)
