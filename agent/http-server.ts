@@ -1,14 +1,17 @@
-/** The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP. */
+/** The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections. */
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
+import type { Report } from '../store/runtime.ts'
+import { Connections } from './http/connections.ts'
+import { readTarget } from './http/request.ts'
 import { commonHeaders, sendResponse } from './http/response.ts'
 import { renderOutcome, type HttpResponseContent } from './http/render-outcome.ts'
+import { renderWireError } from './http/wire-error.ts'
 import { refused } from './operation/outcome.ts'
-import { WIRE_REFUSALS } from './operation/refusal.ts'
 import type { Config } from './config.ts'
 
 /** A stop waits this long for requests in progress: twice the 30 s of a facilitator, and a margin (contract 14.4). */
@@ -34,18 +37,34 @@ const LIMITS = {
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /** Need about 0.2 GiB of memory. Further connections are closed, and idle ones as well [none]. */
-  connections: 10_000,
+  /** With the largest requests they need about 100 MiB. Beyond, the one that has been idle longest is reset [none]. */
+  connections: 2_000,
+  /** Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none]. */
+  unanswered: 16,
+  /** Pipelined requests of all connections, at most 16 KiB each, so that they need at most 16 MiB [none]. */
+  waiting: 1_000,
 }
 export type HttpServerLimits = typeof LIMITS
 
+interface HttpServerOptions {
+  config: Config
+  /** Replaces limits. */
+  limits?: Partial<HttpServerLimits> | undefined
+  now: () => Date
+  report: Report
+}
+
 /** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
-export async function startHttpServer({ host, port, baseUrl }: Config, limits: Partial<HttpServerLimits> = {}) {
+export async function startHttpServer({ config, now, report, ...options }: HttpServerOptions) {
+  const { host, port, baseUrl } = config
+  const limits = { ...LIMITS, ...options.limits }
   let listener: RequestListener = (_request, response) =>
     sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
-  const messages = expressMessages()
+  const connections = new Connections({ limits, now, report })
+  const messages = expressMessages((socket) => connections.isFull(socket))
   const server = createLimitedServer({
-    limits: { ...LIMITS, ...limits },
+    limits,
+    connections,
     classes: messages.options,
     headers: commonHeaders(baseUrl),
     listener: (request, response) => listener(request, response),
@@ -60,12 +79,13 @@ export async function startHttpServer({ host, port, baseUrl }: Config, limits: P
       messages.connectTo(app)
       listener = app
     },
-    close: () => closeServer(server),
+    close: () => closeServer(server, connections),
   }
 }
 
 interface ServerParts {
   limits: HttpServerLimits
+  connections: Connections
   /** The request and response classes. */
   classes: object
   /** Sent with every response. */
@@ -73,9 +93,8 @@ interface ServerParts {
   listener: RequestListener
 }
 
-function createLimitedServer({ limits, classes, headers, listener }: ServerParts): Server {
-  /** The response to the last request of a connection. */
-  const latest = new WeakMap<Socket, ServerResponse>()
+function createLimitedServer({ limits, connections, classes, headers, listener }: ServerParts): Server {
+  const headerEntries = Object.entries(headers)
   /** Connections that are being ended. */
   const closing = new WeakSet<Socket>()
 
@@ -83,12 +102,15 @@ function createLimitedServer({ limits, classes, headers, listener }: ServerParts
     const { socket } = request
     // Requests after a fault are not trusted, and an answer could not be sent.
     if (closing.has(socket)) return void response.destroy()
-    latest.set(socket, response)
-    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
-    const code = findFault(request, limits)
-    if (code === undefined) return listener(request, response)
-    const error = renderWireError(code)
-    sendResponse(response, { ...error, headers: { ...error.headers, Connection: 'close' } })
+    for (const [name, value] of headerEntries) response.setHeader(name, value)
+    const run = () => {
+      const code = findFault(request, limits)
+      if (code === undefined) listener(request, response)
+      else sendResponse(response, renderWireError(code))
+    }
+    // Node drops what follows in the same read, because it could belong to another protocol.
+    if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')
+    connections.enqueue(socket, { response, run })
   }
 
   /** Sends the error after the answers to earlier requests, or not at all if the client could take it for one of them. */
@@ -96,7 +118,7 @@ function createLimitedServer({ limits, classes, headers, listener }: ServerParts
     if (closing.has(socket)) return
     closing.add(socket)
     socket.on('error', () => undefined)
-    const last = latest.get(socket)
+    const last = connections.lastResponse(socket)
     const write = () => writeAndClose(socket, { ...reply, headers: { ...headers, ...reply.headers } })
     if (!socket.writable) socket.destroy()
     else if (!last || last.writableFinished) write()
@@ -121,8 +143,9 @@ function createLimitedServer({ limits, classes, headers, listener }: ServerParts
   server.timeout = limits.silenceMs
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
-  server.maxConnections = limits.connections
-  server.on('drop', closeIdleWhenFull(server, limits))
+  server.on('connection', (socket) => connections.add(socket))
+  // Only a request beyond the limit of its connection claims to be an upgrade.
+  server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
   server.on('connect', (_request, socket) => {
@@ -136,37 +159,21 @@ function createLimitedServer({ limits, classes, headers, listener }: ServerParts
   return server
 }
 
-/**
- * Closes idle connections when the limit is reached. Otherwise a client could block the service by sending one request on
- * each of many connections. Rate-limited, because it visits every connection.
- */
-function closeIdleWhenFull(server: Server, { checkMs }: HttpServerLimits): () => void {
-  let isPaused = false
-  return () => {
-    if (isPaused) return
-    isPaused = true
-    setTimeout(() => (isPaused = false), checkMs).unref()
-    server.closeIdleConnections()
-  }
-}
-
-/** Finds faults that Node's parser accepts: too many headers, and a missing or second Host (RFC 9112 section 3.2). */
+/** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 section 3.2. */
 function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
   const { rawHeaders, headersDistinct, httpVersion } = request
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
   const hosts = headersDistinct['host']?.length ?? 0
-  return hosts > 1 || (hosts === 0 && httpVersion === '1.1') ? 'malformed_request' : undefined
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'malformed_request'
+  const target = readTarget(request)
+  if (target === undefined) return 'malformed_request'
+  request.url = target
+  return undefined
 }
 
 function toWireCode({ code }: NodeJS.ErrnoException): string {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large'
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'malformed_request'
-}
-
-function renderWireError(code: string): HttpResponseContent {
-  const { status, message } = WIRE_REFUSALS.get(code) ?? { status: 400, message: '' }
-  const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Cache-Control': 'private, no-store' }
-  return { status, headers, body: JSON.stringify({ error: { code, message } }) }
 }
 
 /** Writes an answer without Node's HTTP layer and closes the connection when the client has read it. */
@@ -180,7 +187,8 @@ function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseCo
   socket.resume()
 }
 
-function closeServer(server: Server): Promise<void> {
+function closeServer(server: Server, connections: Connections): Promise<void> {
+  connections.closeAfterAnswers()
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
     // A connection that becomes idle during the stop would otherwise stay open for the keep-alive time.
@@ -188,6 +196,7 @@ function closeServer(server: Server): Promise<void> {
     server.close(() => {
       clearTimeout(timer)
       clearInterval(sweep)
+      connections.reportResets()
       resolve()
     })
   })

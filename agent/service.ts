@@ -85,12 +85,12 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, random, timer, report } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
-  const server = await startHttpServer(config, options.limits)
+  const server = await startHttpServer({ config, limits: options.limits, now, report })
   const { baseUrl } = server
   const closers: Closer[] = []
-  let isStopping = false
+  const stopping = new AbortController()
   const stop = async () => {
-    isStopping = true
+    stopping.abort()
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
   }
@@ -106,10 +106,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const window = openWindow(config.dataDirectory)
     closers.push(() => window.close())
     const admin =
-      metrics && (await startAdmin(options, { metrics, catalog, log, window, isStopping: () => isStopping }))
+      metrics &&
+      (await startAdmin(options, { metrics, catalog, log, window, isStopping: () => stopping.signal.aborted }))
     closers.push(() => admin?.close())
 
-    const saleContext = createSaleContext(options, { catalog, log, window })
+    const saleContext = createSaleContext(options, { catalog, log, window, stopSignal: stopping.signal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const help = () =>
@@ -165,12 +166,12 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
 
 function createSaleContext(
   { config, externals, now, timer, report }: ServiceOptions,
-  { catalog, log, window }: { catalog: Catalog; log: ResponseLog; window: SlidingWindow },
+  { log, window, ...shared }: { log: ResponseLog; window: SlidingWindow } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
+    ...shared,
     terms: buildTerms(config.mode, payTo),
-    catalog,
     payments: { log, facilitator, chain, now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),

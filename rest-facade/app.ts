@@ -8,7 +8,8 @@ import express, {
   type Router,
 } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
-import { refuse } from '../agent/http/response.ts'
+import { refuse, sendResponse } from '../agent/http/response.ts'
+import { renderWireError } from '../agent/http/wire-error.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
@@ -72,7 +73,6 @@ export function createApp({
   app.disable('x-powered-by')
   app.set('etag', 'strong')
   app.set('query parser', false)
-  app.enable('strict routing')
   app.enable('case sensitive routing')
 
   if (observe) app.use(observe)
@@ -83,6 +83,7 @@ export function createApp({
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2a !== undefined, now }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
+  app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, (request, response, next) => {
     const dataset = catalog.current()
     if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
@@ -126,6 +127,12 @@ function currentDocument(pages: () => Documents, path: string): RequestHandler {
     }
     return last.serve(request, response, next)
   }
+}
+
+/** Refuses a `%` without two hexadecimal digits. The routes above have codes of their own for it (contract 4.6.2). */
+function refuseInvalidEncoding(request: Request, response: Response, next: NextFunction): void {
+  if (/%(?![0-9a-f]{2})/i.test(request.originalUrl)) sendResponse(response, renderWireError('malformed_request'))
+  else next()
 }
 
 /** Answers CORS preflight requests (contract 7.5). */

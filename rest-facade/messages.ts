@@ -4,6 +4,7 @@
  * 10 % slower with the classes of Node.
  */
 import { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Express, Request, Response } from 'express'
 
 export interface ExpressMessages {
@@ -13,16 +14,34 @@ export interface ExpressMessages {
   connectTo(app: Express): void
 }
 
-export function expressMessages(): ExpressMessages {
+/** `isFull` tells whether the next request of a connection is refused. The event `upgrade` then ends the connection. */
+export function expressMessages(isFull: (socket: Socket) => boolean = () => false): ExpressMessages {
   // One pair of classes per server, because `connectTo` changes their prototypes.
-  class AppRequest extends IncomingMessage {}
+  class AppRequest extends IncomingMessage {
+    readonly #isRefused: boolean
+
+    constructor(socket: Socket) {
+      super(socket)
+      this.#isRefused = isFull(socket)
+    }
+
+    /**
+     * Node parses all requests of one read, up to 64 KiB, before anything else runs. It stops only at a request for an
+     * upgrade, so a refused request claims to be one. Real requests for an upgrade are answered without it.
+     */
+    get upgrade(): boolean {
+      return this.#isRefused || this.method === 'CONNECT'
+    }
+
+    set upgrade(_: boolean) {}
+  }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}
   return {
     options: { IncomingMessage: AppRequest, ServerResponse: AppResponse },
     connectTo(app) {
       Object.setPrototypeOf(AppRequest.prototype, app.request)
       Object.setPrototypeOf(AppResponse.prototype, app.response)
-      app.request = AppRequest.prototype as Request
+      app.request = AppRequest.prototype as unknown as Request
       app.response = AppResponse.prototype as Response
     },
   }

@@ -27,11 +27,14 @@ interface PaidRouteOptions {
 
 type Handler = (options: PaidRouteOptions, request: Request) => Outcome | Promise<Outcome>
 
-/** Regular expressions, because Express decodes parameters and a percent-encoded company number is invalid. */
+/**
+ * Regular expressions, because Express decodes parameters and a percent-encoded company number is invalid. One trailing
+ * slash is accepted, as on the other routes (contract 4.6.1).
+ */
 const HANDLERS: Record<OperationName, { path: RegExp; handle: Handler }> = {
-  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/[^/]*$`), handle: lookup },
-  search: { path: new RegExp(`^${ROUTES.search.path}$`), handle: search },
-  resolve: { path: new RegExp(`^${ROUTES.resolve.path}$`), handle: resolve },
+  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/(?:[^/]*|[^/]+/)$`), handle: lookup },
+  search: { path: new RegExp(`^${ROUTES.search.path}/?$`), handle: search },
+  resolve: { path: new RegExp(`^${ROUTES.resolve.path}/?$`), handle: resolve },
 }
 
 export function paidRoutes(options: PaidRouteOptions): Router {
@@ -49,7 +52,7 @@ export function paidRoutes(options: PaidRouteOptions): Router {
 
 function lookup(options: PaidRouteOptions, request: Request): Outcome | Promise<Outcome> {
   if (hasQuery(request) || hasBody(request)) return refused({ code: 'unexpected_input' })
-  const company_number = request.path.slice(ROUTES.lookup.path.length + 1)
+  const company_number = request.path.slice(ROUTES.lookup.path.length + 1).replace(/\/$/, '')
   return performInput(options, request, { operation: 'lookup', input: { company_number } })
 }
 

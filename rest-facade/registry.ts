@@ -42,7 +42,7 @@ interface RegistryEndpoint<Query> {
 type RegistryReply = { kind: 'body'; body: object } | Refused
 
 export function registryRoutes({ registry, now, ...options }: RegistryRouteOptions): Router {
-  const router = Router({ strict: true, caseSensitive: true })
+  const router = Router({ caseSensitive: true })
   const window = new FixedWindow({ max: REQUESTS_PER_WINDOW_MAX, now })
   const agent: PublishedAgent = { ...options, agentId: registry.agentId }
   const serve = <Query>(path: string, endpoint: RegistryEndpoint<Query>) =>

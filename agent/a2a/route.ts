@@ -94,7 +94,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     )
   }
 
-  const router = Router({ strict: true, caseSensitive: true })
+  const router = Router({ caseSensitive: true })
   router.post(A2A_PATH, route)
   router.all(A2A_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router

@@ -44,6 +44,9 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   const stored = payment.kind === 'payment' ? await replay(payments, payment) : undefined
   if (stored) return stored
 
+  // A stopping service begins no sale (contract 14.8).
+  if (context.stopSignal.aborted) return refused({ code: 'overloaded' })
+
   // Concurrent sales of the transport (contract 4.5.10). After step 3, so that replays never wait for sales.
   using callSlot = request.sales?.take()
   if (callSlot?.refusal) return callSlot.refusal

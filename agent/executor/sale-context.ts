@@ -23,6 +23,8 @@ export interface SaleContext {
   /** Requests with the same payment identity run one at a time. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder
+  /** Aborted when the service stops. */
+  stopSignal: AbortSignal
 }
 
 export interface SaleRequest {

@@ -1,5 +1,17 @@
-/** Reads HTTP requests: all values of a header, the content type, and the body up to a limit. */
+/** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
 import type { IncomingMessage } from 'node:http'
+import { parseUrl } from '../../store/url-policy.ts'
+
+/**
+ * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS also
+ * `*`. Undefined for any other target (RFC 9112 section 3.2).
+ */
+export function readTarget({ method, url = '' }: IncomingMessage): string | undefined {
+  if (url.startsWith('/')) return url
+  if (url === '*' && method === 'OPTIONS') return '/'
+  const parsed = parseUrl(url)
+  return parsed && /^https?:$/.test(parsed.protocol) ? `${parsed.pathname}${parsed.search}` : undefined
+}
 
 /** All values of a header as sent. `request.headers` joins repeated ones with a comma. */
 export function headerValues(request: IncomingMessage, name: string): string[] {

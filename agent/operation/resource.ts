@@ -51,9 +51,10 @@ export function namesAnotherOperation(url: string, operation: Operation): boolea
 
 /** Returns only the name for a resolve, because its input is in the body. */
 function parseResourceUrl({ pathname, searchParams }: URL): Operation | 'resolve' | undefined {
-  if (pathname === ROUTES.resolve.path) return 'resolve'
-  if (pathname === ROUTES.search.path) return parseInput('search', searchInput(searchParams))
-  const [, number] = pathname.split(`${ROUTES.lookup.path}/`)
+  const path = pathname.replace(/\/$/, '')
+  if (path === ROUTES.resolve.path) return 'resolve'
+  if (path === ROUTES.search.path) return parseInput('search', searchInput(searchParams))
+  const [, number] = path.split(`${ROUTES.lookup.path}/`)
   return number === undefined ? undefined : parseInput('lookup', { company_number: number })
 }
 

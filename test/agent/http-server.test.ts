@@ -92,6 +92,10 @@ describe('the HTTP server', () => {
       ['two lengths', `${RESOLVE}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
       ['a length and chunks', `${RESOLVE}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
       ['a length below zero', `${RESOLVE}Content-Length: -2\r\n\r\n{}`],
+      ['a target that is not a path', `GET ${MARK} HTTP/1.1\r\n${HOST}\r\n`],
+      ['a target for OPTIONS only', `GET * HTTP/1.1\r\n${HOST}\r\n`],
+      ['an absolute target without a valid host', `GET http://[::${MARK}/docs HTTP/1.1\r\n${HOST}\r\n`],
+      ['an absolute target of another protocol', `GET ftp://${MARK}.example/docs HTTP/1.1\r\n${HOST}\r\n`],
       ['a chunk without a size', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n${MARK}\r\n{}\r\n`],
     ]
     for (const [name, text] of MALFORMED)
@@ -110,6 +114,17 @@ describe('the HTTP server', () => {
       expect(answers(await talk(service, ask(100)))).to.deep.equal([200])
       expectOnly(await talk(service, ask(101)), 'headers_too_large')
       expectOnly(await talk(service, ask(2_100)), 'headers_too_large')
+    })
+
+    it('ignores the host of an absolute target', async () => {
+      const ask = (target: string) => `GET ${target} HTTP/1.1\r\n${HOST}\r\n`
+      const targets = [`http://${MARK}.example/attribution`, `HTTPS://${MARK}:1/nowhere?a`, `http://${MARK}`]
+      const heard = await talk(service, `${targets.map(ask).join('')}${MARK}\r\n\r\n`)
+      expect(answers(heard)).to.deep.equal([200, 'not_found', 'not_found', 'malformed_request'])
+      expect(answers(await talk(service, `OPTIONS * HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`))).to.deep.equal([
+        204,
+      ])
+      expect(heard).not.to.include(MARK)
     })
 
     it('answers 405 to CONNECT and ignores unknown Expect values', async () => {
@@ -168,52 +183,6 @@ describe('the HTTP server', () => {
 
     it('[8.11] closes an idle connection without an answer', async () => {
       expect(answers(await talk(service, GOOD))).to.deep.equal([200])
-    })
-  })
-
-  describe('with at most three connections', () => {
-    useService({ connections: 3 })
-
-    /** Sends requests on new connections until one is answered; the server notices closed connections late. */
-    async function visitUntilAnswered(): Promise<Socket> {
-      return (await visit()) ?? visitUntilAnswered()
-    }
-
-    /** Sends a request on a new connection and keeps it open. Undefined if the server closed it without an answer. */
-    async function visit(): Promise<Socket | undefined> {
-      const socket = await dial(service)
-      const closed = hear(socket).then(() => undefined)
-      const answered = new Promise<Socket>((resolve) => void socket.once('data', () => resolve(socket)))
-      socket.write(GOOD)
-      return Promise.race([answered, closed])
-    }
-
-    it('[8.12] closes idle connections for new ones, and keeps those with a request in progress', async () => {
-      const underWay = await dial(service)
-      const heard = hear(underWay)
-      underWay.write(GOOD.slice(0, -2))
-      const kept = await visitUntilAnswered()
-      const others: Socket[] = []
-      while (!kept.destroyed) others.push(...[await visit()].filter((each) => each !== undefined))
-      for (const socket of [...others, await visitUntilAnswered()]) socket.destroy()
-      underWay.write('Connection: close\r\n\r\n')
-      expect(answers(await heard)).to.deep.equal([200])
-    })
-
-    it('closes a fourth connection while three are in use, and accepts it later', async () => {
-      const held: Socket[] = []
-      while (held.length < 3) {
-        const socket = await dial(service)
-        let isOpen = true
-        void hear(socket).then(() => (isOpen = false))
-        socket.write(GOOD.slice(0, -2))
-        await new Promise((resolve) => void setTimeout(resolve, 20))
-        if (isOpen) held.push(socket)
-      }
-      expect(await visit()).to.equal(undefined)
-      for (const socket of held) socket.destroy()
-      const last = await visitUntilAnswered()
-      last.destroy()
     })
   })
 })

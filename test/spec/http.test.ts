@@ -1,8 +1,13 @@
-/** What HTTP clients, proxies and browsers rely on, on every route. */
+/** What HTTP clients, proxies and browsers rely on, on every route: headers, paths, and a stop of the service. */
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { A2A_PATH, FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import { header, signedPayment } from '../support/payments.ts'
+import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { COMPANY, requestOverTransports, RESOLVE, SEARCH } from '../support/transports.ts'
 
 const HOST = 'Host: 127.0.0.1\r\n'
 
@@ -65,3 +70,175 @@ describe('the headers of every answer', () => {
     })
   }
 })
+
+describe('the paths', () => {
+  let service: FakedService
+  before(async () => void (service = await startFakedService()))
+  after(() => service.stop())
+
+  const { get, a2a } = requestOverTransports(() => service)
+  /** A payment that names the URL as its resource, as stock clients do. */
+  async function payFor({ headers }: RawReply, url: string): Promise<string> {
+    const [requirements] = decodePaymentRequiredHeader(String(headers['payment-required'])).accepts
+    return header({ ...(await signedPayment({ requirements: requirements! })), resource: { url } })
+  }
+  const body = { method: 'POST', headers: { 'Content-Type': 'application/json' } }
+  const ROUTES: [path: string, query: string, change: Parameters<typeof get>[2]][] = [
+    [`${COMPANY}/73848`, '', {}],
+    [SEARCH, '?q=abc', {}],
+    [RESOLVE, '', { ...body, body: '{"company_number":"73848"}' }],
+    [A2A_PATH, '', { ...body, body: '{' }],
+    ...Object.values(FREE_PATHS).map((path): [string, string, object] => [path, '', {}]),
+    ...Object.values(TESTNET_PATHS).map((path): [string, string, object] => {
+      return [path, path === TESTNET_PATHS.reputation ? `?client=0x${'a'.repeat(40)}` : '', {}]
+    }),
+  ]
+
+  for (const [path, query, change] of ROUTES) {
+    it(`[4.6.1] accept one trailing slash and not two: ${path}`, async () => {
+      const [exact, slash, two] = await Promise.all(
+        ['', '/', '//'].map((end) => get(`${path}${end}${query}`, undefined, change)),
+      )
+      expect(exact?.status).to.be.oneOf([200, 402])
+      expect([slash?.status, slash?.text]).to.deep.equal([exact?.status, exact?.text])
+      expectRefusal(two!, 'not_found')
+    })
+  }
+
+  it('[4.6.1, 5.1.2] name the resource without the slash in a quote, and sell one stored answer for both', async () => {
+    for (const [path, query, change] of ROUTES.slice(0, 3)) {
+      const quoted = await get(`${path}/${query}`, undefined, change)
+      const { resource } = decodePaymentRequiredHeader(String(quoted.headers['payment-required']))
+      expect(resource.url).to.equal(service.url + path + query)
+      const payment = await payFor(quoted, resource.url)
+      const before = service.counts().settled
+      const bought = await get(`${path}/${query}`, payment, change)
+      expect(bought.status).to.equal(200)
+      expect((await get(path + query, payment, change)).text).to.equal(bought.text)
+      expect(service.counts().settled).to.equal(before + 1)
+    }
+  })
+
+  it('[4.6.1, 5.3.2] compare the resource of a payment without its slash', async () => {
+    const quote = await get(`${COMPANY}/73848`)
+    const other = await payFor(quote, `${service.url}${COMPANY}/1004/`)
+    expectRefusal(await get(`${COMPANY}/73848`, other), 'payment_invalid')
+    const same = await payFor(quote, `${service.url}${COMPANY}/73848/`)
+    expect((await get(`${COMPANY}/73848`, same)).status).to.equal(200)
+  })
+
+  const BAD_PERCENT: [target: string, code: string][] = [
+    ...['%', '%z', '%2', '%zz', '1%', '%E0%A4%A', '1/%'].map((end): [string, string] => [
+      `${COMPANY}/${end}`,
+      end.includes('/') ? 'malformed_request' : 'invalid_company_number',
+    ]),
+    [`${COMPANY}/1?%`, 'unexpected_input'],
+    [`${SEARCH}?q=%`, 'invalid_query'],
+    [`${SEARCH}?q=abc&%zz`, 'invalid_query'],
+    [`${SEARCH}%?q=abc`, 'malformed_request'],
+    ['/api/v1/reputation?client=%zz', 'invalid_query'],
+    ['/agent.json?%', 'invalid_query'],
+    ...['/%', '/%zz', '/docs%', '/docs?%', '/api/v1/meta?a=%2', '/openapi.json/%', '/.well-known/%1'].map(
+      (target): [string, string] => [target, 'malformed_request'],
+    ),
+  ]
+  for (const [target, code] of BAD_PERCENT) {
+    it(`[4.6.2] answer 400 to an invalid percent sign: ${target}`, async () => {
+      const { status, headers, json } = await send({ url: service.url, path: target })
+      expect([status, headers['content-type']]).to.deep.equal([400, 'application/json; charset=utf-8'])
+      expect(json).to.have.all.keys('error')
+      expect(json['error']).to.have.all.keys('code', 'message').and.have.property('code', code)
+    })
+  }
+
+  it('[4.6.2] decode valid percent signs as before', async () => {
+    expectRefusal(await get('/%41'), 'not_found')
+    expect((await get('/docs?a=%41')).status).to.equal(200)
+    expect((await a2a({ operation: 'lookup', input: { company_number: '1' } })).status).to.equal(402)
+  })
+
+  it('[4.6.3] ignore the host of an absolute target', async () => {
+    for (const [target, status] of [
+      ['http://other.example/docs/', 200],
+      ['https://other.example:9/api/v1/company/1/', 402],
+      ['http://other.example', 404],
+    ] as const)
+      expect((await send({ url: service.url, path: target })).status, target).to.equal(status)
+  })
+})
+
+describe('a stop of the service', () => {
+  it('[14.8] finishes sales in progress and begins no other', async () => {
+    let settle: () => void = () => undefined
+    const settling = new Promise<void>((resolve) => void (settle = resolve))
+    let began: () => void = () => undefined
+    const begun = new Promise<void>((resolve) => void (began = resolve))
+    let isHeld = false
+    const service = await startFakedService({
+      beforeSettlement: async () => {
+        if (!isHeld) return
+        began()
+        await settling
+      },
+    })
+    const { lookup } = requestOverTransports(() => service)
+    const quote = String((await lookup('73848')).headers['payment-required'])
+    const [bought, selling, late] = [await service.pay(quote), await service.pay(quote), await service.pay(quote)]
+    const first = await lookup('73848', bought)
+    isHeld = true
+    const sale = lookup('73848', selling)
+    await begun
+
+    // Connections with an incomplete request stay open during the stop.
+    const request = (path: string, payment?: string) =>
+      `GET ${path} HTTP/1.1\r\n${HOST}${payment === undefined ? '' : `PAYMENT-SIGNATURE: ${payment}\r\n`}`
+    const requests = [`${COMPANY}/73848`, `${COMPANY}/73848`, `${COMPANY}/73848`, '/attribution']
+    const payments = [late, undefined, bought, undefined]
+    const open = await Promise.all(requests.map((path, index) => Pending.open(service, request(path, payments[index]))))
+    const stopped = service.stop()
+    const answers: string[] = []
+    for (const each of open) answers.push(await each.finish())
+
+    for (const answer of answers) expect(answer).to.match(/\r\nConnection: close\r\n/)
+    for (const answer of answers.slice(0, 2)) {
+      expect(answer).to.match(/^HTTP\/1\.1 503 /)
+      expect(answer).to.match(/\r\nRetry-After: [1-9][0-9]*\r\n/)
+      expect(answer).to.include('"code":"overloaded"')
+    }
+    expect(answers[2]?.endsWith(first.text)).to.equal(true)
+    expect(answers[3]).to.match(/^HTTP\/1\.1 200 /)
+    settle()
+    expect((await sale).status).to.equal(200)
+    expect((await sale).headers['connection']).to.equal('close')
+    await stopped
+    expect(service.counts()).to.deep.equal({ settled: 2, recorded: 2 })
+  })
+})
+
+/** A connection on which one request was answered and the head of another was sent in the same write. */
+class Pending {
+  readonly #socket: Socket
+  #heard = ''
+
+  private constructor(socket: Socket) {
+    this.#socket = socket.on('data', (bytes: Buffer) => void (this.#heard += bytes.toString('latin1')))
+  }
+
+  static async open({ url }: FakedService, head: string): Promise<Pending> {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+    const pending = new Pending(socket)
+    socket.write(`GET /robots.txt HTTP/1.1\r\n${HOST}\r\n${head}`)
+    while (!pending.#heard.includes('\r\n\r\n')) await once(socket, 'data')
+    pending.#heard = ''
+    return pending
+  }
+
+  /** Sends the rest and returns what the server sends until it closes the connection. */
+  async finish(): Promise<string> {
+    this.#heard = ''
+    const closed = once(this.#socket, 'close')
+    this.#socket.write('\r\n')
+    await closed
+    return this.#heard
+  }
+}

@@ -177,6 +177,23 @@ describe('a paid lookup', () => {
       })
     })
 
+    it('[4.6.1] works with @x402/fetch on paths with a trailing slash', async () => {
+      const pay = payingFetch()
+      await expectCharges(service, [PRICE, PRICE, 2000n], async () => {
+        const bought = await pay(`${service.url}${COMPANY}/73848/`)
+        expect(companyResponseSchema.parse(await bought.json()).company.company_number).to.equal('73848')
+        const found = await pay(`${service.url}${SEARCH}/?q=Plain+Fixture+Limited`)
+        expect(searchResponseSchema.parse(await found.json()).candidates).to.have.length.greaterThan(0)
+        const headers = { 'Content-Type': 'application/json' }
+        const resolved = await pay(`${service.url}${RESOLVE}/`, {
+          method: 'POST',
+          headers,
+          body: '{"company_number":"73848"}',
+        })
+        expect(resolveResponseSchema.parse(await resolved.json()).match?.company.company_number).to.equal('73848')
+      })
+    })
+
     it('works with the SDK’s ClientFactory client over A2A, paying with @x402/fetch', async () => {
       const options = ClientFactoryOptions.createFrom(ClientFactoryOptions.default, {
         transports: [new JsonRpcTransportFactory({ fetchImpl: payingFetch() })],

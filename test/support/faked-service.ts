@@ -30,6 +30,8 @@ interface FakedOptions {
   now?: () => Date
   dataset?: string
   limits?: Partial<HttpServerLimits>
+  /** Delays settlements. */
+  beforeSettlement?: () => Promise<void>
 }
 
 export async function startFakedService({
@@ -37,6 +39,7 @@ export async function startFakedService({
   now = () => new Date(),
   dataset = REGISTER,
   limits = {},
+  beforeSettlement = async () => undefined,
 }: FakedOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'faked-'))
   let settled = 0
@@ -56,6 +59,7 @@ export async function startFakedService({
       facilitator: {
         verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
         settle: async (payload) => {
+          await beforeSettlement()
           settled += 1
           return { ...settledReply(payload), network: payload.accepted.network }
         },

@@ -3,6 +3,7 @@
  * type, headers, body and error code. An answer that is not described fails the test.
  */
 import { z } from 'zod'
+import { PAID_PATHS } from '../../agent/operation/paths.ts'
 import { recordCode } from './seen-codes.ts'
 
 interface DescribedBody {
@@ -70,6 +71,8 @@ export function findOpenApiFault(description: OpenApiDescription, answer: HttpAn
   const { method, status, text } = answer
   if (method === 'OPTIONS') return status === 204 && text === '' ? undefined : 'a preflight must have status 204'
   const route = findPathItem(description, parsePath(answer.target))
+  // A URL with an invalid encoding is not HTTP, so that no route describes its refusal.
+  if (status === 400 && parseCode(text) === 'malformed_request') return undefined
   if (!route)
     return status === 404 && (method === 'HEAD' || parseCode(text) === 'not_found') ? undefined : 'unknown path'
   const named = route[method === 'HEAD' && route['get'] ? 'get' : method.toLowerCase()]
@@ -81,9 +84,10 @@ export function findOpenApiFault(description: OpenApiDescription, answer: HttpAn
   return text === '' ? undefined : 'HEAD has a body'
 }
 
-/** The path of a target, which may be an absolute URL (RFC 9112 section 3.2.2). */
+/** The described path of a target, which may be an absolute URL (RFC 9112 section 3.2.2) and end with one slash. */
 function parsePath(target: string): string {
-  return target.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
+  const path = target.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
+  return path === `${PAID_PATHS.lookup}/` ? path : path.replace(/(?<=[^/])\/$/, '')
 }
 
 function findPathItem({ paths }: OpenApiDescription, path: string) {

@@ -167,6 +167,7 @@ export class SaleHarness {
       ...this.#openLimits(perMinute),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
+      stopSignal: new AbortController().signal,
     }
   }
 

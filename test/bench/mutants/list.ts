@@ -59,6 +59,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'a sale begins while the service stops',
+    file: perform,
+    find: 'if (context.stopSignal.aborted)',
+    replace: 'if (context.stopSignal.aborted && payment.kind === "none")',
+    caughtBy: 'test/spec/http.test.js',
+  },
+  {
+    name: 'a payment of another resource with a trailing slash is accepted',
+    file: 'agent/operation/resource.js',
+    find: "const path = pathname.replace(/\\/$/, '');",
+    replace: 'const path = pathname;',
+    caughtBy: 'test/spec/http.test.js',
+  },
+  {
     name: 'a 502 or a reset counts as a refusal',
     file: facilitator,
     find: "toRefusal(reply.errorReason); } catch (cause) { return { kind: 'unclear', cause };",

@@ -100,6 +100,7 @@ export class SimulatedServer {
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
+      stopSignal: new AbortController().signal,
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
     const { report } = seller.payments

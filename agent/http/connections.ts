@@ -1,0 +1,146 @@
+/**
+ * The open connections of the HTTP server. Each connection runs one request at a time; pipelined requests wait. A
+ * connection that exceeds a limit is reset, and when too many are open, the one that has been idle longest.
+ */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Report } from '../../store/runtime.ts'
+
+export interface ConnectionLimits {
+  /** Open connections. */
+  connections: number
+  /** Requests of one connection whose answers are not sent yet. */
+  unanswered: number
+  /** Requests of all connections that wait for an earlier one of their connection. */
+  waiting: number
+}
+
+/** Resets are counted in the log at most this often. */
+export const REPORT_INTERVAL_MS = 60_000
+
+/** `pipelining`: too many unanswered requests. `surplus`: too many open connections. */
+type ResetReason = 'pipelining' | 'surplus'
+
+interface PipelinedRequest {
+  response: ServerResponse
+  run: () => void
+}
+
+interface Connection {
+  /** In the order of arrival. The first one is running or being sent. */
+  readonly unanswered: PipelinedRequest[]
+}
+
+interface ConnectionsOptions {
+  limits: ConnectionLimits
+  now: () => Date
+  report: Report
+}
+
+export class Connections {
+  readonly #limits: ConnectionLimits
+  readonly #now: () => Date
+  readonly #report: Report
+  /** Ordered by the end of the last request, or the start of the connection if it had none. */
+  readonly #open = new Map<Socket, Connection>()
+  #waiting = 0
+  #isStopping = false
+  /** Resets that are not in the log yet. */
+  #resets: Record<ResetReason, number> = { pipelining: 0, surplus: 0 }
+  #reportedAt = -Infinity
+
+  constructor({ limits, now, report }: ConnectionsOptions) {
+    this.#limits = limits
+    this.#now = now
+    this.#report = report
+  }
+
+  add(socket: Socket): void {
+    this.#open.set(socket, { unanswered: [] })
+    socket.once('close', () => this.#remove(socket))
+    if (this.#open.size > this.#limits.connections) this.#resetIdlest()
+  }
+
+  /** Whether the next request of the connection exceeds a limit. */
+  isFull(socket: Socket): boolean {
+    const unanswered = this.#open.get(socket)?.unanswered.length ?? 0
+    return unanswered >= this.#limits.unanswered || (unanswered > 0 && this.#waiting >= this.#limits.waiting)
+  }
+
+  /** Runs the request when all earlier answers of its connection are sent. */
+  enqueue(socket: Socket, request: PipelinedRequest): void {
+    const connection = this.#open.get(socket)
+    if (!connection) return void request.response.destroy()
+    if (this.#isStopping) closeAfter(request.response)
+    request.response.once('finish', () => this.#runNext(socket, connection))
+    connection.unanswered.push(request)
+    if (connection.unanswered.length === 1) request.run()
+    else this.#waiting += 1
+  }
+
+  /** The response to the newest unanswered request of a connection. */
+  lastResponse(socket: Socket): ServerResponse | undefined {
+    return this.#open.get(socket)?.unanswered.at(-1)?.response
+  }
+
+  /** Resets a connection that exceeds a limit of pipelined requests. */
+  resetPipelining(socket: Socket): void {
+    this.#reset(socket, 'pipelining')
+  }
+
+  /** From now on every answer closes its connection. */
+  closeAfterAnswers(): void {
+    this.#isStopping = true
+    for (const { unanswered } of this.#open.values()) for (const { response } of unanswered) closeAfter(response)
+  }
+
+  /** Writes the resets that are not in the log yet. */
+  reportResets(): void {
+    const { pipelining, surplus } = this.#resets
+    if (pipelining + surplus === 0) return
+    this.#resets = { pipelining: 0, surplus: 0 }
+    this.#reportedAt = this.#now().getTime()
+    this.#report('connections_reset', `${pipelining} pipelining ${surplus} surplus`)
+  }
+
+  #runNext(socket: Socket, connection: Connection): void {
+    connection.unanswered.shift()
+    // Moves the connection to the end of the order.
+    if (this.#open.delete(socket)) this.#open.set(socket, connection)
+    const [next] = connection.unanswered
+    if (!next) return
+    this.#waiting -= 1
+    // After an answer with `Connection: close`, the server has ended the connection.
+    if (socket.writable) next.run()
+  }
+
+  /** Connections whose answer is being computed are kept, because a payment may be in progress. */
+  #resetIdlest(): void {
+    for (const [socket, { unanswered }] of this.#open) {
+      const running = unanswered[0]?.response
+      if (running?.req.complete && !running.writableEnded) continue
+      this.#reset(socket, 'surplus')
+      return
+    }
+  }
+
+  #remove(socket: Socket): void {
+    const { unanswered = [] } = this.#open.get(socket) ?? {}
+    this.#open.delete(socket)
+    this.#waiting -= Math.max(0, unanswered.length - 1)
+    unanswered.length = 0
+  }
+
+  /** A reset also frees what the kernel has not sent yet. */
+  #reset(socket: Socket, reason: ResetReason): void {
+    this.#remove(socket)
+    socket.on('error', () => undefined)
+    socket.resetAndDestroy()
+    this.#resets[reason] += 1
+    if (this.#now().getTime() - this.#reportedAt >= REPORT_INTERVAL_MS) this.reportResets()
+  }
+}
+
+function closeAfter(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('Connection', 'close')
+}
