@@ -25,6 +25,6 @@ export async function skipWithoutPython(context: Context): Promise<void> {
   const check = 'import sys; sys.exit(sys.version_info < (3, 9))'
   const { code } = await runPython(['-c', check]).catch(() => ({ code: null }))
   if (code === 0) return
-  process.stderr.write('\nSKIPPED: the Python test client, because python3 3.9 or later is not on the PATH\n')
+  process.stderr.write('\nSKIPPED: tests with Python, because python3 3.9 or later is not on the PATH\n')
   context.skip()
 }
