@@ -28,7 +28,7 @@ import { join } from 'node:path'
 
 export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 2, responses: 1, limits: 2 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 3, responses: 1, limits: 2 }
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'

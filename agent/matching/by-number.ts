@@ -25,28 +25,36 @@ export function candidateByNumber(
 ): Candidate {
   const matchType = 'company_number'
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
-  const comparison = compareName(register, company, name)
-  const isOtherName = comparison.isOtherName || (!comparison.exact && isNameOfAnother(registers, name))
-  return buildCandidate(company, evidence, { matchType, ...comparison, isOtherName })
+  const { exact, isNameOfAnother } = compareEqualNames(registers, company, name)
+  if (exact) return buildCandidate(company, evidence, { matchType, similarity: 1, exact })
+  const { similarity, isOtherName } = compareSimilarName(register, company, name)
+  // A name that is only similar to the company's own, and equal to that of another one, contradicts the number.
+  const comparison = { similarity, isOtherName: isOtherName || isNameOfAnother }
+  return buildCandidate(company, evidence, { matchType, exact: undefined, ...comparison })
 }
 
-function compareName({ names }: Register, company: Company, name: string) {
-  const exact = exactMatchType(parseQueryName(name), company.legal_name)
-  if (exact) return { exact, similarity: 1, isOtherName: false }
+/** Whether the most literal reading of the name that any company equals is that of this company or of another one. */
+function compareEqualNames(registers: readonly Register[], company: Company, name: string) {
+  const query = parseQueryName(name)
+  const found = registers.flatMap((register) => {
+    const accepts = (position: number) => position !== register.withheld
+    const { equal, reading } = findEqualNames(register, query, { accepts, budgets: openQueryBudgets() })
+    return [...equal.values()].map(({ company: { company_number }, exact }) => ({ company_number, exact, reading }))
+  })
+  const first = Math.min(...found.map(({ reading }) => reading))
+  // Compared directly, because the search ends when too many companies have the name.
+  const direct = query.readings.slice(0, first + 1).map((reading) => exactMatchType(query, company.legal_name, reading))
+  const own = found.find((each) => each.company_number === company.company_number && each.reading === first)
+  const exact = direct.find((each) => each !== undefined) ?? own?.exact
+  return { exact, isNameOfAnother: found.length > 0 }
+}
+
+function compareSimilarName({ names }: Register, company: Company, name: string) {
   const { core, suffix } = parseForSimilarity(name)
   const { spelling, pairs } = openQueryBudgets()
   const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
   const position = names.findByNumber(company.company_number)
   if (position === undefined) throw new Error('The name index does not fit its snapshot')
   const { similarity, isComplete } = measure(position)
-  return { exact, similarity, isOtherName: !isComplete || similarity < SAME_NAME_SIMILARITY_MIN }
-}
-
-/** A name that is only similar to the company's own, and equal to that of another one, contradicts the number. */
-function isNameOfAnother(registers: readonly Register[], name: string): boolean {
-  const parsed = parseQueryName(name)
-  return registers.some((register) => {
-    const accepts = (position: number) => position !== register.withheld
-    return findEqualNames(register, parsed, { accepts, budgets: openQueryBudgets() }).size > 0
-  })
+  return { similarity, isOtherName: !isComplete || similarity < SAME_NAME_SIMILARITY_MIN }
 }

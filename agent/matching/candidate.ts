@@ -24,7 +24,7 @@ export function buildCandidate(
     strict_name_exact: exact === 'strict_name',
     relaxed_name_exact: exact !== undefined,
     ...evidenceSignals,
-    company_number_exact: matchType === 'company_number',
+    company_number_exact: matchType === 'company_number' || evidenceSignals.company_number_exact,
   }
   return {
     company,

@@ -2,7 +2,8 @@
 import type { Company } from '../../store/company.ts'
 import { findExactNames } from '../../store/index/candidates.ts'
 import type { QueryBudgets } from '../../store/index/operation-budget.ts'
-import { exactMatchType, type QueryName } from './equality.ts'
+import { splitAttachedSuffix } from '../../store/index/suffixes.ts'
+import { exactMatchType, isEqualWhenJoined, type QueryName } from './equality.ts'
 import { readCompany, type Register } from './register.ts'
 
 interface EqualName {
@@ -10,20 +11,47 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-/** By position in the name index. When a budget is exceeded, names are missing. */
-export type EqualNames = Map<number, EqualName>
+export interface EqualNames {
+  /** By position in the name index. When a budget is exceeded, names are missing. */
+  equal: Map<number, EqualName>
+  /** How the name was read: the number of earlier readings that no name equals. */
+  reading: number
+}
 
-export function findEqualNames(
-  register: Register,
-  query: QueryName,
-  { accepts, budgets }: { accepts: (name: number) => boolean; budgets: QueryBudgets },
-): EqualNames {
-  const equal: EqualNames = new Map()
-  for (const name of findExactNames(register.names, query.core, budgets.postings).filter(accepts)) {
-    if (!budgets.records.take(1)) break
-    const company = readCompany(register, name)
-    const exact = exactMatchType(query, company.legal_name)
-    if (exact !== undefined) equal.set(name, { company, exact })
+interface Limits {
+  accepts: (name: number) => boolean
+  budgets: QueryBudgets
+}
+
+/** The first reading that a name equals decides. Reading the words as joined comes last. */
+export function findEqualNames(register: Register, query: QueryName, { accepts, budgets }: Limits): EqualNames {
+  for (const [at, reading] of query.readings.entries()) {
+    const equal: EqualNames['equal'] = new Map()
+    for (const name of findExactNames(register.names, reading.core, budgets.postings).filter(accepts)) {
+      if (!budgets.records.take(1)) break
+      const company = readCompany(register, name)
+      const exact = exactMatchType(query, company.legal_name, reading)
+      if (exact !== undefined) equal.set(name, { company, exact })
+    }
+    if (equal.size > 0) return { equal, reading: at }
   }
-  return equal
+  return { equal: findJoinedName(register, query, { accepts, budgets }), reading: query.readings.length }
+}
+
+/** A name that is equal only when joined counts if no other name of the snapshot has the same joined words. */
+function findJoinedName(
+  register: Register,
+  { readings }: QueryName,
+  { accepts, budgets }: Limits,
+): EqualNames['equal'] {
+  for (const reading of readings) {
+    const { core } = splitAttachedSuffix(reading)
+    const [name, ...others] = register.names.findJoined(core, { except: register.withheld, namesMax: 2 })
+    if (name === undefined) continue
+    if (others.length > 0 || !accepts(name) || !budgets.records.take(1)) break
+    const company = readCompany(register, name)
+    if (!isEqualWhenJoined(reading, company.legal_name)) break
+    return new Map([[name, { company, exact: 'relaxed_name' }]])
+  }
+  return new Map()
 }

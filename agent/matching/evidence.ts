@@ -8,15 +8,21 @@ export interface QueryEvidence {
   eircode?: string | undefined
   /** A fragment of the address lines and the Eircode. */
   address?: string | undefined
+  /** Numbers in the text around the name, any of which may be the company number. */
+  numbers?: ReadonlySet<string> | undefined
 }
 
-export type EvidenceSignals = Pick<MatchSignals, 'eircode_exact' | 'address_contains'>
+export type EvidenceSignals = Pick<MatchSignals, 'eircode_exact' | 'address_contains' | 'company_number_exact'>
 
 /** A signal is null when the query or the record has no value to compare. */
-export function compareEvidence({ registered_address }: Company, { eircode, address }: QueryEvidence): EvidenceSignals {
+export function compareEvidence(
+  { company_number, registered_address }: Company,
+  { eircode, address, numbers }: QueryEvidence,
+): EvidenceSignals {
   const registered = registered_address.eircode?.replaceAll(' ', '') ?? null
   return {
     eircode_exact: eircode === undefined || registered === null ? null : eircode === registered,
+    company_number_exact: numbers?.has(company_number) ?? false,
     address_contains: address === undefined ? null : addressContains(registered_address, address),
   }
 }

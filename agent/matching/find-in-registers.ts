@@ -1,5 +1,5 @@
 /** Finds companies in several registers as if they were one. On testnet these are the dataset and the synthetic company. */
-import { findCompanies, type CompanyQuery, type FindResult } from './find.ts'
+import { findCompanies, type CompanyQuery, type FindResult, type FoundCompanies } from './find.ts'
 import type { Register } from './register.ts'
 import { TopCandidates } from './top-candidates.ts'
 
@@ -7,9 +7,12 @@ export function findInRegisters(registers: readonly Register[], query: CompanyQu
   const results = registers.map((register) => findCompanies(register, query, { now }))
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
   if (found.length < results.length) return { kind: 'too_broad' }
-  const candidates = found.flatMap((each) => each.candidates)
-  const exact = candidates.filter(({ match_type }) => match_type !== 'fuzzy_name')
+  const hasExact = (result: FoundCompanies) => result.candidates.some(({ match_type }) => match_type !== 'fuzzy_name')
+  const reading = Math.min(...found.filter(hasExact).map((each) => each.reading))
+  const isUsed = (result: FoundCompanies) =>
+    query.fuzzy === 'always' || reading === Number.POSITIVE_INFINITY || (hasExact(result) && result.reading === reading)
   const top = new TopCandidates()
-  for (const each of query.fuzzy === 'without_exact' && exact.length > 0 ? exact : candidates) top.add(each)
-  return { kind: 'found', candidates: top.candidates(), isTruncated: found.some(({ isTruncated }) => isTruncated) }
+  for (const each of found.filter(isUsed).flatMap(({ candidates }) => candidates)) top.add(each)
+  const isTruncated = found.some((each) => each.isTruncated)
+  return { kind: 'found', candidates: top.candidates(), isTruncated, reading }
 }

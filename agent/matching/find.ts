@@ -18,7 +18,7 @@ import { similarityMeasure } from './similarity.ts'
 import { ScoreThreshold, TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
-export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.5 } as const
+export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.65 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
 /** Names scored, or records read, between two checks of the time limit. */
@@ -37,34 +37,44 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
+export interface FoundCompanies {
+  kind: 'found'
+  candidates: Candidate[]
+  isTruncated: boolean
+  /** The reading of the name that exact candidates equal, see {@link EqualNames}. */
+  reading: number
+}
+
 export type FindResult =
-  | { kind: 'found'; candidates: Candidate[]; isTruncated: boolean }
+  | FoundCompanies
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
 
 export function findCompanies(
   register: Register,
-  query: CompanyQuery,
+  asked: CompanyQuery,
   { now, budgets = openQueryBudgets() }: { now: () => Date; budgets?: QueryBudgets },
 ): FindResult {
   const start = now().getTime()
   const isTimeUp = () => now().getTime() - start > QUERY_TIME_MAX_MS
+  const name = parseQueryName(asked.name)
+  const query = { ...asked, numbers: name.numbers }
   const top = new TopCandidates()
   const hasStatus = statusFilter(register.names, query.status)
-  const isOnSale = (name: number) => name !== register.withheld && hasStatus(name)
-  const equal = findEqualNames(register, parseQueryName(query.name), { accepts: isOnSale, budgets })
+  const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
+  const { equal, reading } = findEqualNames(register, name, { accepts: isOnSale, budgets })
   for (const { company, exact } of equal.values())
     top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
   if (isTimeUp()) return { kind: 'too_broad' }
   let isTruncated = false
   if (query.fuzzy === 'always' || equal.size === 0) {
-    const accepts = (name: number) => isOnSale(name) && !equal.has(name)
+    const accepts = (position: number) => isOnSale(position) && !equal.has(position)
     const outcome = addSimilarNames(register, query, { accepts, top, budgets, isTimeUp })
     if (outcome === 'time_up') return { kind: 'too_broad' }
     isTruncated = outcome === 'truncated'
   }
   isTruncated ||= Object.values(budgets).some(({ isExceeded }) => isExceeded)
-  return { kind: 'found', candidates: top.candidates(), isTruncated }
+  return { kind: 'found', candidates: top.candidates(), isTruncated, reading }
 }
 
 /** What adds candidates: which names it may add, where to, and how much work it may do. */

@@ -60,9 +60,9 @@ function compareRank(one: Candidate, other: Candidate): number {
   )
 }
 
-/** An Eircode outweighs an address. Contradicting evidence ranks below missing evidence. */
-function evidenceRank({ signals: { eircode_exact, address_contains } }: Candidate): number {
-  return 3 * signalRank(eircode_exact) + signalRank(address_contains)
+/** A number outweighs an Eircode, which outweighs an address. Contradicting evidence ranks below missing evidence. */
+function evidenceRank({ signals: { company_number_exact, eircode_exact, address_contains } }: Candidate): number {
+  return 9 * Number(company_number_exact) + 3 * signalRank(eircode_exact) + signalRank(address_contains)
 }
 
 function signalRank(signal: boolean | null): number {

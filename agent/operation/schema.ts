@@ -21,15 +21,24 @@ function textRule(rule: string) {
   return ({ input }: { input: unknown }) => (input === undefined ? 'is required' : rule)
 }
 
-/** Normalises to NFKC, trimmed, with single spaces. This form is counted, compared, hashed and returned. */
+/** Before NFKC, which turns them into the letters TM and SM. */
+const TRADE_MARK_SIGNS = /[™℠]/gu
+/** Pasted text contains tabs and line ends, which are control characters. */
+const WHITE_SPACE = /\p{White_Space}+/gu
+
+/**
+ * Normalises to NFKC, trimmed, with single spaces, without trade mark signs. This form is counted, compared, hashed and
+ * returned.
+ */
 function text(min: number, max: number) {
   return z
     .string({ error: textRule('must be text') })
+    .transform((value) => value.replace(WHITE_SPACE, ' '))
     .refine((value) => !hasHidden(value), {
       error: 'must not contain control or invisible characters',
       abort: true,
     })
-    .transform((value) => value.normalize('NFKC').trim().replace(/\s+/gu, ' '))
+    .transform((value) => value.replace(TRADE_MARK_SIGNS, ' ').normalize('NFKC').trim().replace(/\s+/gu, ' '))
     .refine((value) => countCodePoints(value) >= min && countCodePoints(value) <= max, {
       error: `must have ${min} to ${max} characters after normalisation`,
       abort: true,
@@ -39,12 +48,12 @@ function text(min: number, max: number) {
 
 /**
  * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so they
- * refuse a few texts that become valid by it. The pattern excludes control characters; a regular expression for all hidden
+ * refuse a few texts that become valid by it. The pattern excludes control characters other than white space; a regular expression for all hidden
  * characters would not work in every language.
  */
 const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
 
-const NO_CONTROLS = '^[^\\u0000-\\u001F\\u007F-\\u009F]*$'
+const NO_CONTROLS = '^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$'
 
 function longText(purpose: string) {
   const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`

@@ -34,7 +34,7 @@ export const resolve: Skill<ResolveInput> = {
 
 /** Its answer does not depend on the dataset, which may be missing. */
 function resolveSynthetic(input: ResolveInput): PreparedAnswer {
-  const own = { register: SYNTHETIC_REGISTER, registers: [] }
+  const own = { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
   return toAnswer(input, [candidateByNumber(SYNTHETIC_COMPANY, input, own)], SYNTHETIC_PROVENANCE)
 }
 

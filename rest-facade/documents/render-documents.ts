@@ -113,7 +113,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     [`usd_${name}`, formatUsd(terms.prices[name])],
     [`micro_${name}`, String(terms.prices[name])],
     [`endpoint_${name}`, endpoint(name)],
-    [`${name}_answer`, formatJson(answers[name].found)],
+    [`${name}_answer`, formatJson(name === 'resolve' ? shortResolution(answers[name].found) : answers[name].found)],
   ])
   const values = new Map([
     ...prices,
@@ -152,6 +152,11 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(values)))
   values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(values)))
   return values
+}
+
+/** The example of a resolution without the definition of scores, which is long and stands in that of a search. */
+function shortResolution(found: object) {
+  return { ...found, score_definition: 'as in a search' }
 }
 
 /** The example quote without its extensions, which are long. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { compareCompanyNumbers, type Company } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
 import { sortWords } from './dictionary.ts'
+import { buildJoinedNames, hashKey, joinedKey } from './joined-names.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -37,6 +38,7 @@ export class NameIndexBuilder {
   /** Per company, the position of its first word in `nameWords`. */
   readonly #starts = new Uint32List()
   readonly #nameWords = new Uint32List()
+  readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
@@ -52,6 +54,7 @@ export class NameIndexBuilder {
     const { core, suffix } = parseName(legal_name)
     this.#starts.push(this.#nameWords.length)
     for (const word of core) this.#nameWords.push(internId(this.#words, word))
+    this.#joinedHashes.push(hashKey(joinedKey(core)))
     this.#suffixes.push(SUFFIXES.indexOf(suffix))
     this.#statusOf.push(internId(this.#statuses, status))
     this.#numberStarts.push(this.#digits.length)
@@ -76,6 +79,7 @@ export class NameIndexBuilder {
         nameStarts: this.#starts.view(),
         nameWords,
         ...this.#postings(nameWords),
+        ...buildJoinedNames(this.#joinedHashes.view()),
         nameSuffixes: Uint8Array.from(this.#suffixes.view()),
         nameStatuses: Uint16Array.from(this.#statusOf.view()),
         numberStarts: this.#numberStarts.view(),

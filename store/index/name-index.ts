@@ -8,6 +8,7 @@ import { compareCompanyNumbers } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
 import { StoreError } from '../environment.ts'
 import { Dictionary } from './dictionary.ts'
+import { bucketOfKey, joinedKey } from './joined-names.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES, type Suffix } from './suffixes.ts'
 
@@ -21,6 +22,8 @@ const sectionsSchema = z.strictObject({
   nameWords: z.instanceof(Uint32Array),
   holderStarts: z.instanceof(Uint32Array),
   holders: z.instanceof(Uint32Array),
+  joinedStarts: z.instanceof(Uint32Array),
+  joinedNames: z.instanceof(Uint32Array),
   nameSuffixes: z.instanceof(Uint8Array),
   nameStatuses: z.instanceof(Uint16Array),
   numberStarts: z.instanceof(Uint32Array),
@@ -81,6 +84,21 @@ export class NameIndex {
   postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts
     return holders.subarray(holderStarts[word], holderStarts[word + 1])
+  }
+
+  /** The first names with these words, ignoring "and" and the spaces between words. */
+  findJoined(
+    words: readonly string[],
+    { except, namesMax }: { except: number | undefined; namesMax: number },
+  ): number[] {
+    const key = joinedKey(words)
+    const textOf = (word: number) => this.dictionary.text(word)
+    const found: number[] = []
+    for (const name of bucketOfKey(this.#parts, key)) {
+      const hasKey = name !== except && joinedKey(Array.from(this.words(name), textOf)) === key
+      if (hasKey && found.push(name) === namesMax) break
+    }
+    return found
   }
 
   suffixOf(name: number): Suffix {

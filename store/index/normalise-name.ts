@@ -3,11 +3,12 @@
  *
  *   NFKD, combining marks removed, lower case, `&`, `+` and `agus` to `and`, apostrophes removed, initials joined
  *   (`A.B.C.`, `A B C` and `ABC` are one word), `O` and `Mc` joined to the following surname, everything else that is
- *   not a letter or digit to a space.
+ *   not a letter or digit to a space, also trade mark signs.
  *
  * A change requires a new MATCHING_VERSION and LAYOUT_VERSION.snapshot, because stored indexes use the old rules.
  */
 import { beginsLegalForm, splitSuffix, type ParsedName } from './suffixes.ts'
+import { TRADE_WORDS } from './trade-words.ts'
 
 /** Most names match this and skip the slow Unicode normalisation (benchmark row `import time`). */
 const PLAIN = /^[A-Za-z0-9 ]*$/
@@ -34,6 +35,8 @@ const UNDECOMPOSED_LETTERS: readonly [RegExp, string][] = [
   [/ς/gu, 'σ'],
 ]
 
+/** Before NFKD, which turns them into letters. */
+const TRADE_MARK_SIGNS = /[™℠®©]/gu
 /** After NFKD, which turns a spacing acute accent into a space and a combining one. */
 const APOSTROPHES = /['’‘‛ʼ`′]| \u0301/gu
 const MARKS = /\p{M}+/gu
@@ -46,6 +49,8 @@ const NEITHER_LETTER_NOR_DIGIT = /[^\p{L}\p{N}]+/gu
 const SURNAME_PREFIXES: ReadonlySet<string> = new Set(['o', 'mc'])
 /** A prefix is joined to a word of at least this length, as in O'Dea. */
 const SURNAME_LETTERS_MIN = 3
+/** The Irish word "sé" at the end of a name, which is not the legal form SE. */
+const IRISH_SE = /(?<![\p{L}\p{N}])s(?:é|e\u0301)[^\p{L}\p{N}]*$/iu
 
 /** The normalised words of a text; empty when it has no letter or digit. */
 export function normaliseWords(text: string): string[] {
@@ -59,7 +64,8 @@ export function normaliseText(text: string): string {
 }
 
 export function parseName(name: string): ParsedName {
-  return splitSuffix(normaliseWords(name))
+  const words = normaliseWords(name)
+  return IRISH_SE.test(name) ? { core: words, suffix: '' } : splitSuffix(words)
 }
 
 /** Reduces a text to lower-case letters, digits and spaces. */
@@ -67,7 +73,12 @@ function foldCharacters(text: string): string {
   if (PLAIN.test(text)) return text.toLowerCase()
   let plain = text
   if (plain.includes('Ã')) for (const [misread, vowel] of MISREAD_VOWELS) plain = plain.replace(misread, vowel)
-  plain = plain.normalize('NFKD').replace(APOSTROPHES, '').replace(MARKS, '').toLowerCase()
+  plain = plain
+    .replace(TRADE_MARK_SIGNS, ' ')
+    .normalize('NFKD')
+    .replace(APOSTROPHES, '')
+    .replace(MARKS, '')
+    .toLowerCase()
   for (const [letter, replacement] of UNDECOMPOSED_LETTERS) plain = plain.replace(letter, replacement)
   return plain
     .replace(AND_SIGNS, ' and ')
@@ -78,13 +89,20 @@ function foldCharacters(text: string): string {
 /** Joins runs of single letters, and surname prefixes with their surname. */
 function joinParts(words: readonly string[]): string[] {
   const joined: string[] = []
+  const parts = joinInitials(words.map(withoutAgus))
   // From the end, so that in "Mc O Brien" the surname is complete before "Mc" is joined.
-  for (const word of joinInitials(words.map(withoutAgus)).toReversed()) {
+  for (const [at, word] of [...parts.entries()].toReversed()) {
     const next = joined.at(-1) ?? ''
-    if (SURNAME_PREFIXES.has(word) && isSurname(next)) joined[joined.length - 1] = word + next
+    const isPrefix = SURNAME_PREFIXES.has(word) && isSurname(next) && !isOneOfTwoInitials(parts, at)
+    if (isPrefix) joined[joined.length - 1] = word + next
     else joined.push(word)
   }
   return joined.toReversed()
+}
+
+/** Whether the word is the second of two initials, as in "G and O". */
+function isOneOfTwoInitials(words: readonly string[], at: number): boolean {
+  return words[at - 1] === 'and' && isInitial(words[at]!) && isInitial(words[at - 2] ?? '')
 }
 
 function joinInitials(words: readonly string[]): string[] {
@@ -107,7 +125,8 @@ function beginsSurname(words: readonly string[], at: number): boolean {
 }
 
 function isSurname(word: string): boolean {
-  return word.length >= SURNAME_LETTERS_MIN && isLetter(word) && word !== 'and' && !beginsLegalForm(word)
+  if (word.length < SURNAME_LETTERS_MIN || !isLetter(word)) return false
+  return word !== 'and' && !beginsLegalForm(word) && !TRADE_WORDS.has(word)
 }
 
 function withoutAgus(word: string): string {

@@ -45,7 +45,7 @@ for (const line of CLASSES.trim().split('\n')) {
 export const SUFFIXES: readonly Suffix[] = ['', ...new Set([...FORMS.values()].map(({ suffix }) => suffix))]
 
 /** Forms that are recognised without a space before them, because ordinary words do not end in them. */
-const ATTACHED_FORMS = [...FORMS.keys()].filter((form) => !form.includes(' ') && form.length >= 7)
+const ATTACHED_FORMS = ['limited', 'ltd', 'teoranta']
 const LETTERS_BEFORE_ATTACHED_FORM = 2
 const FIRST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ')[0] ?? ''))
 const LAST_WORDS: ReadonlySet<string> = new Set([...FORMS.keys()].map((form) => form.split(' ').at(-1) ?? ''))
@@ -69,20 +69,31 @@ export function splitSuffix(words: readonly string[]): ParsedName {
   return { core: words, suffix: '' }
 }
 
+/** Whether the legal form at the end of a name is also an ordinary word or initials. */
+export function isAmbiguousForm(words: readonly string[], { core }: ParsedName): boolean {
+  return FORMS.get(words.slice(core.length).join(' '))?.isShort ?? false
+}
+
+/** Splits off a legal form that is written without a space before it ("FoodsLimited"). */
+export function splitAttachedSuffix(name: ParsedName): ParsedName {
+  const last = name.core.at(-1) ?? ''
+  // "Unlimited" is not "un" and "limited".
+  if (name.suffix !== '' || beginsLegalForm(last)) return name
+  const form = ATTACHED_FORMS.find(
+    (each) => last.endsWith(each) && last.length >= each.length + LETTERS_BEFORE_ATTACHED_FORM,
+  )
+  if (form === undefined) return name
+  return { core: [...name.core.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
+}
+
 /**
  * Splits off a legal form that is misspelt ("Limted", "Desginated Activity Company") or attached to the word before it. For
- * similarity only: such a name is not equal to the registered one.
+ * similarity only: a misspelt form is not equal to a registered one.
  */
-export function splitMisspeltSuffix(name: ParsedName): ParsedName {
+export function splitMisspeltSuffix(written: ParsedName): ParsedName {
+  const name = splitAttachedSuffix(written)
   if (name.suffix !== '') return name
   const words = name.core
-  const last = words.at(-1) ?? ''
-  for (const form of ATTACHED_FORMS) {
-    const isAttached = last.endsWith(form) && last.length >= form.length + LETTERS_BEFORE_ATTACHED_FORM
-    // "Unlimited" is not "un" and "limited".
-    if (isAttached && !beginsLegalForm(last))
-      return { core: [...words.slice(0, -1), last.slice(0, -form.length)], suffix: FORMS.get(form)!.suffix }
-  }
   for (let length = Math.min(FORM_WORDS_MAX, words.length - 1); length > 0; length -= 1) {
     const end = words.slice(-length)
     for (const [form, { suffix, isShort }] of FORMS) {

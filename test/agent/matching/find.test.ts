@@ -1,7 +1,13 @@
 /** Finding companies by name: the result equals an exhaustive scan, and every limit that is reached is reported. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { exactMatchType, parseForSimilarity, parseQueryName } from '../../../agent/matching/equality.ts'
+import {
+  exactMatchType,
+  isEqualWhenJoined,
+  parseForSimilarity,
+  parseQueryName,
+  type QueryName,
+} from '../../../agent/matching/equality.ts'
 import { compareEvidence } from '../../../agent/matching/evidence.ts'
 import { findCompanies, type CompanyQuery } from '../../../agent/matching/find.ts'
 import { computeScore } from '../../../agent/matching/score.ts'
@@ -9,7 +15,10 @@ import { similarityMeasure } from '../../../agent/matching/similarity.ts'
 import { isDissolved } from '../../../agent/matching/top-candidates.ts'
 import type { Company } from '../../../store/company.ts'
 import { OperationBudget, type QueryBudgets } from '../../../store/index/operation-budget.ts'
+import { joinedKey } from '../../../store/index/joined-names.ts'
+import { parseName } from '../../../store/index/normalise-name.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
+import { splitAttachedSuffix } from '../../../store/index/suffixes.ts'
 import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName, unlimited } from '../../support/names.ts'
 
@@ -39,19 +48,39 @@ const find = (register: TestRegister, query: CompanyQuery) => {
   return found
 }
 
+/** The exact match of each company: by the first reading that any company equals, else by the only joined name. */
+function exactTypes(parsed: QueryName, among: { companies: readonly Company[]; registered: readonly Company[] }) {
+  for (const reading of parsed.readings) {
+    const typeOf = ({ legal_name }: Company) => exactMatchType(parsed, legal_name, reading)
+    if (among.companies.some((company) => typeOf(company) !== undefined)) return typeOf
+  }
+  for (const reading of parsed.readings) {
+    const key = joinedKey(splitAttachedSuffix(reading).core)
+    const joined = among.registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key)
+    if (joined.length === 0) continue
+    const [only] = joined.length === 1 ? joined : []
+    const isEqual = only !== undefined && isEqualWhenJoined(reading, only.legal_name)
+    return (company: Company) => (isEqual && company === only ? ('relaxed_name' as const) : undefined)
+  }
+  return () => undefined
+}
+
 /** The reference: scores every company and sorts. Returns number, score and match type of the ten best. */
 function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   const parsed = parseQueryName(query.name)
   const { core, suffix } = parseForSimilarity(query.name)
   const measure = similarityMeasure(names, analyseQuery(names, core, unlimited()), { suffix, budget: unlimited() })
-  const companies = [...snapshot.entries()]
+  const registered = [...snapshot.entries()]
     .map(([, entry]) => entry)
     .filter((entry): entry is Company => entry !== 'quarantined')
-    .filter(({ status }) => query.status === undefined || status?.toLowerCase() === query.status)
+  const companies = registered.filter(
+    ({ status }) => query.status === undefined || status?.toLowerCase() === query.status,
+  )
+  const exactTypeOf = exactTypes(parsed, { companies, registered })
   const scored = companies.flatMap((company) => {
-    const exact = exactMatchType(parsed, company.legal_name)
+    const exact = exactTypeOf(company)
     const similarity = exact ? 1 : measure(names.findByNumber(company.company_number)!).similarity
-    if (similarity < (query.fuzzy === 'always' ? 0.3 : 0.5)) return []
+    if (similarity < (query.fuzzy === 'always' ? 0.3 : 0.65)) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)
     const signals = {

@@ -56,16 +56,30 @@ describe('a text input', () => {
     expect(accepts('search', q('Se\u0301an\u00A0Co'))).to.include({ q: 'Séan Co' })
   })
 
+  it('[10.1] has spaces for tabs and line ends, which pasted text contains', () => {
+    for (const space of ['\t', '\n', '\r\n', '\v', '\f', '\u0085', '\u2028', '\u2029', '\u00A0'])
+      expect(accepts('search', q(`${space}Foo${space}bar${space}`)), JSON.stringify(space)).to.include({ q: 'Foo bar' })
+    expect(accepts('resolve', { name: 'Foo\tbar', address: '1 Main\nStreet' })).to.deep.equal({
+      name: 'Foo bar',
+      address: '1 Main Street',
+    })
+  })
+
+  it('[10.1] has no trade mark signs', () => {
+    expect(accepts('search', q('Foo™ bar℠'))).to.include({ q: 'Foo bar' })
+    expect(refuses('search', q('ab™'))?.field).to.equal('q')
+  })
+
   it('[10.1] requires a letter or a digit', () => {
     for (const value of ['---', '& & &', '😀😀😀']) refuses('search', q(value))
     accepts('search', q('3 & Co'))
   })
 
-  it('[10.1] rejects every invisible character of Unicode and unpaired surrogates, and accepts all others', () => {
+  it('[10.1] rejects every invisible character of Unicode except white space, and unpaired surrogates, and accepts all others', () => {
     expect(refuses('search', q('abc\ud800def'))?.field).to.equal('q')
     const wrong: string[] = []
     for (const text of allOfUnicode(PER_TEXT)) {
-      const hidden = hiddenIn(text)
+      const hidden = hiddenIn(text).filter((character) => !/\p{White_Space}/u.test(character))
       wrong.push(...hidden.filter((character) => parseOperation('search', q(`abc${character}def`)).kind === 'valid'))
       const visible = Array.from(text).filter((character) => !hidden.includes(character))
       const parsed = parseOperation('search', q(`abc${visible.join('')}`))

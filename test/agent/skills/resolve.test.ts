@@ -38,6 +38,12 @@ const ROWS: Row[] = [
   // Names one letter apart
   { number: '400', name: 'BALLYGRENNAN FARM LIMITED', eircode: 'E21 A1A1', address: 'BALLYGRENNAN' },
   { number: '401', name: 'BALLYBRENNAN FARM LIMITED', eircode: 'E21 B2B2' },
+  // Names with "and", and written in one or two words
+  { number: '450', name: 'FENWICK & LOWRY DESIGN LIMITED' },
+  { number: '451', name: 'STONEBRIDGE WATERWORKS LIMITED' },
+  { number: '452', name: 'PINE HOLLOW GARDENS LIMITED' },
+  { number: '453', name: 'PINEHOLLOW GARDENS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
+  { number: '454', name: 'CNOC SÉ LIMITED' },
   // Several companies at one Eircode
   { number: '500', name: 'OAKWILLOW TRADING LIMITED', eircode: SHARED_EIRCODE },
   { number: '501', name: 'OAKWILLOW RETAIL LIMITED', eircode: SHARED_EIRCODE },
@@ -178,6 +184,70 @@ describe('resolve', () => {
       expect(['Main Str', 'ain Street', 'Cork Main'].map(contains)).to.not.include(true)
     })
 
+    it('[12.10] reads a name up to its legal form and ignores what follows', () => {
+      const written =
+        'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
+        'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork'
+      for (const name of written.split('|')) {
+        const resolved = resolve({ name })
+        expectMatch(resolved, '100')
+        expect(resolved.match, name).to.include({ match_type: 'relaxed_name', score: 960 })
+      }
+    })
+
+    it('[12.10] does not look for the name after T/A, nor for one without a legal form before it', () => {
+      for (const name of [
+        'Zyxwvu Ltd T/A Kerrigan Foods',
+        'Zyxwvu Limited (Kerrigan Foods Limited)',
+        'Zyxwvu T/A Marlow',
+      ])
+        expectNoMatch(resolve({ name }), 'no_match', [])
+      expectNoMatch(resolve({ name: 'Kerrigan Foods T/A The Mill' }), 'ambiguous', ['100'])
+      expectNoMatch(resolve({ name: 'Kerrigan Foods DAC T/A The Mill' }), 'ambiguous', ['100'])
+    })
+
+    it('[12.10] uses a number in such text as evidence for the order only', () => {
+      const twin = (number: string) => resolve({ name: `Clearwater Power Consulting Limited (CRO No. ${number})` })
+      expectNoMatch(twin('200'), 'ambiguous', ['200', '201'])
+      expectNoMatch(twin('201'), 'ambiguous', ['201', '200'])
+      expect(twin('201').candidates.map(({ signals }) => signals.company_number_exact)).to.deep.equal([true, false])
+      expectMatch(resolve({ name: 'Kerrigan Foods Limited (CRO No. 999)' }), '100')
+      expectNoMatch(resolve({ name: 'Zyxwvu Limited (CRO No. 100)' }), 'no_match', [])
+    })
+
+    it('[12.11] ignores "and" and spaces when one company of the snapshot has the name then', () => {
+      const same =
+        'Fenwick Lowry Design Limited/Fenwick & Lowrydesign/Stone Bridge Water Works Ltd/Stonebridge & Waterworks/' +
+        'Stonebridge WaterworksLtd'
+      for (const name of same.split('/')) {
+        const { status, match } = resolve({ name })
+        expect(status, name).to.equal('matched')
+        expect(match).to.include({ match_type: 'relaxed_name', score: 960 })
+      }
+    })
+
+    it('[12.11] does not do so for another legal form or two companies, live or dissolved', () => {
+      expectNoMatch(resolve({ name: 'Stone Bridge Waterworks DAC' }), 'ambiguous', ['451'])
+      expectNoMatch(resolve({ name: 'Pine Hollowgardens Limited' }), 'ambiguous', ['452'])
+      expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
+    })
+
+    it('[12.12] has no candidates below a similarity of 0.65, which a search has', () => {
+      const names = ROWS.map(({ name }) => `${name.split(' ')[0]} Zyxwvu`)
+      const similarities = names.flatMap((name) =>
+        register.search({ q: name, limit: 10 }).candidates.map(({ signals }) => signals.name_similarity),
+      )
+      const resolved = names.flatMap((name) =>
+        resolve({ name }).candidates.map(({ signals }) => signals.name_similarity),
+      )
+      expect(Math.min(...similarities)).to.be.within(0.3, 0.64)
+      for (const similarity of resolved) expect(similarity).to.be.at.least(0.65)
+    })
+
+    it('[12.1] reads SE at the end as a word when no name equals it as a legal form', () => {
+      for (const name of ['CNOC SÉ', 'Cnoc Se', 'Cnoc Sé Teo.']) expectMatch(resolve({ name }), '454')
+    })
+
     it('[12.1] is possible for a registered name without a legal form', () => {
       expectMatch(resolve({ name: 'The Land Agency' }), '103')
       const withForm = resolve({ name: 'The Land Agency Limited' })
@@ -219,7 +289,7 @@ describe('resolve', () => {
     it('another number of a series is not matched', () => {
       expectMatch(resolve({ name: 'Wharfside Leasing No 6 Limited', eircode: SHARED_EIRCODE }), '511')
       for (const name of ['Wharfside Leasing No 7 Limited', 'Wharfside Leasing Limited', 'Wharfside Leasing No 56 Ltd'])
-        expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ status: 'ambiguous', match: null })
+        expect(resolve({ name, eircode: SHARED_EIRCODE }), name).to.include({ match: null })
     })
 
     it('a name with one typo is ambiguous, matches with evidence, and conflicts with a different Eircode', () => {

@@ -29,6 +29,8 @@ const find = 'agent/matching/find.js'
 const buyerQuote = 'agent/client/quote.js'
 const buyerSigning = 'agent/client/buy.js'
 const buyerRequest = 'agent/client/purchase-request.js'
+const equalNames = 'agent/matching/equal-names.js'
+const writtenName = 'agent/matching/written-name.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -325,8 +327,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a number matches the exact name of another company',
     file: byNumber,
-    find: '(!comparison.exact && isNameOfAnother(registers, name))',
-    replace: 'false',
+    find: 'isOtherName || isNameOfAnother',
+    replace: 'isOtherName',
     caughtBy: 'test/agent/skills/resolve.test.js',
   },
   {
@@ -339,8 +341,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a row of the dataset is sold under the number of the synthetic company',
     file: find,
-    find: 'name !== register.withheld && hasStatus(name)',
-    replace: 'hasStatus(name)',
+    find: 'position !== register.withheld && hasStatus(position)',
+    replace: 'hasStatus(position)',
     caughtBy: 'test/agent/skills/synthetic-company.test.js',
   },
   {
@@ -377,5 +379,33 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'new URL(url).origin !== new URL(baseUrl).origin',
     replace: 'false',
     caughtBy: 'test/agent/client/client.test.js',
+  },
+  {
+    name: 'joined names match although two companies have them',
+    file: equalNames,
+    find: 'others.length > 0 ||',
+    replace: '',
+    caughtBy: 'test/agent/skills/resolve.test.js',
+  },
+  {
+    name: 'a name before T/A matches without a legal form',
+    file: writtenName,
+    find: "parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)",
+    replace: 'true',
+    caughtBy: 'test/agent/matching/written-name.test.js',
+  },
+  {
+    name: 'two companies in one query are read as the first',
+    file: writtenName,
+    find: "return parseName(`x ${text}`).suffix === ''",
+    replace: 'return true',
+    caughtBy: 'test/agent/matching/written-name.test.js',
+  },
+  {
+    name: 'resolve has candidates that are hardly similar',
+    file: find,
+    find: 'without_exact: 0.65',
+    replace: 'without_exact: 0.5',
+    caughtBy: 'test/agent/matching/find.test.js',
   },
 ]

@@ -152,7 +152,12 @@ describe('the OpenAPI description', () => {
     const SEARCH = '/api/v1/search'
     const bodySchema = testnet.components.schemas['ResolveInput'] as { properties: Record<string, TextSchema> }
     const SCHEMAS: [string, TextSchema, valid: string[], invalid: string[]][] = [
-      ['q', schemaOf(SEARCH, 'q'), ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161), 'a\tbc', 'abc\u0085']],
+      [
+        'q',
+        schemaOf(SEARCH, 'q'),
+        ['abc', 'x'.repeat(160), 'a\tbc', 'abc\u0085'],
+        ['ab', 'x'.repeat(161), 'a\u0008bc', 'abc\u0086'],
+      ],
       ['name', bodySchema.properties['name']!, ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161), 'a\u0000bc']],
       ['address', bodySchema.properties['address']!, ['abc', 'x'.repeat(160)], ['ab', 'x'.repeat(161)]],
       ['status', schemaOf(SEARCH, 'status'), ['a', 'x'.repeat(80)], ['', 'x'.repeat(81)]],

@@ -28,6 +28,11 @@ const SAME: [what: string, normal: string, written: string[]][] = [
   ['brackets', 'foods ireland', ['FOODS (IRELAND)', 'FOODS IRELAND', '[FOODS] {IRELAND}']],
   ['outer punctuation', 'foods', ['"FOODS"', 'FOODS.', '- FOODS -', '¿FOODS?']],
   ['mis-encoded fadas', 'aoife cafe', ['AOIFE CAFÉ', 'Aoife CafÃ©', 'AOIFE CAFE']],
+  ['O and Mc as initials', 'g and o catering', ['G AND O CATERING', 'G & O Catering', 'G&O CATERING']],
+  ['Mc before a word of trade', 'mc engineering', ['MC ENGINEERING', 'M.C. Engineering', 'M C Engineering']],
+  ['initials that end in O', 'so electrical', ['S.O. ELECTRICAL', 'S O Electrical', 'SO ELECTRICAL']],
+  ['a surname after two initials', 'j and m obrien', ["J & M O'BRIEN", 'J AND M O BRIEN']],
+  ['trade mark signs', 'brand foods', ['BRAND™ FOODS', 'BRAND® FOODS', 'Brand Foods©', 'BRAND℠ FOODS']],
   ['full width', 'abc 12', ['ＡＢＣ １２', 'abc 12']],
 ]
 
@@ -42,6 +47,8 @@ const DIFFERENT: [string, string][] = [
   ['A SYSTEMS', 'A & SYSTEMS'],
   ['KERRY GROUP', 'KERRY HOLDINGS'],
   ['INTERNATIONAL FOODS', 'INTL FOODS'],
+  ['G AND O CATERING', 'G AND OCATERING'],
+  ['MC ENGINEERING', 'MCENGINEERING'],
 ]
 
 const anyText = fc.oneof(
@@ -201,6 +208,9 @@ describe('the legal form of a name', () => {
   it('is not recognised in short names and ordinary words', () => {
     for (const name of ['A1 SE', '12 CN', 'GO LP', 'U2 TEO', 'MOTORS CO', 'FOODS GROUP', 'FOODS INC'])
       expect(parseName(name).suffix, name).to.equal('')
+    for (const name of ['CNOC SÉ', 'Pádraig O Sé', 'CNOC SE\u0301.']) expect(parseName(name).suffix, name).to.equal('')
+    expect(parseName('CNOC SÉ LIMITED')).to.deep.equal({ core: ['cnoc', 'se'], suffix: 'ltd' })
+    expect(parseName('CAFÉ NERO SE')).to.deep.equal({ core: ['cafe', 'nero'], suffix: 'se' })
     expect(parseName('SE MOTORS').suffix).to.equal('')
     expect(parseName('CN TRAFFIC LIMITED')).to.deep.equal({ core: ['cn', 'traffic'], suffix: 'ltd' })
   })
@@ -223,6 +233,9 @@ describe('a misspelt or attached legal form', () => {
     ['Kerry Foods Limted', 'kerry foods', 'ltd'],
     ['Kerry Foods Limitedd', 'kerry foods', 'ltd'],
     ['Kerry FoodsLimited', 'kerry foods', 'ltd'],
+    ['Kerry FoodsLtd', 'kerry foods', 'ltd'],
+    ['KerryLTD', 'kerry', 'ltd'],
+    ['Kltd', 'kltd', ''],
     ['Kerry Foods Teranta', 'kerry foods', 'ltd'],
     ['Kerry Foods Desginated Activty Company', 'kerry foods', 'dac'],
     ['Kerry Foods Compny Limited by Guarantee', 'kerry foods', 'clg'],
