@@ -70,21 +70,23 @@ const EIRCODES = [
   'D02 X\u00df5', 'D02–X285', '00000', ',',
 ]
 
-const text = fc
+const dirtyText = fc
   .array(fc.constantFrom(...SPACES, ...HIDDEN, ...LETTERS, ...LETTERS, ...SIGNS), { maxLength: 6 })
   .map((pieces) => pieces.join(''))
-const address = fc.array(fc.oneof(text, fc.constantFrom(...PLACEHOLDERS)), { maxLength: 3 }).map((all) => all.join(''))
+const address = fc
+  .array(fc.oneof(dirtyText, fc.constantFrom(...PLACEHOLDERS)), { maxLength: 3 })
+  .map((all) => all.join(''))
 
 function valueOf(column: RegisterColumn): fc.Arbitrary<string> {
   if (column === 'company_num') {
     // Few numbers, so that many rows repeat or contradict others.
     return fc.integer({ min: 1, max: 1_500 }).map((number) => (number % 7 === 0 ? ` 0${number}\u00a0` : String(number)))
   }
-  if (column === 'company_name') return text.map((name) => `N${name}`)
+  if (column === 'company_name') return dirtyText.map((name) => `N${name}`)
   if (column.startsWith('company_address')) return address
-  if (column === 'company_status' || column === 'company_type') return text
+  if (column === 'company_status' || column === 'company_type') return dirtyText
   if (column === 'eircode') return fc.constantFrom(...EIRCODES)
-  return fc.constantFrom(...(/code$/.test(column) ? CODES : DATES))
+  return fc.constantFrom(...(column.endsWith('code') ? CODES : DATES))
 }
 
 const dirtyRow = fc.record(
