@@ -26,6 +26,7 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
+import { PayerCode } from './executor/payer-code.ts'
 import { QuoteLimit } from './executor/quote-limit.ts'
 import { RateLimit } from './executor/rate-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
@@ -175,6 +176,7 @@ function createSaleContext(
     payments: { log, facilitator, chain, now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
+    payerCode: new PayerCode(now),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),
   }

@@ -139,6 +139,7 @@ export class ServiceMetrics {
     return {
       head: () => this.#time('chain_head', () => chain.head()),
       isNonceFree: (query) => this.#time('chain_nonce', () => chain.isNonceFree(query)),
+      hasCode: (address) => this.#time('chain_code', () => chain.hasCode(address)),
       evidence: (query) => this.#time('chain_evidence', () => chain.evidence(query)),
     }
   }

@@ -9,20 +9,21 @@ import {
   namesAnotherResource,
   type TermsCheck,
 } from '../payments/payment-checks.ts'
-import { isEoaSignature } from '../payments/signature.ts'
+import type { PayerCode } from './payer-code.ts'
 import type { BoundPayment, DecodedPayment, RequestPayment } from './payment-decoder.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 /** A payment that passed the local checks. */
 export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayment {
   readonly kind: 'checked'
-  /** Whether the key of the payer's address signed the payment. If not, the payer may be a contract wallet. */
+  /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isProven: boolean
 }
 
 interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
   /** The resource URL of the quote. */
   resourceUrl: string
+  payerCode: PayerCode
 }
 
 export function examine(payment: RequestPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
@@ -35,7 +36,7 @@ export function examine(payment: RequestPayment, options: ExamineOptions): Check
   const { signature } = whole.payment.payload
   if (isErc6492(signature)) return refusePayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   const isProven = isSignedByPayer(whole.payment, options.terms)
-  if (!isProven && isEoaSignature(signature))
+  if (!isProven && options.payerCode.known(whole.payment.payload.authorization.from) === false)
     return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   if (namesAnotherResource(whole.payment, options.operation, options.resourceUrl))
     return refusePayment('payment_invalid', 'resource_mismatch')

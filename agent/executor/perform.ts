@@ -37,7 +37,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
-  const { terms, payments, rateLimit } = context
+  const { terms, payments, rateLimit, payerCode } = context
   const { operation, resourceUrl } = request
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -52,7 +52,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (callSlot?.refusal) return callSlot.refusal
 
   // Steps 6 and 7, evaluated early because admission needs the result.
-  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
+  const examined = examine(payment, { terms, operation, resourceUrl, payerCode, now: payments.now() })
 
   if (examined.kind === 'payment_refused') return quote(context, request, examined)
 
@@ -72,9 +72,9 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
     return soldElsewhere ?? refusal
   }
 
-  // 8. Nonce on chain, and `verify` of the facilitator.
+  // 8. Code of the payer and nonce on chain, and `verify` of the facilitator.
   const requirements = buildRequirements(terms, operation.operation)
-  const verified = await verifyPayment(payments, { payment: examined.payment, requirements })
+  const verified = await verifyPayment(payments, { checked: examined, requirements, payerCode })
   if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
 
   // 9. The answer, from the snapshot that is current now.

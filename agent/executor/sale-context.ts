@@ -8,6 +8,7 @@ import type { Terms } from '../payments/terms.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
+import type { PayerCode } from './payer-code.ts'
 import type { QuoteLimit } from './quote-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
 
@@ -20,6 +21,8 @@ export interface SaleContext {
   rateLimit: RateLimit
   /** Limits requests that get a quote. */
   quoteLimit: QuoteLimit
+  /** Which payers are contract wallets. */
+  payerCode: PayerCode
   /** Requests with the same payment identity run one at a time. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder

@@ -1,18 +1,23 @@
-/** Step 8: asks the chain whether the nonce is unused, and the facilitator whether the payment would settle. */
+/**
+ * Step 8: asks the chain whether the payer can be a contract wallet and whether the nonce is unused, then the facilitator
+ * whether the payment would settle.
+ */
 import { refused, type Refused } from '../operation/outcome.ts'
 import { verifyWithFacilitator } from '../payments/facilitator.ts'
-import type { Payment } from '../payments/headers.ts'
 import { checkTimes } from '../payments/payment-checks.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
+import type { CheckedPayment } from './examine.ts'
+import type { PayerCode } from './payer-code.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 /** A reorganisation can move a transaction to a block before the head that was read, by at most this many blocks. */
 const REORG_BLOCKS_MAX = 64n
 
 interface QuotedPayment {
-  payment: Payment
+  checked: CheckedPayment
   requirements: ReturnType<typeof buildRequirements>
+  payerCode: PayerCode
 }
 
 export interface Verified {
@@ -23,13 +28,14 @@ export interface Verified {
 
 export async function verifyPayment(
   payments: PaymentServices,
-  { payment, requirements }: QuotedPayment,
+  quoted: QuotedPayment,
 ): Promise<Verified | Refused | PaymentRefusal> {
   const { facilitator, timer, report, now } = payments
-  const state = await readChain(payments, { payment, requirements }).catch((cause: unknown) =>
-    report('chain_unavailable', cause),
-  )
+  const { requirements } = quoted
+  const { payment } = quoted.checked
+  const state = await readChain(payments, quoted).catch((cause: unknown) => report('chain_unavailable', cause))
   if (!state) return verificationUnavailable()
+  if (!state.canHaveSigned) return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
   if (!state.isNonceFree) return refusePayment('payment_rejected', 'authorization_used')
   const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
@@ -49,10 +55,14 @@ export async function verifyPayment(
   }
 }
 
-async function readChain({ chain }: PaymentServices, { payment, requirements }: QuotedPayment) {
-  const { authorization } = payment.payload
+async function readChain({ chain }: PaymentServices, { checked, requirements, payerCode }: QuotedPayment) {
+  const { authorization } = checked.payment.payload
+  // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
+  const canHaveSigned = checked.isProven || (await payerCode.read(chain, authorization.from))
+  if (!canHaveSigned) return { canHaveSigned }
   const head = await chain.head()
-  return { head, isNonceFree: await chain.isNonceFree({ asset: requirements.asset, authorization }) }
+  const isNonceFree = await chain.isNonceFree({ asset: requirements.asset, authorization })
+  return { canHaveSigned, head, isNonceFree }
 }
 
 function verificationUnavailable(): Refused {

@@ -48,6 +48,8 @@ export interface Chain {
   head(): Promise<bigint>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
+  /** Whether an address has code in the newest state: a contract, or an account with an EIP-7702 delegation. */
+  hasCode(address: string): Promise<boolean>
   /** Throws if the chain cannot be read. */
   evidence(query: AuthorizationQuery & { fromBlock: bigint }): Promise<AuthorizationEvidence>
 }
@@ -62,6 +64,8 @@ const flag = z
   .string()
   .regex(/^0x0{63}[01]$/, { abort: true })
   .transform((text) => text.endsWith('1'))
+
+const code = z.string().regex(/^0x([0-9a-f]{2})*$/)
 
 const blockSchema = z.object({ number: hexNumber, hash, timestamp: hexNumber })
 type BlockHeader = z.infer<typeof blockSchema>
@@ -98,6 +102,7 @@ export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOpt
   return {
     head: async () => hexNumber.parse(await rpc('eth_blockNumber')),
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
+    hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
     async evidence({ fromBlock, ...query }) {
       const nonce = toNonceKey(query)
       const newest = await blockAt(rpc, 'latest')

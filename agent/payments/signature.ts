@@ -60,7 +60,7 @@ function signedDigest(authorization: TransferAuthorization, terms: Terms): Uint8
 }
 
 /** Whether a signature has the length of an EOA signature. Contract wallets have longer ones. */
-export function isEoaSignature(signature: string): boolean {
+function isEoaSignature(signature: string): boolean {
   return signature.length === 2 + 2 * EOA_SIGNATURE_BYTES
 }
 

@@ -51,6 +51,7 @@ const service = await startService({
     chain: {
       head: async () => 100n,
       isNonceFree: async () => true,
+      hasCode: async () => false,
       // Every transfer is found and final.
       evidence: async ({ authorization: { from, to, value } }) => ({
         nonce: 'used',

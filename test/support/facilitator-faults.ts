@@ -224,6 +224,7 @@ export async function startFaultyFacilitator() {
   const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? free()
   const chain: Chain = {
     head: async () => 100n,
+    hasCode: async () => false,
     isNonceFree: async ({ authorization }) => evidenceOf(authorization.nonce).nonce === 'free',
     evidence: async ({ authorization }) => {
       const found = evidenceOf(authorization.nonce)

@@ -68,6 +68,7 @@ export async function startFakedService({
       chain: {
         head: async () => 100n,
         isNonceFree: async () => true,
+        hasCode: async () => false,
         evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
       },
       payTo: testTerms.payTo,

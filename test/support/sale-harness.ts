@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
+import { PayerCode } from '../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../agent/executor/quote-limit.ts'
 import { RateLimit } from '../../agent/executor/rate-limit.ts'
 import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
@@ -33,6 +34,7 @@ export interface Script {
   evidence: () => Promise<AuthorizationEvidence>
   head: () => Promise<bigint>
   isNonceFree: () => Promise<boolean>
+  hasCode: (address: string) => Promise<boolean>
 }
 
 function payerOf(payload: Payload): string {
@@ -51,6 +53,7 @@ export class SaleHarness {
     evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
     head: async () => 100n,
     isNonceFree: async () => true,
+    hasCode: async () => false,
   }
   /** Names of the remote calls, in order. */
   readonly calls: string[] = []
@@ -151,6 +154,7 @@ export class SaleHarness {
     const chain: Chain = {
       head: call('head', () => script.head()),
       isNonceFree: call('isNonceFree', () => script.isNonceFree()),
+      hasCode: call('hasCode', (address: string) => script.hasCode(address)),
       evidence: call('evidence', () => script.evidence()),
     }
     return {
@@ -165,6 +169,7 @@ export class SaleHarness {
         report: (event) => void this.reports.push(event),
       },
       ...this.#openLimits(perMinute),
+      payerCode: new PayerCode(() => this.now()),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,

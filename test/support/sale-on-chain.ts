@@ -41,6 +41,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
   return {
     shop,
     relayer: relayer.address,
+    sandbox,
     rpc: (method: string, ...params: unknown[]) => rpc(url, method, ...params),
     sign: (): Promise<WirePayment> => signedPayment({ key: buyer.privateKey, terms: testTerms }),
     /** The transactions of all transfers from the buyer to the receiver on the current chain. */

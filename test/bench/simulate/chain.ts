@@ -121,6 +121,8 @@ export class SimulatedChain {
       })
     return {
       head: () => ask(CALLS.head, () => BigInt(this.#newest().number)),
+      // Payers of the simulation are contract wallets, whose signatures need no key.
+      hasCode: async () => true,
       isNonceFree: ({ authorization: { from, nonce } }) =>
         ask(CALLS.nonce, () => !this.#isSpentAt(keyOf(from, nonce), this.#newest().number)),
       evidence: ({ authorization, fromBlock }) => ask(CALLS.evidence, () => this.#evidence(authorization, fromBlock)),

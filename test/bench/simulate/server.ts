@@ -1,5 +1,6 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
+import { PayerCode } from '../../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../../agent/executor/quote-limit.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
 import type { SaleRequest } from '../../../agent/executor/sale-context.ts'
@@ -98,6 +99,7 @@ export class SimulatedServer {
       },
       rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
+      payerCode: new PayerCode(now),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,

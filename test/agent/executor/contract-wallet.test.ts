@@ -1,0 +1,105 @@
+/** Payments from contract wallets (ERC-1271), with and without a signature of 65 bytes (contract 5.3.4). */
+import { expect } from 'chai'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import { signedPayment } from '../../support/payments.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
+import { compiled } from '../../support/sandbox-chain.ts'
+import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
+import { tokenOn } from '../../support/token.ts'
+
+const codeOf = (outcome: Outcome) => (outcome.kind === 'answer' ? 'answer' : outcome.refusal.code)
+
+describe('[5.3.4] a payment that the key of the payer did not sign', () => {
+  const wallet = '0x00000000000000000000000000000000000A11e7'
+  const owner = generatePrivateKey()
+  let sale: SaleHarness
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+  })
+  afterEach(() => sale.close())
+
+  const fromWallet = () => signedPayment({ key: owner, authorization: { from: wallet } })
+
+  it('is verified by the facilitator if the payer has code', async () => {
+    sale.script.hasCode = async () => true
+    expect(codeOf(await sale.lookup(await fromWallet()))).to.equal('answer')
+    expect(sale.calls).to.deep.equal(['hasCode', 'head', 'isNonceFree', 'verify', 'settle'])
+  })
+
+  it('is refused before any other remote call if the payer has no code, also with a longer signature', async () => {
+    const payment = await fromWallet()
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_rejected')
+    sale.now = () => new Date(Date.now() + 61_000)
+    const longer = await signedPayment({ key: owner, authorization: { from: wallet } })
+    longer.payload.signature = `${longer.payload.signature}00`
+    expect(codeOf(await sale.lookup(longer))).to.equal('payment_rejected')
+    expect(sale.calls).to.deep.equal(['hasCode', 'hasCode'])
+  })
+
+  it('gets 503 if the chain cannot be asked, and stays usable', async () => {
+    sale.script.hasCode = () => Promise.reject(new Error('ECONNREFUSED'))
+    const payment = await fromWallet()
+    expect(codeOf(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+    expect(sale.reports).to.include('chain_unavailable')
+    sale.script.hasCode = async () => true
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+  })
+
+  it('asks the chain once a minute for each payer, and counts a cached refusal as a quote', async () => {
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      expect(codeOf(await sale.lookup(await fromWallet()))).to.equal('payment_rejected')
+    expect(sale.count('hasCode')).to.equal(1)
+    sale.now = () => new Date(Date.now() + 60_000)
+    expect(codeOf(await sale.lookup(await fromWallet()))).to.equal('payment_rejected')
+    expect(sale.count('hasCode')).to.equal(2)
+  })
+
+  it('[6.2.3] asks the chain only within the limit of failing payments', async () => {
+    sale.limitTo(2)
+    const codes = []
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const from = privateKeyToAddress(generatePrivateKey())
+      codes.push(codeOf(await sale.lookup(await signedPayment({ key: owner, authorization: { from } }))))
+    }
+    expect(codes).to.deep.equal(['payment_rejected', 'payment_rejected', 'rate_limited'])
+    expect(sale.count('hasCode')).to.equal(2)
+  })
+
+  describe('on a real chain', function () {
+    this.timeout(60_000)
+    let place: SaleOnChain
+
+    const balance = () => tokenOn(place.sandbox.chain.url).balanceOf(wallet)
+
+    before(async () => {
+      place = await openSaleOnChain()
+      const { client, chain } = place.sandbox
+      const { abi, runtime } = await compiled('test/support/contracts/OwnerWallet.json')
+      await client.setCode({ address: wallet, bytecode: runtime })
+      const args = [privateKeyToAddress(owner)]
+      const hash = await client.writeContract({ address: wallet, abi, functionName: 'initialize', args })
+      await client.waitForTransactionReceipt({ hash })
+      await prepareChain({ url: chain.url, buyer: wallet, relayer: place.relayer })
+    })
+    after(() => place.close())
+
+    it('buys with a 65-byte signature of the owner of the wallet', async () => {
+      const before = await balance()
+      const payment = await fromWallet()
+      expect(payment.payload.signature).to.have.lengthOf(132)
+      expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+      expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
+      expect(await balance()).to.equal(before - 1_000n)
+    })
+
+    it('does not buy with the signature of another key', async () => {
+      const before = await balance()
+      const foreign = await signedPayment({ key: generatePrivateKey(), authorization: { from: wallet } })
+      expect(codeOf(await place.shop.lookup(foreign))).to.equal('payment_rejected')
+      expect(await balance()).to.equal(before)
+    })
+  })
+})
