@@ -1,0 +1,44 @@
+/** The systemd unit and the container build name files that exist and keep their restrictions. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+const root = new URL('../../', import.meta.url)
+const path = (name: string) => fileURLToPath(new URL(name, root))
+const UNIT = path('deploy/irish-company-agent.service')
+const EXPOSURE_MAX = 2
+
+const run = promisify(execFile)
+/** Resolves with undefined when the program is not installed. */
+const tryRun = (file: string, args: string[]) =>
+  run(file, args).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+
+describe('the deployment files', () => {
+  it(`restrict the unit to an exposure of at most ${EXPOSURE_MAX}`, async function () {
+    this.timeout(60_000)
+    const result = await tryRun('systemd-analyze', ['security', '--offline=true', '--no-pager', UNIT])
+    if (!result) return this.skip()
+    const exposure = /Overall exposure level for \S+ (\d+\.\d)/.exec(result.stdout)?.[1]
+    process.stdout.write(`    systemd exposure level ${exposure}\n`)
+    expect(Number(exposure)).to.be.at.most(EXPOSURE_MAX)
+  })
+
+  it('give a stop of the unit more time than the service takes', async () => {
+    const unit = await readFile(UNIT, 'utf8')
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).to.be.greaterThan(70)
+  })
+
+  it('copy only paths into the container that exist in a built checkout', async () => {
+    const text = await readFile(path('deploy/Containerfile'), 'utf8')
+    const copied = [...text.matchAll(/^COPY --from=build \/build\/(\S+) /gm)].map(([, name = '']) => name)
+    expect(copied).to.include.members(['dist', 'node_modules', 'docs/served'])
+    for (const name of copied) expect(existsSync(path(name)), name).to.equal(true)
+    expect(text).to.match(/^USER 10001:10001$/m)
+  })
+})
