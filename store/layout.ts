@@ -22,7 +22,8 @@
  *     'total'                   -> WindowTotal: the sum of all entries
  *     entries: time id          -> SlotCounts: slots that one process took together
  *
- * Keys are strings in LMDB's byte order. Raise a version when older code would misread the environment.
+ * Keys are strings in LMDB's byte order. Raise a version when older code would misread the environment. A
+ * snapshot of another version is treated as missing, so the next import builds it again.
  */
 import { join } from 'node:path'
 

@@ -1,28 +1,34 @@
 /**
- * Finds the ten best companies for a name: exact matches, and similar names from a bounded pool. Names are scored in order
- * of an upper bound of their similarity, until no later one can enter the ten. The result then equals that of scoring every
- * name; `isTruncated` reports when a limit prevented this.
+ * Finds the ten best companies for a name: equal names, then similar ones from bounded pools. The result equals that of
+ * scoring every name; `isTruncated` reports when a limit prevented this.
  */
-import { selectCandidates } from '../../store/index/candidates.ts'
+import { selectCandidates, selectContaining } from '../../store/index/candidates.ts'
+import { areInitials } from '../../store/index/initials.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../store/index/query.ts'
+import { listReadings } from '../../store/index/readings.ts'
+import type { ParsedName } from '../../store/index/suffixes.ts'
 import type { Candidate } from '../operation/result.ts'
+import { CANDIDATES_MAX } from '../operation/schema.ts'
 import { buildCandidate } from './candidate.ts'
 import { parseForSimilarity, parseQueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
 import { findEqualNames } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
-import { EVIDENCE_SCORE_MAX, nameScore } from './score.ts'
+import { addFromPool, highestScore, type Outcome, type Search } from './score-pool.ts'
+import { corrected, CORRECTED_MAX, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
 import { similarityMeasure } from './similarity.ts'
-import { ScoreThreshold, TopCandidates } from './top-candidates.ts'
+import { TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.65 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/** Names scored, or records read, between two checks of the time limit. */
-const STEPS_PER_TIME_CHECK = 64
+/** Places that are kept for names whose initials are the query. Corrections of a short word would fill all ten. */
+const INITIALS_PLACES = 3
+/** Names with the initials that are read to find the first ones. */
+const INITIALS_READ_MAX = 30
 /**
  * The second limit after the budgets of operations, for a machine that is slow or overloaded. Ten times the slowest query
  * (docs/benchmarks.md). Other requests wait while one is computed.
@@ -56,96 +62,90 @@ export function findCompanies(
   { now, budgets = openQueryBudgets() }: { now: () => Date; budgets?: QueryBudgets },
 ): FindResult {
   const start = now().getTime()
-  const isTimeUp = () => now().getTime() - start > QUERY_TIME_MAX_MS
   const name = parseQueryName(asked.name)
   const query = { ...asked, numbers: name.numbers }
-  const top = new TopCandidates()
   const hasStatus = statusFilter(register.names, query.status)
   const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
+  const top = new TopCandidates()
   const { equal, reading } = findEqualNames(register, name, { accepts: isOnSale, budgets })
   for (const { company, exact } of equal.values())
     top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
-  if (isTimeUp()) return { kind: 'too_broad' }
-  let isTruncated = false
-  if (query.fuzzy === 'always' || equal.size === 0) {
-    const accepts = (position: number) => isOnSale(position) && !equal.has(position)
-    const outcome = addSimilarNames(register, query, { accepts, top, budgets, isTimeUp })
-    if (outcome === 'time_up') return { kind: 'too_broad' }
-    isTruncated = outcome === 'truncated'
+  const scored = new Set(equal.keys())
+  const search: Search = {
+    register,
+    query,
+    budgets,
+    top,
+    scored,
+    accepts: (position) => isOnSale(position) && !scored.has(position),
+    isTimeUp: () => now().getTime() - start > QUERY_TIME_MAX_MS,
   }
-  isTruncated ||= Object.values(budgets).some(({ isExceeded }) => isExceeded)
-  return { kind: 'found', candidates: top.candidates(), isTruncated, reading }
+  const isSearch = query.fuzzy === 'always'
+  const parsed = parseForSimilarity(query.name)
+  const outcomes: Outcome[] = []
+  if (isSearch) outcomes.push(addContainingNames(search, parsed))
+  if (isSearch ? top.canEnter(highestScore(search, CORRECTED_MAX)) : equal.size === 0)
+    outcomes.push(addSimilarNames(search, parsed, query.fuzzy))
+  if (outcomes.includes('time_up')) return { kind: 'too_broad' }
+  const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
+  const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
+  return { kind: 'found', candidates, isTruncated, reading }
 }
 
-/** What adds candidates: which names it may add, where to, and how much work it may do. */
-interface Search {
-  accepts: (name: number) => boolean
-  top: TopCandidates
-  budgets: QueryBudgets
-}
-
-function addSimilarNames(
-  register: Register,
-  query: CompanyQuery,
-  { accepts, top, budgets, isTimeUp }: Search & { isTimeUp: () => boolean },
-): 'complete' | 'truncated' | 'time_up' {
+/** Adds the names that contain every word of a search. */
+function addContainingNames(search: Search, { core, suffix }: ParsedName): Outcome {
+  const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  const { core, suffix } = parseForSimilarity(query.name)
-  const similarityMin = SIMILARITY_MIN[query.fuzzy]
+  let outcome: Outcome = isTimeUp() ? 'time_up' : 'complete'
+  const readings = listReadings(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
+  for (const reading of readings) {
+    if (outcome === 'time_up') break
+    const limits = { similarityMin: 0, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
+    const pool = selectContaining(names, reading.query, limits)
+    const added = addFromPool(search, pool, {
+      similarityOf: readingMeasure(names, reading, { suffix, budget: budgets.pairs }),
+      highestOf: (bound) => readingBound(reading, bound),
+    })
+    if (added !== 'complete') outcome = added
+  }
+  return outcome
+}
+
+/** Adds names that have only some words of the query, or spelling variants of them. */
+function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: CompanyQuery['fuzzy']): Outcome {
+  const { register, budgets, accepts, isTimeUp } = search
+  const { names } = register
+  const similarityMin = SIMILARITY_MIN[fuzzy]
+  const scale = fuzzy === 'always' ? corrected : (similarity: number) => similarity
   const nameQuery = analyseQuery(names, core, budgets.spelling)
   if (isTimeUp()) return 'time_up'
   const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
   const pool = selectCandidates(names, nameQuery, limits)
   if (isTimeUp()) return 'time_up'
   const measure = similarityMeasure(names, nameQuery, { suffix, budget: budgets.pairs })
-  const evidenceMax = query.eircode === undefined && query.address === undefined ? 0 : EVIDENCE_SCORE_MAX
-  const threshold = new ScoreThreshold(top)
-  const scored: ScoredName[] = []
-  for (const [at, name] of pool.names.entries()) {
-    if (!threshold.admits(nameScore('fuzzy_name', pool.bounds[at]!) + evidenceMax)) break
-    if (at % STEPS_PER_TIME_CHECK === 0 && isTimeUp()) return 'time_up'
+  const similarityOf = (name: number) => {
     const { similarity } = measure(name)
-    if (budgets.pairs.isExceeded) break
-    if (similarity < similarityMin) continue
-    const score = nameScore('fuzzy_name', similarity)
-    threshold.add(score)
-    scored.push({ name, similarity, score })
+    return similarity < similarityMin ? 0 : scale(similarity)
   }
-  const isRead = addScoredNames(register, query, { scored, evidenceMax, top, budgets, isTimeUp })
-  if (!isRead) return 'time_up'
-  const { excludedBound } = pool
-  const canEnter = top.canEnter(nameScore('fuzzy_name', excludedBound) + evidenceMax)
-  return excludedBound >= similarityMin && canEnter ? 'truncated' : 'complete'
+  return addFromPool(search, pool, { similarityOf, highestOf: scale })
 }
 
-interface ScoredName {
-  name: number
-  similarity: number
-  /** Without evidence. */
-  score: number
-}
-
-/** Reads the records of the names that can be among the best, best first. Returns false when the time is up. */
-function addScoredNames(
-  register: Register,
-  query: CompanyQuery,
-  {
-    scored,
-    evidenceMax,
-    top,
-    budgets,
-    isTimeUp,
-  }: Omit<Search, 'accepts'> & { scored: ScoredName[]; evidenceMax: number; isTimeUp: () => boolean },
-): boolean {
-  scored.sort((one, other) => other.score - one.score || one.name - other.name)
-  for (const [at, { name, similarity, score }] of scored.entries()) {
-    if (!top.canEnter(score + evidenceMax)) break
+/** The best candidates, with the first names whose initials are the query behind them. */
+function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
+  const { register, query, budgets, top, accepts } = search
+  const [initials = ''] = core
+  if (core.length !== 1 || !areInitials(initials)) return top.candidates()
+  const found = new TopCandidates(INITIALS_PLACES)
+  const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
+  for (const name of names.slice(0, INITIALS_READ_MAX)) {
     if (!budgets.records.take(1)) break
-    if (at % STEPS_PER_TIME_CHECK === 0 && isTimeUp()) return false
-    const match = { matchType: 'fuzzy_name', similarity, exact: undefined } as const
-    top.add(buildCandidate(readCompany(register, name), query, match))
+    const match = { matchType: 'fuzzy_name', similarity: INITIALS_SIMILARITY, exact: undefined } as const
+    found.add(buildCandidate(readCompany(register, name), query, match))
   }
-  return true
+  const last = found.candidates()
+  const merged = new TopCandidates()
+  for (const each of [...top.candidates().slice(0, CANDIDATES_MAX - last.length), ...last]) merged.add(each)
+  return merged.candidates()
 }
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {

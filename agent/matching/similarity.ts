@@ -25,6 +25,10 @@ export interface NameSimilarity {
   similarity: number
   /** Whether every word of both names has a close counterpart. */
   isComplete: boolean
+  /** Whether every word of the query has a counterpart. */
+  isQueryCovered: boolean
+  /** Whether every word of the query is in the name, letter by letter. */
+  isLiteral: boolean
 }
 
 interface Pair {
@@ -59,20 +63,33 @@ export function similarityMeasure(
     let paired = 0
     let namePaired = 0
     let isComplete = true
+    let isLiteral = true
     for (const pair of pairs) {
       sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
+      if (pair.similarity < 1) isLiteral = false
     }
-    isComplete = isComplete && paired === query.words.length && namePaired === words.length
+    const isQueryCovered = paired === query.words.length
+    isComplete = isComplete && isQueryCovered && namePaired === words.length
     const similarity =
       (sum / (query.totalWeight + index.nameWeights[name]!)) *
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
-    return { similarity: Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION, isComplete }
+    return {
+      similarity: publishedSimilarity(similarity),
+      isComplete,
+      isQueryCovered,
+      isLiteral: isLiteral && isQueryCovered,
+    }
   }
+}
+
+/** Rounded down, and below 1. */
+export function publishedSimilarity(similarity: number): number {
+  return Math.floor(Math.min(similarity, FUZZY_MAX) * PRECISION) / PRECISION
 }
 
 function findPairTargets({ terms }: NameQuery): PairTargets {

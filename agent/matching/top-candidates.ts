@@ -8,17 +8,22 @@ const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
+  readonly #places: number
+
+  constructor(places = CANDIDATES_MAX) {
+    this.#places = places
+  }
 
   /** Whether a candidate of this score could still be among the best. */
   canEnter(score: number): boolean {
-    const last = this.#candidates[CANDIDATES_MAX - 1]
+    const last = this.#candidates[this.#places - 1]
     return last === undefined || score >= last.score
   }
 
   add(candidate: Candidate): void {
     const at = this.#candidates.findIndex((other) => compareRank(candidate, other) < 0)
     this.#candidates.splice(at === -1 ? this.#candidates.length : at, 0, candidate)
-    this.#candidates.length = Math.min(this.#candidates.length, CANDIDATES_MAX)
+    this.#candidates.length = Math.min(this.#candidates.length, this.#places)
   }
 
   candidates(): Candidate[] {

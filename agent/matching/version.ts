@@ -4,8 +4,8 @@
 export const MATCHING_VERSION = 'ie-names-2'
 
 export const SCORE_DEFINITION =
-  'Evidence score from 0 to 1000; not a probability and not an assessment of the registry. Equal names 1000; 960 if only ' +
-  'the form of the same legal suffix differs, the query has no suffix or more text after it, or no other company has the ' +
-  'name without spaces and "and"; similar names 850 times name_similarity, rounded down; an explicit company number 1000. ' +
-  'An equal Eircode adds 80, a contained address fragment 40, up to 1000. A resolution is matched from 900 on when the ' +
-  'next candidate is at least 80 behind, nothing contradicts it and every candidate was examined.'
+  'Evidence score from 0 to 1000; not a probability or an assessment of the registry. Equal names 1000; 960 if only the ' +
+  'form of the same legal suffix differs, the query has no suffix or more text after it, or no other company has the name ' +
+  'without spaces and "and"; similar names 850 times name_similarity (in a search from 0.85 with every word, from 0.7 with ' +
+  'a completed last word or words joined or split, 0.2 for initials); an explicit number 1000. An equal Eircode adds 80, a ' +
+  'contained address 40, up to 1000. Matched: at least 900, 80 above the next, no contradiction, all candidates examined.'

@@ -4,6 +4,7 @@ import { compareCompanyNumbers, type Company } from '../company.ts'
 import { NAMES_FILE } from '../layout.ts'
 import { sortWords } from './dictionary.ts'
 import { buildJoinedNames, hashKey, joinedKey } from './joined-names.ts'
+import { bucketOfInitials, INITIALS_BUCKETS, initialsOf } from './initials.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -40,6 +41,8 @@ export class NameIndexBuilder {
   readonly #nameWords = new Uint32List()
   readonly #joinedHashes = new Uint32List()
   readonly #suffixes = new Uint32List()
+  /** Pairs of a bucket of initials and a name. */
+  readonly #initials = new Uint32List()
   readonly #statuses = new Map<string | null, number>()
   readonly #statusOf = new Uint32List()
   readonly #numberStarts = new Uint32List()
@@ -55,6 +58,10 @@ export class NameIndexBuilder {
     this.#starts.push(this.#nameWords.length)
     for (const word of core) this.#nameWords.push(internId(this.#words, word))
     this.#joinedHashes.push(hashKey(joinedKey(core)))
+    for (const initials of initialsOf(core)) {
+      this.#initials.push(bucketOfInitials(initials))
+      this.#initials.push(this.#suffixes.length)
+    }
     this.#suffixes.push(SUFFIXES.indexOf(suffix))
     this.#statusOf.push(internId(this.#statuses, status))
     this.#numberStarts.push(this.#digits.length)
@@ -69,17 +76,19 @@ export class NameIndexBuilder {
   parts(): IndexParts {
     this.#starts.push(this.#nameWords.length)
     this.#numberStarts.push(this.#digits.length)
-    const { wordLengths, wordUnits, newNumbers } = this.#sortedWords()
+    const { wordLengths, wordUnits, wordsByText, newNumbers } = this.#sortedWords()
     const nameWords = this.#nameWords.view().map((word) => newNumbers[word]!)
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {
         wordLengths,
         wordUnits,
+        wordsByText,
         nameStarts: this.#starts.view(),
         nameWords,
         ...this.#postings(nameWords),
         ...buildJoinedNames(this.#joinedHashes.view()),
+        ...this.#initialsBuckets(),
         nameSuffixes: Uint8Array.from(this.#suffixes.view()),
         nameStatuses: Uint16Array.from(this.#statusOf.view()),
         numberStarts: this.#numberStarts.view(),
@@ -104,7 +113,20 @@ export class NameIndexBuilder {
     }
     for (let length = 1; length < wordLengths.length; length += 1)
       wordLengths[length] = Math.max(wordLengths[length]!, wordLengths[length - 1]!)
-    return { wordLengths, wordUnits, newNumbers }
+    const wordsByText = Uint32Array.from(words.keys()).toSorted((one, other) => (words[one]! < words[other]! ? -1 : 1))
+    return { wordLengths, wordUnits, wordsByText, newNumbers }
+  }
+
+  /** For every bucket the names with initials in it, ascending. */
+  #initialsBuckets() {
+    const pairs = this.#initials.view()
+    const initialStarts = new Uint32Array(INITIALS_BUCKETS + 1)
+    for (let at = 0; at < pairs.length; at += 2) initialStarts[pairs[at]! + 1]! += 1
+    for (let bucket = 0; bucket < INITIALS_BUCKETS; bucket += 1) initialStarts[bucket + 1]! += initialStarts[bucket]!
+    const initialNames = new Uint32Array(pairs.length / 2)
+    const next = initialStarts.slice()
+    for (let at = 0; at < pairs.length; at += 2) initialNames[next[pairs[at]!]!++] = pairs[at + 1]!
+    return { initialStarts, initialNames }
   }
 
   /** Builds the postings: for every word the names that contain it, ascending, each once. */

@@ -83,6 +83,61 @@ export function selectCandidates(index: NameIndex, query: NameQuery, limits: Poo
   return pool
 }
 
+/** Like `selectCandidates`, but only names that contain every word of the query. */
+export function selectContaining(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
+  const accumulator = accumulatorFor(index)
+  const touched = accumulateContaining(index, query, { accumulator, limits })
+  const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
+  for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
+  return pool
+}
+
+/** The bits of a number are the positions of a query. No name of the register has so many words. */
+const POSITIONS_MAX = 30
+
+/** Visits the names of the position that the fewest names have, and checks the others by the words of each name. */
+function accumulateContaining(
+  index: NameIndex,
+  { terms }: NameQuery,
+  { accumulator: { sums, touched: names }, limits: { budget } }: { accumulator: Accumulator; limits: PoolLimits },
+): number {
+  if (terms.length > POSITIONS_MAX) return 0
+  /** By word, the positions that it can have in the query, and its largest contribution. */
+  const positions = new Map<number, { mask: number; amount: number }>()
+  for (const [at, term] of terms.entries()) {
+    for (const { word, amount } of listContributions(index, term)) {
+      const known = positions.get(word)
+      positions.set(word, {
+        mask: (known?.mask ?? 0) | (1 << at),
+        amount: Math.max(known?.amount ?? 0, amount),
+      })
+    }
+  }
+  const frequency = ({ similar }: QueryTerm) => similar.reduce((sum, { word }) => sum + index.postings(word).length, 0)
+  const [rarest] = terms.toSorted((one, other) => frequency(one) - frequency(other))
+  const all = 2 ** terms.length - 1
+  let touched = 0
+  for (const { word } of rarest?.similar ?? []) {
+    const postings = index.postings(word)
+    if (!budget.take(postings.length)) return touched
+    for (const name of postings) {
+      if (sums[name] !== 0) continue
+      let mask = 0
+      let sum = 0
+      for (const each of index.words(name)) {
+        const found = positions.get(each)
+        if (!found) continue
+        mask |= found.mask
+        sum += found.amount
+      }
+      if (mask !== all) continue
+      sums[name] = sum
+      names[touched++] = name
+    }
+  }
+  return touched
+}
+
 /** What a term contributes to the names that contain a word. */
 interface Contribution {
   word: number

@@ -19,11 +19,16 @@ const KNOWN_WORD_EDITS_MAX = 1
 /** Operations of a variant that was found: checking its number, and sorting and pairing it later. */
 const OPERATIONS_PER_VARIANT = 100
 
+/** Greater than every code unit of a word. */
+const LAST_UNIT = '\uFFFF'
+
 export interface DictionarySections {
   /** By length, from 0 to the longest plus 1: the number of the first word with at least that length. */
   wordLengths: Uint32Array
   /** The concatenated code units of all words. */
   wordUnits: Uint16Array
+  /** The numbers of all words, in the order of their texts. */
+  wordsByText: Uint32Array
 }
 
 /** A word of the register that matches a query word exactly or approximately. */
@@ -37,6 +42,7 @@ export class Dictionary {
   readonly size: number
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
+  readonly #byText: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
   /** Letter masks by word. */
@@ -47,9 +53,10 @@ export class Dictionary {
   /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
 
-  constructor({ wordLengths, wordUnits }: DictionarySections) {
+  constructor({ wordLengths, wordUnits, wordsByText }: DictionarySections) {
     this.#lengths = wordLengths
     this.#units = wordUnits
+    this.#byText = wordsByText
     this.size = wordLengths.at(-1) ?? 0
     this.#offsets = computeOffsets(wordLengths)
     this.#once = new Uint32Array(this.size)
@@ -80,6 +87,27 @@ export class Dictionary {
   findExact(text: string): SimilarWord[] {
     const word = this.find(text)
     return word === undefined ? [] : [{ word, similarity: 1 }]
+  }
+
+  /** The words that begin with a text, itself included, in the order of their texts. */
+  withPrefix(prefix: string): Uint32Array {
+    return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
+  }
+
+  /** The position in `#byText` of the first word that is not before a text. */
+  #firstFrom(text: string): number {
+    let low = 0
+    let high = this.size
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.text(this.#byText[middle]!) < text) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  length(word: number): number {
+    return this.#lengthOf(word)
   }
 
   text(word: number): string {

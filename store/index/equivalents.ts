@@ -34,6 +34,9 @@ for (const group of GROUPS.split(',')) {
   }
 }
 
+/** Every word that has an equivalent. */
+export const ABBREVIATED_WORDS: readonly string[] = [...EQUIVALENTS.keys()]
+
 const NONE: ReadonlySet<string> = new Set()
 
 /** The words that are equivalent to this one. */

@@ -9,8 +9,14 @@ import { NAMES_FILE } from '../layout.ts'
 import { StoreError } from '../environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { bucketOfKey, joinedKey } from './joined-names.ts'
+import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
+import { bucketOfInitials, initialsOf } from './initials.ts'
+import type { OperationBudget } from './operation-budget.ts'
 import { SUFFIXES, type Suffix } from './suffixes.ts'
+
+/** Operations of reading the words of a name as text. */
+const OPERATIONS_PER_INITIALS = 20
 
 const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
 
@@ -18,12 +24,15 @@ const factsSchema = z.strictObject({ statuses: z.array(z.string().nullable()) })
 const sectionsSchema = z.strictObject({
   wordLengths: z.instanceof(Uint32Array),
   wordUnits: z.instanceof(Uint16Array),
+  wordsByText: z.instanceof(Uint32Array),
   nameStarts: z.instanceof(Uint32Array),
   nameWords: z.instanceof(Uint32Array),
   holderStarts: z.instanceof(Uint32Array),
   holders: z.instanceof(Uint32Array),
   joinedStarts: z.instanceof(Uint32Array),
   joinedNames: z.instanceof(Uint32Array),
+  initialStarts: z.instanceof(Uint32Array),
+  initialNames: z.instanceof(Uint32Array),
   nameSuffixes: z.instanceof(Uint8Array),
   nameStatuses: z.instanceof(Uint16Array),
   numberStarts: z.instanceof(Uint32Array),
@@ -34,7 +43,10 @@ export class NameIndex {
   /** The number of names; they are numbered from 0. */
   readonly size: number
   readonly dictionary: Dictionary
-  /** Inverse document frequency by word: ln(names / names that contain the word), smoothed. */
+  /**
+   * Inverse document frequency by word: ln(names / names that contain the word), smoothed. A rare abbreviation has the
+   * weight of its common form.
+   */
   readonly weights: Float32Array
   /** The weight of a word that no name contains. */
   readonly unknownWeight: number
@@ -53,6 +65,7 @@ export class NameIndex {
     this.weights = new Float32Array(this.dictionary.size)
     for (let word = 0; word < this.dictionary.size; word += 1)
       this.weights[word] = this.#weight(this.postings(word).length)
+    this.#equaliseAbbreviations()
     this.nameWeights = new Float32Array(this.size)
     for (let name = 0; name < this.size; name += 1) {
       let sum = 0
@@ -126,6 +139,27 @@ export class NameIndex {
       else low = middle + 1
     }
     return undefined
+  }
+
+  /** The names with these initials, ascending. None when the budget is exceeded. */
+  namesWithInitials(initials: string, budget: OperationBudget): number[] {
+    const { initialStarts, initialNames } = this.#parts
+    const bucket = bucketOfInitials(initials)
+    const names = initialNames.subarray(initialStarts[bucket], initialStarts[bucket + 1])
+    if (!budget.take(names.length * OPERATIONS_PER_INITIALS)) return []
+    const hasInitials = (name: number) =>
+      initialsOf(Array.from(this.words(name), (word) => this.dictionary.text(word))).includes(initials)
+    return Array.from(names).filter(hasInitials)
+  }
+
+  #equaliseAbbreviations(): void {
+    const changes: [word: number, weight: number][] = []
+    for (const text of ABBREVIATED_WORDS) {
+      const [own, ...others] = this.dictionary.findEquivalent(text)
+      if (own?.similarity !== 1) continue
+      changes.push([own.word, Math.min(...[own, ...others].map(({ word }) => this.weights[word]!))])
+    }
+    for (const [word, weight] of changes) this.weights[word] = weight
   }
 
   #weight(frequency: number): number {

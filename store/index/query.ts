@@ -4,7 +4,7 @@ import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
 
 /** Similarity of words that are written together in one name and apart in the other. */
-const JOINED_FACTOR = 0.97
+export const JOINED_FACTOR = 0.97
 /** The shortest part of a split word. Single letters occur in too many names. */
 const PART_LETTERS_MIN = 2
 
@@ -61,7 +61,7 @@ function countBefore(words: readonly string[], position: number): number {
 }
 
 /** An unknown word gets the lowest weight of its most similar words. */
-function queryWeight(index: NameIndex, similar: readonly SimilarWord[]): number {
+export function queryWeight(index: NameIndex, similar: readonly SimilarWord[]): number {
   const best = similar[0]?.similarity
   if (best === undefined) return index.unknownWeight
   return Math.min(...similar.filter(({ similarity }) => similarity === best).map(({ word }) => index.weights[word]!))

@@ -41,7 +41,9 @@ describe('the admin address', function () {
     expect(await sample('company_agent_http_requests_total', { route, method: 'GET', status: '200' })).to.equal(1)
     expect(await sample('company_agent_http_request_duration_seconds_count', { route })).to.equal(2)
     for (const step of ['log_claim', 'facilitator_verify', 'facilitator_settle', 'chain_head'])
-      expect(await sample('company_agent_step_duration_seconds_count', { step, result: 'done' }), step).to.be.at.least(1)
+      expect(await sample('company_agent_step_duration_seconds_count', { step, result: 'done' }), step).to.be.at.least(
+        1,
+      )
     for (const state of ['prepared', 'settled'])
       expect(await sample('company_agent_payment_transitions_total', { state }), state).to.equal(1)
     expect(await sample('company_agent_open_payments', { state: 'settled' })).to.equal(1)

@@ -2,7 +2,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { SearchResponse } from '../../../agent/operation/result.ts'
-import { companyNumbers, openTestRegister, slowClock, type Row, type TestRegister } from '../../support/companies.ts'
+import {
+  companyNumbers,
+  openTestRegister,
+  slowClock,
+  toRows,
+  type Row,
+  type TestRegister,
+} from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'
 
 const ROWS: Row[] = [
@@ -123,6 +130,81 @@ describe('search', () => {
   it('[12.7] refuses a query that exceeds the time limit', () => {
     const prepared = register.prepare('search', { q: 'Kerrigan Foods' }, slowClock())
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
+  })
+})
+
+describe('a search as a person types it', () => {
+  const NAMES = [
+    'TESCO CORPORATE TREASURY SERVICES EUROPE LIMITED',
+    'DESCO LIMITED',
+    'TEDCO FOODS LIMITED',
+    'KERRY PURE LIMITED',
+    'GP HORTICULTURAL ENTERPRISES KERRY LIMITED',
+    'MURPHY CONSTRUCTION LIMITED',
+    'MURPHY CONSULTING LIMITED',
+    'MURPHY CONSTRUCT LIMITED',
+    'MURPHI CONSTRUCTION LIMITED',
+    'DUBLIN BUS SERVICES LIMITED',
+    'BUS DUBLIN SERVICES LIMITED',
+    'CLEARPOINT POWER LIMITED',
+    'ELECTRICITY SUPPLY BOARD',
+    'ESC LIMITED',
+    ...Array.from({ length: 40 }, (_, each) => `${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]}ORD GROUP LIMITED`),
+    ...Array.from({ length: 20 }, (_, each) => `RT${'ABCDEFGHIJ'[each % 10]}${each} TRADING LIMITED`),
+    ...Array.from({ length: 14 }, (_, each) => `ES${'ABCDFGHIJKLMNO'[each]} TRADING LIMITED`),
+  ]
+  let register: TestRegister
+
+  before(async () => {
+    register = await openTestRegister(toRows(NAMES))
+  })
+
+  after(() => register.close())
+
+  const found = (q: string) =>
+    register.search({ q, limit: 10 }).candidates.map(({ company, score }) => ({ name: company.legal_name, score }))
+  const names = (q: string) => found(q).map(({ name }) => name)
+
+  it('[12.13] lists names that contain every word before names that need a correction', () => {
+    expect(names('Tesco').slice(0, 2)).to.deep.equal([NAMES[0], NAMES[1]])
+    const [first, second] = found('Tesco')
+    expect(first?.score).to.be.within(722, 849)
+    expect(second?.score).to.be.at.most(594)
+  })
+
+  it('[12.13] gives a rare abbreviation the weight of its common form', () => {
+    expect(names('Kerry Group')[0]).to.equal('KERRY PURE LIMITED')
+  })
+
+  it('[12.13] completes the last word, after names that have it whole', () => {
+    expect(names('Murphy Construct').slice(0, 2)).to.deep.equal([NAMES[7], NAMES[5]])
+    expect(names('Murphy Con').slice(0, 3)).to.have.members(NAMES.slice(5, 8))
+    for (const { score } of found('Murphy Co')) expect(score).to.be.at.most(594)
+    for (const { score } of found('Murphy Con').slice(0, 3)) expect(score).to.be.within(595, 721)
+  })
+
+  it('[12.13] does not complete the last word of a name with a legal form, nor any word of a resolution', () => {
+    const [complete] = found('Murphy Consult Limited')
+    expect(complete?.score ?? 0).to.be.at.most(594)
+    for (const { score } of register.resolve({ name: 'Murphy Cons' }).candidates) expect(score).to.be.below(595)
+    expect(register.resolve({ name: 'Tesco' }).candidates.map(({ company }) => company.legal_name)).not.to.include(
+      NAMES[0],
+    )
+  })
+
+  it('[12.13] splits words that are written together, in their order', () => {
+    expect(names('dublinbusservices')).to.deep.equal(['DUBLIN BUS SERVICES LIMITED'])
+    expect(names('Dublinbus Services')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
+    expect(names('clear point power')[0]).to.equal('CLEARPOINT POWER LIMITED')
+  })
+
+  it('[12.13] finds names by their initials, after all others, and never resolves them', () => {
+    expect(names('ESB').at(-1)).to.equal('ELECTRICITY SUPPLY BOARD')
+    expect(names('ESB')).to.have.length(10)
+    expect(found('ESB').at(-1)?.score).to.equal(170)
+    expect(names('esbo')).not.to.include('ELECTRICITY SUPPLY BOARD')
+    const resolved = register.resolve({ name: 'ESB' }).candidates.map(({ company }) => company.legal_name)
+    expect(resolved).not.to.include('ELECTRICITY SUPPLY BOARD')
   })
 })
 

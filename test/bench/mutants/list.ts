@@ -408,4 +408,25 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'without_exact: 0.5',
     caughtBy: 'test/agent/matching/find.test.js',
   },
+  {
+    name: 'a resolution completes the last word',
+    file: find,
+    find: "const isSearch = query.fuzzy === 'always';",
+    replace: 'const isSearch = true;',
+    caughtBy: 'test/agent/skills/search.test.js',
+  },
+  {
+    name: 'a name that needs a correction comes before one that has every word',
+    file: 'agent/matching/search-similarity.js',
+    find: 'publishedSimilarity(NOTATION_MIN * similarity)',
+    replace: 'publishedSimilarity(similarity)',
+    caughtBy: 'test/agent/skills/search.test.js',
+  },
+  {
+    name: 'an exceeded budget is not reported',
+    file: find,
+    find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
+    replace: '',
+    caughtBy: 'test/agent/matching/find.test.js',
+  },
 ]

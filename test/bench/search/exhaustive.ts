@@ -4,16 +4,12 @@
  */
 import { findEqualNames } from '../../../agent/matching/equal-names.ts'
 import { parseForSimilarity, parseQueryName } from '../../../agent/matching/equality.ts'
-import { SIMILARITY_MIN } from '../../../agent/matching/find.ts'
 import { nameScore } from '../../../agent/matching/score.ts'
-import { similarityMeasure } from '../../../agent/matching/similarity.ts'
 import { cachedNameIndex } from '../../../agent/skills/name-index-cache.ts'
 import type { SkillContext } from '../../../agent/skills/skill.ts'
-import { openQueryBudgets, OperationBudget } from '../../../store/index/operation-budget.ts'
-import { analyseQuery } from '../../../store/index/query.ts'
+import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
+import { searchMeasure } from '../../support/search-similarity.ts'
 import { RANKED, type OpenContender } from './contender.ts'
-
-const unlimited = () => new OperationBudget(Number.POSITIVE_INFINITY)
 
 export function exhaustiveOf({ dataset }: SkillContext): OpenContender {
   return async () => {
@@ -24,16 +20,12 @@ export function exhaustiveOf({ dataset }: SkillContext): OpenContender {
       top(text) {
         const limits = { accepts: () => true, budgets: openQueryBudgets() }
         const { equal } = findEqualNames({ snapshot: dataset.snapshot, names: index }, parseQueryName(text), limits)
-        const { core, suffix } = parseForSimilarity(text)
-        const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), {
-          suffix,
-          budget: unlimited(),
-        })
+        const measure = searchMeasure(index, parseForSimilarity(text))
         const scored: { number: string; score: number }[] = []
         for (let name = 0; name < index.size; name += 1) {
           const exact = equal.get(name)?.exact
           const { similarity } = measure(name)
-          if (exact === undefined && similarity < SIMILARITY_MIN.always) continue
+          if (exact === undefined && similarity === 0) continue
           scored.push({ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', similarity) })
         }
         return bestAndTies(scored)

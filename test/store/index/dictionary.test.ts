@@ -41,6 +41,7 @@ function scanSimilar(all: readonly string[], text: string): Map<string, number> 
   return found
 }
 
+const byText = (one: string, other: string) => (one < other ? -1 : 1)
 const byRank = (one: SimilarWord, other: SimilarWord) => other.similarity - one.similarity || one.word - other.word
 
 describe('the dictionary', () => {
@@ -75,6 +76,17 @@ describe('the dictionary', () => {
         expect(found).to.deep.equal(found.toSorted(byRank))
       }),
       { numRuns: 500 },
+    )
+  })
+
+  it('[12.13] lists the words that begin with a text, in the order of their texts', () => {
+    fc.assert(
+      fc.property(words, fc.oneof(word, fc.stringMatching(/^[aerzk]{1,3}$/)), (held, prefix) => {
+        const dictionary = dictionaryOf(held)
+        const listed = Array.from(dictionary.withPrefix(prefix), (number) => dictionary.text(number))
+        expect(listed).to.deep.equal(held.filter((text) => text.startsWith(prefix)).toSorted(byText))
+      }),
+      { numRuns: 300 },
     )
   })
 
