@@ -34,6 +34,7 @@ import { KeyedMutex } from './executor/keyed-mutex.ts'
 import { buildExamples } from './operation/examples.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
+import { Denials } from './payments/denials.ts'
 import { startReconciler } from './payments/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
@@ -173,7 +174,7 @@ function createSaleContext(
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo),
-    payments: { log, facilitator, chain, now, timer, report },
+    payments: { log, facilitator, chain, denials: new Denials(now), now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     payerCode: new PayerCode(now),

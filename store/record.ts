@@ -39,6 +39,10 @@ export interface ResponseRecord {
   readonly requirements: Record<string, unknown>
   /** The chain's head before the first settlement, in decimal. No older block contains this payment. */
   readonly from_block: string
+  /** The hash of that block, which identifies the chain. Older records have none. */
+  readonly from_block_hash?: string
+  /** The transaction that the facilitator reported last, also without success. */
+  readonly reported_transaction?: string
   readonly snapshot_id: string
   /** The response body, byte for byte. */
   readonly body: string
@@ -52,7 +56,9 @@ export interface ResponseRecord {
 /** A transition is written only if the record still has this version, so only one of several concurrent ones succeeds. */
 export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
 
-export type RecordChange = Partial<Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response'>> & {
+export type RecordChange = Partial<
+  Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response' | 'reported_transaction'>
+> & {
   updated_at: string
 }
 
@@ -60,7 +66,10 @@ export function isFinal(state: RecordState): boolean {
   return TRANSITIONS[state].length === 0
 }
 
-/** Whether the payment has transferred no money and never can. Its payment id is then free for another payment. */
+/**
+ * Whether, by the chain, the payment has transferred no money and never can. Its payment id is then free for another
+ * payment. Only `ResponseLog.reopen` changes such a record, if the transfer is found after all.
+ */
 export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
 }

@@ -13,7 +13,16 @@ import {
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
 } from './layout.ts'
-import { decodeRecord, encodeRecord, isFinal, isVoid, randomFirstRevision, type ResponseRecord } from './record.ts'
+import {
+  decodeRecord,
+  encodeRecord,
+  isFinal,
+  isVoid,
+  randomFirstRevision,
+  type RecordChange,
+  type RecordVersion,
+  type ResponseRecord,
+} from './record.ts'
 
 /** Parsed records in memory. More than one run of the reconciler reads (`RECORDS_PER_RUN_MAX`). */
 const CACHED_RECORDS_MAX = 512
@@ -98,6 +107,25 @@ export class ResponseDatabase {
     const isWritten = await awaitWrite(this.#replaceIfUnchanged(current, next, bytes))
     if (isWritten) this.#cache.set(next.identity, { bytes, record: next })
     return isWritten
+  }
+
+  /** Moves a final record back to the unfinished ones. Undefined if it has changed. */
+  reopen({ identity, state, attempt }: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const record = this.#get(this.#records, identity)?.record
+        if (record?.state !== state || record.attempt !== attempt) return undefined
+        const next = { ...record, ...change }
+        void this.#finished.remove(finishedKey(record))
+        void this.#records.remove(identity)
+        void this.#unfinished.put(identity, encodeRecord(next), randomFirstRevision())
+        const { payment_id } = record
+        if (payment_id !== undefined && this.#getIdentity(payment_id) === undefined)
+          void this.#paymentIds.put(payment_id, identity)
+        this.#cache.delete(identity)
+        return next
+      }),
+    )
   }
 
   /** Removes at most `max` records that became final before `before`, oldest first. Returns the number of removed records. */

@@ -13,6 +13,7 @@ import { StoreError } from './environment.ts'
 import { responsesFolder } from './layout.ts'
 import {
   isFinal,
+  isVoid,
   TRANSITIONS,
   type RecordChange,
   type RecordState,
@@ -32,6 +33,11 @@ export interface ResponseLog {
   claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
   /** Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
+  /**
+   * Makes a void record `settled` and lists it as unfinished again. Its payment id is taken back unless another payment has
+   * it. Undefined if the record has changed.
+   */
+  reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined>
   /** Whether a payment whose identity begins with this payer's key was settled. */
   hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
@@ -88,6 +94,11 @@ export function openResponseLog(
       if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
       const next = { ...current.record, ...change }
       return (await database.replace(current, next)) ? next : undefined
+    },
+
+    async reopen(from, change) {
+      if (!isVoid(from.state)) throw new Error(`A ${from.state} record cannot be reopened`)
+      return database.reopen(from, change)
     },
 
     async hasPaid(payerKey) {

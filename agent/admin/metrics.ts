@@ -71,7 +71,12 @@ export class ServiceMetrics {
   }
 
   /** Registers a gauge that is read at each scrape. `read` returns a value for each label, or one value without a label. */
-  addGauge(options: { name: string; help: string; label?: string; read: () => Promise<GaugeValues> | GaugeValues }): void {
+  addGauge(options: {
+    name: string
+    help: string
+    label?: string
+    read: () => Promise<GaugeValues> | GaugeValues
+  }): void {
     const { name, help, label, read } = options
     const gauge = new Gauge({
       name,
@@ -120,6 +125,11 @@ export class ServiceMetrics {
         if (next) this.#transitions.inc({ state: next.state })
         return next
       },
+      reopen: async (from, change) => {
+        const next = await this.#time('log_reopen', () => log.reopen(from, change))
+        if (next) this.#transitions.inc({ state: next.state })
+        return next
+      },
       hasPaid: (payerKey) => log.hasPaid(payerKey),
       unfinished: () => log.unfinished(),
       prune: (request) => this.#time('log_prune', () => log.prune(request)),
@@ -138,6 +148,8 @@ export class ServiceMetrics {
   observeChain(chain: PaymentServices['chain']): PaymentServices['chain'] {
     return {
       head: () => this.#time('chain_head', () => chain.head()),
+      blockHash: (number) => this.#time('chain_block', () => chain.blockHash(number)),
+      progress: () => this.#time('chain_progress', () => chain.progress()),
       isNonceFree: (query) => this.#time('chain_nonce', () => chain.isNonceFree(query)),
       hasCode: (address) => this.#time('chain_code', () => chain.hasCode(address)),
       evidence: (query) => this.#time('chain_evidence', () => chain.evidence(query)),

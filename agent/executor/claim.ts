@@ -27,6 +27,7 @@ export function claim(
     payment: checked.payment,
     requirements: { ...requirements },
     from_block: String(verified.fromBlock),
+    from_block_hash: verified.fromBlockHash,
     snapshot_id: prepared.snapshotId,
     body: prepared.body,
     payment_response: null,

@@ -2,7 +2,7 @@
 import type { ResponseRecord } from '../../store/record.ts'
 import { refused } from '../operation/outcome.ts'
 import type { PaymentBinding } from '../payments/binding.ts'
-import { reconcileForBuyer } from '../payments/reconcile.ts'
+import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
@@ -33,6 +33,8 @@ export async function replayRecord(
       return refused({ code: 'payment_replay_conflict' })
     case 'ask_chain':
       return recordOutcome(await reconcileForBuyer(payments, record))
+    case 'reconsider':
+      return recordOutcome(await reconsider(payments, record))
     case 'repeat':
     case 'refuse':
       return recordOutcome(record)

@@ -24,6 +24,8 @@ export interface Verified {
   kind: 'verified'
   /** No event of this payment is in an older block, because the nonce was unused after the head had been read. */
   fromBlock: bigint
+  /** Identifies the chain, because no reorganisation changes this block. */
+  fromBlockHash: string
 }
 
 export async function verifyPayment(
@@ -44,8 +46,8 @@ export async function verifyPayment(
       // The remote calls took time, and settlement needs time too.
       const reason = checkTimes(payment.payload.authorization, now())
       if (reason) return refusePayment('payment_invalid', reason)
-      const fromBlock = state.head > REORG_BLOCKS_MAX ? state.head - REORG_BLOCKS_MAX : 0n
-      return { kind: 'verified', fromBlock }
+      const { fromBlock, fromBlockHash } = state
+      return { kind: 'verified', fromBlock, fromBlockHash }
     }
     case 'refused':
       return refusePayment('payment_rejected', verification.reason)
@@ -61,8 +63,12 @@ async function readChain({ chain }: PaymentServices, { checked, requirements, pa
   const canHaveSigned = checked.isProven || (await payerCode.read(chain, authorization.from))
   if (!canHaveSigned) return { canHaveSigned }
   const head = await chain.head()
-  const isNonceFree = await chain.isNonceFree({ asset: requirements.asset, authorization })
-  return { canHaveSigned, head, isNonceFree }
+  const fromBlock = head > REORG_BLOCKS_MAX ? head - REORG_BLOCKS_MAX : 0n
+  const [isNonceFree, fromBlockHash] = await Promise.all([
+    chain.isNonceFree({ asset: requirements.asset, authorization }),
+    chain.blockHash(fromBlock),
+  ])
+  return { canHaveSigned, isNonceFree, fromBlock, fromBlockHash }
 }
 
 function verificationUnavailable(): Refused {

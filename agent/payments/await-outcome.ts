@@ -22,12 +22,25 @@ interface UnclearSettlement {
   isRefused: boolean
 }
 
-export async function awaitOutcome(payments: PaymentServices, settlement: UnclearSettlement): Promise<AwaitedOutcome> {
+export function awaitOutcome(payments: PaymentServices, settlement: UnclearSettlement): Promise<AwaitedOutcome> {
+  return read(payments, settlement, PAUSES_MS)
+}
+
+/** Reads the chain once, for the transfer of a payment that was not settled. */
+export function lookOnce(payments: PaymentServices, record: ResponseRecord): Promise<AwaitedOutcome> {
+  return read(payments, { record, isRefused: false }, [0])
+}
+
+async function read(
+  payments: PaymentServices,
+  settlement: UnclearSettlement,
+  pauses: readonly number[],
+): Promise<AwaitedOutcome> {
   const { timer } = payments
   const repliedAt = payments.now().getTime()
   try {
     return await withDeadline({ timer, milliseconds: WAIT_MS_MAX }, async (signal) => {
-      for (const pause of PAUSES_MS) {
+      for (const pause of pauses) {
         if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
         if (signal.aborted) break
         const outcome = await readOutcome(payments, settlement, repliedAt)

@@ -2,7 +2,7 @@
 import { encodeFunctionData, getAddress, numberToHex, pad, parseAbi, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
-import { onChain, openRpc, type Rpc } from '../rpc/json-rpc.ts'
+import { checkChainId, onChain, openRpc, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
@@ -38,20 +38,43 @@ export type AuthorizationEvidence =
   /** The nonce was used or cancelled, but no matching log was found. */
   | { nonce: 'unclear' }
 
+const UNCLEAR: AuthorizationEvidence = { nonce: 'unclear' }
+
 interface AuthorizationQuery {
   asset: string
   authorization: TransferAuthorization
 }
 
+/** What is known of a payment before its evidence is read. */
+export interface EvidenceQuery extends AuthorizationQuery {
+  /** No event of the payment is in an older block. */
+  fromBlock: bigint
+  /** The hash of that block, recorded before the settlement. A node with another one belongs to another chain. */
+  fromBlockHash?: string | undefined
+  /** The transaction that a facilitator reported, which need not exist. */
+  transaction?: string | undefined
+}
+
+/** How far the chain has come. */
+export interface ChainProgress {
+  /** The timestamp of the newest block, in seconds. */
+  time: bigint
+  /** The number of the newest final block. */
+  finalBlock: bigint
+}
+
 export interface Chain {
   /** The number of the newest block. */
   head(): Promise<bigint>
+  /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
+  blockHash(number: bigint): Promise<string>
+  progress(): Promise<ChainProgress>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
   /** Whether an address has code in the newest state: a contract, or an account with an EIP-7702 delegation. */
   hasCode(address: string): Promise<boolean>
-  /** Throws if the chain cannot be read. */
-  evidence(query: AuthorizationQuery & { fromBlock: bigint }): Promise<AuthorizationEvidence>
+  /** Throws if the chain cannot be read, or if it is not the chain of the payment. */
+  evidence(query: EvidenceQuery): Promise<AuthorizationEvidence>
 }
 
 const hash = z.string().regex(/^0x[0-9a-f]{64}$/)
@@ -98,19 +121,47 @@ interface ChainOptions {
 
 /** Opens no connection before the first call, and reads from no other chain than `chainId`. */
 export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOptions): Chain {
-  const rpc = onChain(openRpc({ url, timeoutMs }), chainId)
+  const unchecked = openRpc({ url, timeoutMs })
+  const rpc = onChain(unchecked, chainId)
   return {
     head: async () => hexNumber.parse(await rpc('eth_blockNumber')),
+    async blockHash(number) {
+      const [{ hash: found }] = await Promise.all([blockAt(rpc, numberToHex(number)), checkChainId(unchecked, chainId)])
+      return found
+    },
+    async progress() {
+      const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), blockAt(rpc, 'finalized')])
+      return { time: newest.timestamp, finalBlock: final.number }
+    },
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
     hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
-    async evidence({ fromBlock, ...query }) {
-      const nonce = toNonceKey(query)
-      const newest = await blockAt(rpc, 'latest')
-      // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
-      if (await isSpent(rpc, nonce, { blockHash: newest.hash })) return readSpent(rpc, { nonce, fromBlock, newest })
-      return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(rpc, query, newest) }
+    async evidence(query) {
+      const evidence = await readEvidence(rpc, query)
+      // Afterwards, so that a change of the node during the reads is noticed.
+      await checkChain(unchecked, chainId, query)
+      return evidence
     },
   }
+}
+
+async function readEvidence(rpc: Rpc, query: EvidenceQuery): Promise<AuthorizationEvidence> {
+  const { fromBlock, transaction } = query
+  const nonce = toNonceKey(query)
+  const newest = await blockAt(rpc, 'latest')
+  // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
+  const isUsed = await isSpent(rpc, nonce, { blockHash: newest.hash })
+  const reported = transaction === undefined ? UNCLEAR : await readTransfer(rpc, nonce, transaction)
+  // A node that denies a transfer of which it has the receipt lags, or gives inconsistent answers.
+  if (!isUsed && reported.nonce === 'used') return UNCLEAR
+  if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(rpc, query, newest) }
+  return reported.nonce === 'used' ? reported : readSpent(rpc, { nonce, fromBlock, newest })
+}
+
+/** The chain id and a block that was recorded before the settlement identify the chain of the payment. */
+async function checkChain(rpc: Rpc, chainId: number, { fromBlock, fromBlockHash }: EvidenceQuery): Promise<void> {
+  await checkChainId(rpc, chainId)
+  if (fromBlockHash === undefined) return
+  if ((await blockAt(rpc, numberToHex(fromBlock))).hash !== fromBlockHash) throw new WrongChain()
 }
 
 /** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */
@@ -149,9 +200,9 @@ async function readSpent(rpc: Rpc, { nonce, fromBlock, newest }: LogSearch): Pro
   for (const range of blockRanges(fromBlock, newest.number)) {
     const [log] = await readLogs(rpc, nonce, range)
     if (log?.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(rpc, log) }
-    if (log) return readTransfer(rpc, nonce, log)
+    if (log) return readTransfer(rpc, nonce, log.transactionHash)
   }
-  return { nonce: 'unclear' }
+  return UNCLEAR
 }
 
 /** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
@@ -165,14 +216,15 @@ function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey
   return address.toLowerCase() === token && topics[0] === event && topics[1] === pad(from) && topics[2] === nonce
 }
 
-async function readTransfer(rpc: Rpc, nonce: NonceKey, used: EventLog): Promise<AuthorizationEvidence> {
-  const receipt = receiptSchema.nullable().parse(await rpc('eth_getTransactionReceipt', [used.transactionHash]))
-  if (receipt?.status !== 1n || receipt.transactionHash !== used.transactionHash) return { nonce: 'unclear' }
+/** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
+async function readTransfer(rpc: Rpc, nonce: NonceKey, transaction: string): Promise<AuthorizationEvidence> {
+  const receipt = receiptSchema.nullable().parse(await rpc('eth_getTransactionReceipt', [transaction]))
+  if (receipt?.status !== 1n || receipt.transactionHash !== transaction) return UNCLEAR
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
   const transfer = next && parseTransfer(next, nonce)
-  if (!transfer) return { nonce: 'unclear' }
+  if (!transfer) return UNCLEAR
   return { nonce: 'used', transfer, isFinal: await isFinal(rpc, receipt) }
 }
 

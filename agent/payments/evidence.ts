@@ -15,6 +15,8 @@ export async function tryReadEvidence(
       asset: requirements.asset,
       authorization: payment.payload.authorization,
       fromBlock: BigInt(record.from_block),
+      fromBlockHash: record.from_block_hash,
+      transaction: record.reported_transaction,
     })
   } catch (cause) {
     report('chain_unavailable', cause)

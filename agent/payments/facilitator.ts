@@ -61,8 +61,8 @@ export type Verification =
 export type Settlement =
   | { kind: 'settled'; transaction: string }
   /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
-  | { kind: 'refused'; reason: string }
-  | { kind: 'unclear'; cause: unknown }
+  | { kind: 'refused'; reason: string; transaction?: string | undefined }
+  | { kind: 'unclear'; cause: unknown; transaction?: string | undefined }
 
 interface FacilitatorRequest {
   facilitator: FacilitatorClient
@@ -90,7 +90,7 @@ export async function settleWithFacilitator(request: FacilitatorRequest): Promis
   try {
     const call = facilitator.settle(toPaymentPayload(payment), requirements)
     const reply = settleReplySchema.parse(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
-    return reply.success ? checkSuccess(reply, request) : toRefusal(reply.errorReason)
+    return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
@@ -98,21 +98,27 @@ export async function settleWithFacilitator(request: FacilitatorRequest): Promis
 
 /** An error reason or a field that does not fit the payment makes a success unclear. */
 function checkSuccess(reply: SettleReply, { payment, requirements }: FacilitatorRequest): Settlement {
-  const digits = TRANSACTION_HASH.exec(reply.transaction)?.[1]
+  const transaction = parseTransactionHash(reply.transaction)
   const isConsistent =
     !reply.errorReason &&
     reply.network === requirements.network &&
     isPayer(reply.payer, payment) &&
     (reply.amount ?? requirements.amount) === requirements.amount
-  if (!isConsistent || digits === undefined) {
-    return { kind: 'unclear', cause: 'the settlement reply does not match the payment' }
-  }
-  return { kind: 'settled', transaction: `0x${digits.toLowerCase()}` }
+  if (isConsistent && transaction !== undefined) return { kind: 'settled', transaction }
+  return { kind: 'unclear', cause: 'the settlement reply does not match the payment', transaction }
 }
 
-function toRefusal(reason: SettleReply['errorReason']): Settlement {
-  if (typeof reason === 'string' && REFUSED_BEFORE_BROADCAST.has(reason)) return { kind: 'refused', reason }
-  return { kind: 'unclear', cause: 'the error may have occurred after broadcast' }
+function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement {
+  const transaction = parseTransactionHash(text)
+  if (typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason))
+    return { kind: 'refused', reason: errorReason, transaction }
+  return { kind: 'unclear', cause: 'the error may have occurred after broadcast', transaction }
+}
+
+/** In lower case with `0x`. Undefined if the text is no transaction hash. */
+function parseTransactionHash(text: string): string | undefined {
+  const digits = TRANSACTION_HASH.exec(text)?.[1]
+  return digits && `0x${digits.toLowerCase()}`
 }
 
 /** The payload as the client sent it. The cast is safe, because `checkTerms` has compared `accepted` with the quote. */

@@ -4,11 +4,13 @@
  */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
 import type { AuthorizationEvidence } from './chain.ts'
+import { lookOnce } from './await-outcome.ts'
+import type { Denial } from './denials.ts'
 import { tryReadEvidence } from './evidence.ts'
 import { FINDINGS, interpretEvidence, isNewerThan, type Finding } from './finding.ts'
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
-import { advanceOrReload, retrySettlement, settledStep } from './settle.ts'
+import { advanceOrReload, reload, retrySettlement, settledStep } from './settle.ts'
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
@@ -79,6 +81,7 @@ async function applyEvidence(
   const { authorization } = payment.payload
   const finding = interpretEvidence({ evidence, authorization, requirements, now: payments.now() })
   const action = ACTIONS[record.state][finding]
+  if (finding !== 'no_evidence' && !isDenial(action)) payments.denials.forget(record.identity)
   switch (action) {
     case 'wait':
       return record
@@ -86,6 +89,7 @@ async function applyEvidence(
       return retrySettlement(payments, record)
     case 'reopen': {
       if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
+      if (!(await isConfirmedDenial(payments, record, action))) return record
       payments.report('settlement_not_on_chain', `state ${evidence.nonce}`)
       const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
       return unknown.state === 'unknown' ? applyEvidence(payments, unknown, evidence) : unknown
@@ -99,6 +103,39 @@ async function applyEvidence(
     }
     case 'rejected':
     case 'expired':
-      return advanceOrReload(payments, record, { state: action })
+      return (await isConfirmedDenial(payments, record, action))
+        ? advanceOrReload(payments, record, { state: action })
+        : record
   }
+}
+
+function isDenial(action: ReconcileAction): action is Denial {
+  return action === 'reopen' || action === 'rejected' || action === 'expired'
+}
+
+/** An end that costs the buyer needs two readings. Without the progress of the chain there is no reading. */
+async function isConfirmedDenial(
+  { chain, denials, report }: PaymentServices,
+  { identity }: ResponseRecord,
+  denial: Denial,
+): Promise<boolean> {
+  try {
+    return denials.isConfirmed(identity, denial, await chain.progress())
+  } catch (cause) {
+    report('chain_unavailable', cause)
+    return false
+  }
+}
+
+/**
+ * For a buyer who returns to a payment that ended without a transfer. Looks at the chain once, at most every minute, and
+ * reopens the record if the transfer is there after all.
+ */
+export async function reconsider(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
+  if (!payments.denials.takeLook(record.identity)) return record
+  const outcome = await lookOnce(payments, record)
+  if (outcome.kind !== 'settled') return record
+  payments.report('denied_settlement_found', `was ${record.state}`)
+  const change = { ...settledStep(record, outcome.transaction), updated_at: payments.now().toISOString() }
+  return (await payments.log.reopen(record, change)) ?? reload(payments, record)
 }

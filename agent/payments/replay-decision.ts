@@ -9,6 +9,8 @@ export type ReplayDecision =
   | 'ask_chain'
   /** Paid: return the stored response. */
   | 'repeat'
+  /** Not charged according to the chain: look once more before the refusal. */
+  | 'reconsider'
   /** Not charged, and never settled again: the client needs a new signature. */
   | 'refuse'
   /** The payment belongs to another request. */
@@ -22,8 +24,8 @@ const DECISIONS: Record<RecordState, ReplayDecision> = {
   settled: 'repeat',
   confirmed: 'repeat',
   refused: 'refuse',
-  rejected: 'refuse',
-  expired: 'refuse',
+  rejected: 'reconsider',
+  expired: 'reconsider',
 }
 
 export function decideReplay(

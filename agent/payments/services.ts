@@ -3,11 +3,13 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Report, Timer } from '../../store/runtime.ts'
 import type { Chain } from './chain.ts'
+import type { Denials } from './denials.ts'
 
 export interface PaymentServices {
   log: ResponseLog
   facilitator: FacilitatorClient
   chain: Chain
+  denials: Denials
   now: () => Date
   /** Schedules the time limit of facilitator calls. */
   timer: Timer

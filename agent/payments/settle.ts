@@ -29,24 +29,29 @@ export async function retrySettlement(payments: PaymentServices, record: Respons
 export async function settleRecord(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) })
-  if (settlement.kind === 'settled') return recordSuccess(payments, record, settlement.transaction)
+  const reported = settlement.transaction === undefined ? {} : { reported_transaction: settlement.transaction }
+  if (settlement.kind === 'settled') {
+    return recordSuccess(payments, record, { ...settledStep(record, settlement.transaction), ...reported })
+  }
   report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   const isRefused = record.attempt === 1 && settlement.kind === 'refused'
-  const outcome = await awaitOutcome(payments, { record, isRefused })
-  if (outcome.kind === 'settled') return recordSuccess(payments, record, outcome.transaction)
-  return advanceOrReload(payments, record, { state: outcome.kind })
+  const outcome = await awaitOutcome(payments, { record: { ...record, ...reported }, isRefused })
+  if (outcome.kind === 'settled') {
+    return recordSuccess(payments, record, { ...settledStep(record, outcome.transaction), ...reported })
+  }
+  return advanceOrReload(payments, record, { state: outcome.kind, ...reported })
 }
 
 /** Records a success from every state that allows it, because another process may have changed the record meanwhile. */
 async function recordSuccess(
   payments: PaymentServices,
   record: ResponseRecord,
-  transaction: string,
+  step: RecordStep,
 ): Promise<ResponseRecord> {
   let current = record
   while ((TRANSITIONS[current.state] as readonly RecordState[]).includes('settled')) {
-    current = await advanceOrReload(payments, current, settledStep(current, transaction))
+    current = await advanceOrReload(payments, current, step)
   }
   return current
 }
@@ -69,7 +74,7 @@ function advance(
   return log.advance(from, { ...step, updated_at: now().toISOString() })
 }
 
-async function reload({ log }: PaymentServices, { identity }: RecordVersion): Promise<ResponseRecord> {
+export async function reload({ log }: PaymentServices, { identity }: RecordVersion): Promise<ResponseRecord> {
   const record = await log.read(identity)
   if (!record) throw new Error('The record is no longer in the response log')
   return record

@@ -94,17 +94,26 @@ function postToNode(url: string, body: unknown, signal: AbortSignal) {
 export class WrongChain extends Error {
   override name = 'WrongChain'
   readonly code = 'WRONG_CHAIN'
+
+  constructor() {
+    super('RPC_URL belongs to another chain')
+  }
+}
+
+const chainIdSchema = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
+
+/** A node that is starting may return `null` or `0x`. That is no chain id, and the call can be repeated. */
+export async function checkChainId(rpc: Rpc, chainId: number): Promise<void> {
+  const parsed = chainIdSchema.safeParse(await rpc('eth_chainId'))
+  if (!parsed.success) throw new ReplyError('NO_CHAIN_ID')
+  if (BigInt(parsed.data) !== BigInt(chainId)) throw new WrongChain()
 }
 
 /** Checks the chain id before the first call. A failed check is repeated before the next call. */
 export function onChain(rpc: Rpc, chainId: number): Rpc {
   let checked: Promise<void> | undefined
-  async function check(): Promise<void> {
-    if ((await rpc('eth_chainId')) !== `0x${chainId.toString(16)}`)
-      throw new WrongChain('RPC_URL belongs to another chain')
-  }
   return async (method, params) => {
-    checked ??= check().catch((cause: unknown) => {
+    checked ??= checkChainId(rpc, chainId).catch((cause: unknown) => {
       checked = undefined
       throw cause
     })

@@ -40,6 +40,10 @@ const FIND_CONFLICT = `select identity, revision, record from responses where id
   order by case when identity = $1 then 0 else 1 end limit 1`
 const REPLACE = `update responses set state = $3, final_at = $4, revision = $5, record = $6,
   payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2`
+/** If another payment takes the payment id meanwhile, the repetition of the statement leaves it there. */
+const REOPEN = `update responses set state = $3, final_at = null, revision = $4, record = $5,
+  payment_id = case when exists (select 1 from responses where payment_id = $6) then null else $6 end
+  where identity = $1 and revision = $2`
 const HAS_PAID = `select 1 from responses where payer_key = $1 and state in ('settled', 'confirmed') limit 1`
 const LIST_UNFINISHED =
   'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
@@ -123,6 +127,19 @@ class PostgresResponseLog implements ResponseLog {
     const { rowCount } = await this.#query(REPLACE, values)
     if (rowCount === 1) return next
     return (await this.#find(from.identity))?.revision === revision ? next : undefined
+  }
+
+  async reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined> {
+    if (!isVoid(from.state)) throw new Error(`A ${from.state} record cannot be reopened`)
+    const { identity } = from
+    const current = await this.#find(identity)
+    if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
+    const next = { ...current.record, ...change }
+    const revision = randomUUID()
+    const values = [identity, current.revision, next.state, revision, encodeRecord(next), next.payment_id ?? null]
+    const { rowCount } = await this.#query(REOPEN, values)
+    if (rowCount === 1) return next
+    return (await this.#find(identity))?.revision === revision ? next : undefined
   }
 
   async hasPaid(payerKey: string): Promise<boolean> {

@@ -50,6 +50,8 @@ const service = await startService({
     },
     chain: {
       head: async () => 100n,
+      blockHash: async () => `0x${'b1'.repeat(32)}`,
+      progress: async () => ({ time: 0n, finalBlock: 0n }),
       isNonceFree: async () => true,
       hasCode: async () => false,
       // Every transfer is found and final.

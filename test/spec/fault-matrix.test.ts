@@ -16,11 +16,18 @@ const TIMEOUT_MS = 2_000
 const AT_A_TIME = 8
 /** Far longer than all requests together. A step that takes longer is reported by name. */
 const HANG_MS = 40_000
-/** Time for the reconciler before a test reports a missing payment. */
-const LOOKS_MAX = 500
+/** The distance of the two readings that deny a settlement. */
+const READINGS_APART_MS = 60_000
+/** Fewer than the authorizations live for. */
+const READINGS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const TRANSPORTS = ['REST GET', 'REST POST', 'A2A'] as const
 const PHASES = ['the first try', 'a retry', 'a retry after a restart'] as const
+
+/** A hang is reported by the test. */
+async function untilTrue(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => void setTimeout(resolve, 20))
+}
 
 interface Cell {
   transport: (typeof TRANSPORTS)[number]
@@ -37,6 +44,8 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
   let service: TestService
   let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
   const cells = new Map<string, Cell>()
+  /** The clock of the service and of the chain, compared with the real one. */
+  let ahead = 0
   /** What `before` waits for, so that a hang can be reported by name. */
   const pending = new Set<string>()
 
@@ -57,10 +66,12 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
   }
 
   async function prepare(): Promise<void> {
-    facilitator = await startFaultyFacilitator()
+    const now = () => new Date(Date.now() + ahead)
+    facilitator = await startFaultyFacilitator(now)
     const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
     let isMended = false
     const starting = startTestService({
+      now,
       replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
       // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
       timer(callback, milliseconds) {
@@ -92,15 +103,20 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
     isMended = true
     await named('the restart', service.restart())
     await askAll(2)
-    // The reconciler finds false successes, unless a retry is being answered.
-    for (let look = 0; look < LOOKS_MAX && !isSettled(); look += 1)
-      await new Promise((resolve) => void setTimeout(resolve, 20))
+    // The reconciler finds false successes by two readings, unless a retry is being answered.
+    for (let reading = 0; reading < READINGS_MAX && !isSettled(); reading += 1) {
+      const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
+      const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
+      await named('the reconciler', untilTrue(isRead))
+      ahead += READINGS_APART_MS
+    }
     await named('the stop', service.stop())
     facilitator.stop()
   }
 
-  const isSettled = () =>
-    [...cells.values()].every(({ nonce, fault }) => facilitator.transfers(nonce) === fault.transfers)
+  const unsettled = () =>
+    [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
+  const isSettled = () => unsettled().length === 0
 
   /** Runs the transports concurrently, so that their time-outs overlap. */
   async function askAll(phase: 0 | 1 | 2): Promise<void> {

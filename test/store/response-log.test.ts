@@ -89,6 +89,41 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       }
     }
 
+    for (const state of ['rejected', 'expired'] as const) {
+      it(`[5.7.9] reopens a record that is ${state} as settled, once, and lists it as unfinished`, async () => {
+        const record = makeRecord({ payment_id: 'payer/id-0123456789abcdef', state })
+        await storeRecord(log, record)
+        const settled = { state: 'settled', payment_response: 'e30=', updated_at } as const
+        expect(await log.reopen({ ...record, attempt: 2 }, settled)).to.equal(undefined)
+        const [first, second] = await Promise.all([log.reopen(record, settled), log.reopen(record, settled)])
+        expect([first, second]).to.deep.equal([{ ...record, ...settled }, undefined])
+        await reopen()
+        expect(await log.read('other', record.payment_id)).to.deep.equal({ ...record, ...settled })
+        expect(await log.unfinished()).to.deep.equal([record.identity])
+        expect(await log.prune({ before: new Date('2100-01-01'), max: 9 })).to.equal(0)
+        await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
+        expect((await log.read(record.identity))?.state).to.equal('confirmed')
+      })
+    }
+
+    it('leaves a payment id to the payment that has it when a record is reopened', async () => {
+      const payment_id = 'payer/id-0123456789abcdef'
+      const record = makeRecord({ payment_id, state: 'expired' })
+      const other = makeRecord({ payment_id, nonce: `0x${'77'.repeat(32)}` })
+      await storeRecord(log, record)
+      await log.claim(other)
+      await log.reopen(record, { state: 'settled', payment_response: 'e30=', updated_at })
+      expect((await log.read('none', payment_id))?.identity).to.equal(other.identity)
+      expect((await log.read(record.identity))?.state).to.equal('settled')
+    })
+
+    it('does not reopen a record that is not void', async () => {
+      const record = makeRecord({ state: 'confirmed' })
+      await storeRecord(log, record)
+      const settled = { state: 'settled', payment_response: 'e30=', updated_at } as const
+      expect(await log.reopen(record, settled).catch((error: unknown) => error)).to.be.instanceOf(Error)
+    })
+
     it('rejects a claim with a final state', async () => {
       for (const state of RECORD_STATES.filter(isFinal)) {
         const failure = await log.claim(makeRecord({ state })).catch((error: unknown) => error)

@@ -63,7 +63,8 @@ const PAID = { chain: 'paid', expected: [DONE, DONE, DONE], transfers: 1 } as co
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
 /** Refused before broadcast. */
 const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
-const SPENT = { expected: [UNKNOWN, FAILED, FAILED], transfers: 0 } as const
+/** Never paid. The refusal needs two readings of the chain that are a minute apart. */
+const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
 
 export const FAULTS: FacilitatorFault[] = [
   { name: 'no fault', chain: 'paid', settle: wrong({}), expected: [DONE, DONE, DONE], transfers: 1 },
@@ -173,17 +174,19 @@ interface TrackedPayment {
   /** The evidence on chain. */
   evidence: AuthorizationEvidence
   transfers: number
+  /** How often its evidence was read. */
+  reads: number
 }
 
 /** One facilitator and one chain for many payments. The nonce of a payment selects its fault. */
-export async function startFaultyFacilitator() {
+export async function startFaultyFacilitator(now: () => Date) {
   const payments = new Map<string, TrackedPayment>()
   const unexpectedRequests: string[] = []
   let isCorrect = false
 
   const free = (): AuthorizationEvidence => ({
     nonce: 'free',
-    time: BigInt(Math.floor(Date.now() / 1000) + 2),
+    time: BigInt(Math.floor(now().getTime() / 1000) + 2),
     finalTime: 0n,
   })
 
@@ -225,8 +228,15 @@ export async function startFaultyFacilitator() {
   const chain: Chain = {
     head: async () => 100n,
     hasCode: async () => false,
+    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    progress: async () => {
+      const time = BigInt(Math.floor(now().getTime() / 1000))
+      return { time, finalBlock: time }
+    },
     isNonceFree: async ({ authorization }) => evidenceOf(authorization.nonce).nonce === 'free',
     evidence: async ({ authorization }) => {
+      const payment = payments.get(authorization.nonce)
+      if (payment) payment.reads += 1
       const found = evidenceOf(authorization.nonce)
       return found.nonce === 'free' ? free() : found
     },
@@ -238,8 +248,9 @@ export async function startFaultyFacilitator() {
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
     add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
-      void payments.set(nonce, { fault, payTo, evidence: free(), transfers: 0 }),
+      void payments.set(nonce, { fault, payTo, evidence: free(), transfers: 0, reads: 0 }),
     transfers: (nonce: string) => payments.get(nonce)?.transfers,
+    reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
     /** Makes the facilitator correct from now on. */
     repair: () => void (isCorrect = true),
     stop() {

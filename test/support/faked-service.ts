@@ -67,6 +67,8 @@ export async function startFakedService({
       },
       chain: {
         head: async () => 100n,
+        blockHash: async () => `0x${'b1'.repeat(32)}`,
+        progress: async () => ({ time: 0n, finalBlock: 0n }),
         isNonceFree: async () => true,
         hasCode: async () => false,
         evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),

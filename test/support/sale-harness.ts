@@ -13,7 +13,8 @@ import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
 import { KeyedMutex } from '../../agent/executor/keyed-mutex.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
-import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
+import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
+import { Denials } from '../../agent/payments/denials.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
@@ -35,6 +36,8 @@ export interface Script {
   head: () => Promise<bigint>
   isNonceFree: () => Promise<boolean>
   hasCode: (address: string) => Promise<boolean>
+  blockHash: () => Promise<string>
+  progress: () => Promise<ChainProgress>
 }
 
 function payerOf(payload: Payload): string {
@@ -54,6 +57,12 @@ export class SaleHarness {
     head: async () => 100n,
     isNonceFree: async () => true,
     hasCode: async () => false,
+    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    // A block per second, all of them final, so that only the clock separates two readings.
+    progress: async () => {
+      const time = BigInt(Math.floor(this.now().getTime() / 1000))
+      return { time, finalBlock: time }
+    },
   }
   /** Names of the remote calls, in order. */
   readonly calls: string[] = []
@@ -156,6 +165,8 @@ export class SaleHarness {
       isNonceFree: call('isNonceFree', () => script.isNonceFree()),
       hasCode: call('hasCode', (address: string) => script.hasCode(address)),
       evidence: call('evidence', () => script.evidence()),
+      blockHash: call('blockHash', () => script.blockHash()),
+      progress: call('progress', () => script.progress()),
     }
     return {
       terms: testTerms,
@@ -164,6 +175,7 @@ export class SaleHarness {
         log: openResponseLog(this.directory),
         facilitator,
         chain,
+        denials: new Denials(() => this.now()),
         now: () => this.now(),
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),

@@ -79,6 +79,8 @@ describe('a payment with a payment id', () => {
     expect(codeOf(await sale.lookup(lost))).to.equal('payment_outcome_unknown')
     expect(codeOf(await sale.lookup(await paymentWithId()))).to.equal('payment_replay_conflict')
     sale.script.evidence = async () => ({ nonce: 'cancelled', isFinal: true })
+    expect(codeOf(await sale.lookup(lost))).to.equal('payment_outcome_unknown')
+    sale.now = () => new Date(Date.now() + 61_000)
     expect(codeOf(await sale.lookup(lost))).to.equal('payment_failed')
     sale.script.settle = works
     const next = await paymentWithId()

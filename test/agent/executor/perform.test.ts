@@ -69,6 +69,10 @@ describe('a sale', () => {
   afterEach(() => sale.close())
 
   const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
+  function passSeconds(seconds: number): void {
+    const now = sale.now().getTime() + seconds * 1000
+    sale.now = () => new Date(now)
+  }
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
     const { log } = sale.context.payments
@@ -96,7 +100,7 @@ describe('a sale', () => {
 
   it('reads the head and the nonce, then verifies, then settles', async () => {
     expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    expect(sale.calls).to.deep.equal(['head', 'isNonceFree', 'verify', 'settle'])
+    expect(sale.calls).to.deep.equal(['head', 'isNonceFree', 'blockHash', 'verify', 'settle'])
     expect(await stateOf()).to.equal('settled')
   })
 
@@ -273,15 +277,77 @@ describe('a sale', () => {
         sale.script.settle = succeed
         sale.script.evidence = async () => found(payment)
         await sale.restart()
-        const ended = await sale.lookup(payment)
-        expect(summarize(ended)).to.equal(summary)
+        if (summary.startsWith('payment_failed')) {
+          // The first of two readings.
+          expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
+          passSeconds(60)
+        }
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
         expect(sale.count('settle')).to.equal(settlements)
         expect(sale.count('verify')).to.equal(1)
         if (summary.startsWith('payment_outcome')) return
-        // A final outcome needs no further remote call.
-        sale.calls.length = 0
-        expect(summarize(await sale.lookup(payment))).to.equal(summary)
-        expect(sale.calls).to.deep.equal([])
+        // After an end without a transfer the chain is read at most once a minute.
+        for (const calls of [summary === 'answer' ? [] : ['evidence'], []]) {
+          sale.calls.length = 0
+          expect(summarize(await sale.lookup(payment))).to.equal(summary)
+          expect(sale.calls).to.deep.equal(calls)
+        }
+      })
+    }
+
+    for (const [end, found] of [
+      ['rejected', cancelled(true)],
+      ['expired', evidence({ nonce: 'free', time: 2n ** 64n, finalTime: 2n ** 64n })],
+    ] as const) {
+      describe(`with a record that is ${end}`, () => {
+        beforeEach(async () => {
+          const clock = Date.now()
+          sale.now = () => new Date(clock)
+          sale.script.settle = timeOut
+          await sale.lookup(payment)
+          sale.script.evidence = async () => found()
+          for (let reading = 0; reading < 2; reading += 1) {
+            await sale.lookup(payment)
+            passSeconds(60)
+          }
+          expect(await stateOf()).to.equal(end)
+        })
+
+        it('[5.7.9] delivers when a later look at the chain finds the transfer', async () => {
+          sale.script.evidence = async () => used()(payment)
+          expect(summarize(await sale.lookup(payment))).to.equal('answer')
+          expect(await stateOf()).to.equal('settled')
+          expect(await sale.context.payments.log.unfinished()).to.deep.equal([identityOf(payment)])
+          expect(sale.reports).to.include('denied_settlement_found')
+          await sale.restart()
+          expect(summarize(await sale.lookup(payment))).to.equal('answer')
+        })
+
+        it('[5.7.9] looks again after a minute, and not before', async () => {
+          for (const [seconds, looks] of [
+            [0, 1],
+            [59, 0],
+            [1, 1],
+          ] as const) {
+            passSeconds(seconds)
+            sale.calls.length = 0
+            expect(summarize(await sale.lookup(payment))).to.match(/^payment_failed/)
+            expect(sale.count('evidence'), String(seconds)).to.equal(looks)
+          }
+        })
+
+        it('[5.7.9] ends the look after three seconds', async () => {
+          let expire = (): void => undefined
+          sale.context.payments.timer = (callback) => {
+            expire = callback
+            return () => undefined
+          }
+          sale.script.evidence = () => {
+            expire()
+            return new Promise(() => undefined)
+          }
+          expect(summarize(await sale.lookup(payment))).to.match(/^payment_failed/)
+        })
       })
     }
 

@@ -2,11 +2,12 @@
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { type Hex, parseAbi, createWalletClient, http, publicActions } from 'viem'
+import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { openChain, type Chain } from '../../../agent/payments/chain.ts'
+import { openChain, type Chain, type EvidenceQuery } from '../../../agent/payments/chain.ts'
 import { interpretEvidence } from '../../../agent/payments/finding.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payments/terms.ts'
+import type { RpcCall } from '../../../agent/rpc/json-rpc.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { listen } from '../../support/listen.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
@@ -34,6 +35,26 @@ describe('the chain evidence', () => {
     fromBlock = await chain.head()
   })
 
+  const nodes: { close: () => void }[] = []
+  afterEach(() => {
+    for (const node of nodes.splice(0)) node.close()
+  })
+
+  /** A node that gives some replies itself and passes the other calls on. */
+  async function startNode(reply: (call: RpcCall) => object | undefined) {
+    const node = await listen(
+      createServer(async (request, response) => {
+        const body = await text(request)
+        const call = JSON.parse(body) as RpcCall & { id: number }
+        const own = reply(call)
+        if (own) return response.end(JSON.stringify({ jsonrpc: '2.0', id: call.id, ...own }))
+        const headers = { 'Content-Type': 'application/json' }
+        return response.end(await (await fetch(url, { method: 'POST', headers, body })).text())
+      }),
+    )
+    nodes.push(node)
+    return node
+  }
   const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
   const evidence = ({ payload }: WirePayment) =>
     chain.evidence({ asset, authorization: payload.authorization, fromBlock })
@@ -121,6 +142,89 @@ describe('the chain evidence', () => {
     expect(await evidence(otherPayer)).to.include({ nonce: 'free' })
   })
 
+  describe('of a chain that is identified by a recorded block', () => {
+    let query: EvidenceQuery
+
+    beforeEach(async () => {
+      const { payload } = await sign()
+      query = {
+        asset,
+        authorization: payload.authorization,
+        fromBlock,
+        fromBlockHash: await chain.blockHash(fromBlock),
+      }
+    })
+    const errorOf = (work: Promise<unknown>) => work.then(String, (error: unknown) => (error as Error).name)
+
+    it('[5.7.8] is read while the node has this block', async () => {
+      expect(await chain.evidence(query)).to.include({ nonce: 'free' })
+    })
+
+    it('[5.7.8] is an error if the node has another block at this height', async () => {
+      const other = { ...query, fromBlockHash: `0x${'99'.repeat(32)}` }
+      expect(await errorOf(chain.evidence(other))).to.equal('WrongChain')
+    })
+
+    it('[5.7.8] is an error if the node does not have this height', async () => {
+      const above = (await chain.head()) + 1000n
+      expect(await errorOf(chain.evidence({ ...query, fromBlock: above }))).to.not.contain('object')
+    })
+
+    it('[5.7.8] is an error if the chain id changes after the first read', async () => {
+      let chainIds = 0
+      const node = await startNode(({ method }) => {
+        if (method !== 'eth_chainId') return undefined
+        chainIds += 1
+        return { result: chainIds === 1 ? numberToHex(chainId) : '0x1' }
+      })
+      const changing = openChain({ url: node.url, chainId })
+      await changing.head()
+      expect(await errorOf(changing.evidence(query))).to.equal('WrongChain')
+      expect(await errorOf(changing.blockHash(fromBlock))).to.equal('WrongChain')
+    })
+  })
+
+  describe('with a transaction that a facilitator reported', () => {
+    it('is the transfer, without a search of the logs', async () => {
+      const payment = await sign()
+      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const node = await startNode(({ method }) =>
+        method === 'eth_getLogs' ? { error: { code: -32_601, message: 'no logs' } } : undefined,
+      )
+      const { authorization } = payment.payload
+      const found = await openChain({ url: node.url, chainId }).evidence({
+        asset,
+        authorization,
+        fromBlock,
+        transaction,
+      })
+      expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
+    })
+
+    it('[5.7.8] is unclear if the node has its receipt and shows the nonce as free', async () => {
+      const payment = await sign()
+      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const node = await startNode(({ method }) =>
+        method === 'eth_call' ? { result: `0x${'00'.repeat(32)}` } : undefined,
+      )
+      const { authorization } = payment.payload
+      const denying = openChain({ url: node.url, chainId })
+      expect(await denying.evidence({ asset, authorization, fromBlock, transaction })).to.deep.equal({
+        nonce: 'unclear',
+      })
+      expect(await denying.evidence({ asset, authorization, fromBlock })).to.include({ nonce: 'free' })
+    })
+
+    it('is that of the logs if the reported one is of another payment', async () => {
+      const [payment, other] = [await sign(), await sign()]
+      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
+      const { authorization } = payment.payload
+      const found = await chain.evidence({ asset, authorization, fromBlock, transaction: reported })
+      expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
+    })
+  })
+
   it('is an error if the node is unreachable', async () => {
     const payment = await sign()
     chain = openChain({ url: 'http://127.0.0.1:1', chainId })
@@ -130,22 +234,14 @@ describe('the chain evidence', () => {
   it('is found days later on a node that searches at most a thousand blocks', async () => {
     const payment = await sign()
     await cancel(url, key, payment.payload.authorization.nonce)
-    const node = await listen(
-      createServer(async (request, response) => {
-        const body = await text(request)
-        const { id, method, params } = JSON.parse(body) as { id: number; method: string; params: Record<string, Hex>[] }
-        const answer = (result: object) => response.end(JSON.stringify({ jsonrpc: '2.0', id, ...result }))
-        if (method === 'eth_blockNumber') return answer({ result: '0xfffff' })
-        const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = params[0] ?? {}
-        const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 1000n
-        if (isWide) return answer({ error: { code: -32_005, message: 'too many blocks' } })
-        const headers = { 'Content-Type': 'application/json' }
-        return response.end(await (await fetch(url, { method: 'POST', headers, body })).text())
-      }),
-    )
+    const node = await startNode(({ method, params }) => {
+      if (method === 'eth_blockNumber') return { result: '0xfffff' }
+      const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
+      const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 1000n
+      return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
+    })
     chain = openChain({ url: node.url, chainId })
     expect(await evidence(payment)).to.include({ nonce: 'cancelled' })
-    node.close()
   })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {

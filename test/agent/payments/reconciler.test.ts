@@ -81,6 +81,8 @@ describe('the reconciler', () => {
   }
 
   const passDelay = () => (clock += 6 * SECOND_MS)
+  /** The distance of the two readings that end a payment. */
+  const passReadings = () => (clock += 60 * SECOND_MS)
 
   it('[5.7.5] settles an unknown record with a free nonce without a request of the buyer', async () => {
     await claim('unknown')
@@ -173,6 +175,10 @@ describe('the reconciler', () => {
     passDelay()
     setEvidence(free())
     await open().reconcileDue()
+    expect(calls('settle')).to.equal(1)
+    passReadings()
+    setEvidence(free())
+    await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(2)
     expect(await shop.lookup(payment)).to.deep.equal(bought)
@@ -187,11 +193,80 @@ describe('the reconciler', () => {
     expect(calls('settle')).to.equal(1)
   })
 
+  const ENDS: [state: RecordState, found: () => AuthorizationEvidence, after: RecordState][] = [
+    ['settled', free, 'unknown'],
+    ['unknown', () => ({ nonce: 'free', time: 2n ** 40n, finalTime: 2n ** 40n }), 'expired'],
+    ['unknown', () => ({ nonce: 'cancelled', isFinal: true }), 'rejected'],
+    ['refused', () => ({ nonce: 'cancelled', isFinal: true }), 'rejected'],
+  ]
+  for (const [before, denying, after] of ENDS) {
+    describe(`a ${before} payment that becomes ${after}`, () => {
+      beforeEach(async () => {
+        await claim(before)
+        passDelay()
+        setEvidence(denying())
+        shop.script.settle = () => Promise.reject(new Error('no reply'))
+        await open().reconcileDue()
+        expect(await state()).to.equal(before)
+      })
+
+      const readAgain = async () => {
+        setEvidence(denying())
+        await reconciler?.reconcileDue()
+        return (await state()) === after
+      }
+
+      it('[5.7.8] needs a second reading a minute later', async () => {
+        clock += 59 * SECOND_MS
+        expect(await readAgain()).to.equal(false)
+        clock += 61 * SECOND_MS
+        expect(await readAgain()).to.equal(true)
+      })
+
+      it('[5.7.8] needs a second reading with a later final block and block time', async () => {
+        const { progress } = shop.script
+        const first = { time: BigInt(clock) / 1000n, finalBlock: BigInt(clock) / 1000n }
+        passReadings()
+        for (const stuck of [{ time: first.time }, { time: first.time + 59n }, { finalBlock: first.finalBlock }]) {
+          shop.script.progress = async () => ({ ...(await progress()), ...stuck })
+          expect(await readAgain()).to.equal(false)
+          clock += 300 * SECOND_MS
+        }
+        shop.script.progress = progress
+        expect(await readAgain()).to.equal(true)
+      })
+
+      it('[5.7.8] starts again after a reading that shows the transfer, or after the clock was set back', async () => {
+        passReadings()
+        clock -= 120 * SECOND_MS
+        expect(await readAgain()).to.equal(false)
+        if (before === 'settled') {
+          setEvidence(paid(false))
+          passReadings()
+          await reconciler?.reconcileDue()
+          passReadings()
+          expect(await readAgain()).to.equal(false)
+        }
+        clock += 130 * SECOND_MS
+        expect(await readAgain()).to.equal(true)
+      })
+
+      it('[5.7.8] does not end without the progress of the chain', async () => {
+        passReadings()
+        shop.script.progress = () => Promise.reject(new Error('no node'))
+        expect(await readAgain()).to.equal(false)
+      })
+    })
+  }
+
   it('rejects a settlement whose nonce is cancelled, and the buyer gets payment_failed', async () => {
     await shop.lookup(payment)
     passDelay()
     setEvidence({ nonce: 'cancelled', isFinal: false })
     await open().reconcileDue()
+    expect(await state()).to.equal('settled')
+    passReadings()
+    await reconciler?.reconcileDue()
     expect(await state()).to.equal('unknown')
     setEvidence({ nonce: 'cancelled', isFinal: true })
     await reconcileFully()

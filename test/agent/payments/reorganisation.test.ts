@@ -7,6 +7,7 @@ import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.t
 
 /** Longer than the validity of the payments. */
 const LIFETIME_SECONDS = 400
+const READINGS_APART_SECONDS = 60
 
 describe('a reorganisation that removes a settled transfer', function () {
   // Settlements after the reorganisation time out once, because the relayer's nonce is too high.
@@ -51,6 +52,9 @@ describe('a reorganisation that removes a settled transfer', function () {
       const { payment, bought } = await sellAndUndo(depth)
       await advanceTime(2)
       await place.audit()
+      // The second of two readings.
+      await advanceTime(READINGS_APART_SECONDS)
+      await place.audit()
       let again = await place.shop.lookup(payment)
       for (let repeats = 0; again.kind !== 'answer' && repeats < 5; repeats += 1)
         again = await place.shop.lookup(payment)
@@ -69,6 +73,11 @@ describe('a reorganisation that removes a settled transfer', function () {
       const { payment } = await sellAndUndo(depth)
       await advanceTime(LIFETIME_SECONDS)
       await place.audit()
+      // Two readings make the record unknown, and two further ones end it.
+      for (let reading = 0; reading < 2; reading += 1) {
+        await advanceTime(READINGS_APART_SECONDS)
+        await place.audit()
+      }
       expect(await state(payment)).to.equal('expired')
       const outcome = await place.shop.lookup(payment)
       expect(outcome.kind === 'refused' && outcome.refusal.code).to.equal('payment_failed')

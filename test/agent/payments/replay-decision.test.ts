@@ -37,8 +37,8 @@ describe('the replay decision', () => {
       settled: 'repeat',
       confirmed: 'repeat',
       refused: 'refuse',
-      rejected: 'refuse',
-      expired: 'refuse',
+      rejected: 'reconsider',
+      expired: 'reconsider',
     })
   })
 })

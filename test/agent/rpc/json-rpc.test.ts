@@ -85,6 +85,16 @@ describe('the JSON-RPC client', () => {
     expect(await ask()).to.equal('answered')
   })
 
+  for (const result of [null, '0x', '', 84_532]) {
+    it(`checks again after the chain id ${JSON.stringify(result)}, which names no chain`, async () => {
+      answer = ({ id }) => ({ jsonrpc: '2.0', id, result })
+      const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })
+      expect(await chain.head().catch(codeOf)).to.equal('NO_CHAIN_ID')
+      answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : '0x10' })
+      expect(await chain.head()).to.equal(16n)
+    })
+  }
+
   it('sends only eth_chainId to a node of another chain, and checks again with the next call', async () => {
     answer = ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1' })
     const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })

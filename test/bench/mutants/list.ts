@@ -17,6 +17,7 @@ export interface Mutant {
 const settle = 'agent/payments/settle.js'
 const reconcile = 'agent/payments/reconcile.js'
 const finding = 'agent/payments/finding.js'
+const chain = 'agent/payments/chain.js'
 const awaitOutcome = 'agent/payments/await-outcome.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
@@ -36,9 +37,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response is sent before settled is on disk',
     file: settle,
-    find: 'return recordSuccess(payments, record, settlement.transaction);',
+    find: 'return recordSuccess(payments, record, { ...settledStep(record, settlement.transaction), ...reported });',
     replace:
-      'recordSuccess(payments, record, settlement.transaction).catch(() => undefined);' +
+      'recordSuccess(payments, record, settledStep(record, settlement.transaction)).catch(() => undefined);' +
       'return { ...record, ...settledStep(record, settlement.transaction) };',
     caughtBy: 'simulate',
   },
@@ -77,15 +78,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a 502 or a reset counts as a refusal',
     file: facilitator,
-    find: "toRefusal(reply.errorReason); } catch (cause) { return { kind: 'unclear', cause };",
-    replace: "toRefusal(reply.errorReason); } catch (cause) { return { kind: 'refused', reason: 'error' };",
+    find: "toRefusal(reply); } catch (cause) { return { kind: 'unclear', cause };",
+    replace: "toRefusal(reply); } catch (cause) { return { kind: 'refused', reason: 'error' };",
     caughtBy: 'simulate',
   },
   {
     name: 'every error reason counts as a refusal before broadcast',
     file: facilitator,
-    find: "typeof reason === 'string' && REFUSED_BEFORE_BROADCAST.has(reason)",
-    replace: "typeof reason === 'string'",
+    find: "typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason)",
+    replace: "typeof errorReason === 'string'",
     caughtBy: 'simulate',
   },
   {
@@ -178,6 +179,41 @@ export const MUTANTS: readonly Mutant[] = [
     find: "evidence.isFinal ? 'paid_final' : 'paid'",
     replace: "'paid_final'",
     caughtBy: 'simulate',
+  },
+  {
+    name: 'one reading of the chain ends a payment',
+    file: 'agent/payments/denials.js',
+    find: 'finalBlock }]); return false;',
+    replace: 'finalBlock }]); return true;',
+    caughtBy: 'simulate',
+  },
+  {
+    name: 'the recorded block does not identify the chain',
+    file: chain,
+    find: '.hash !== fromBlockHash',
+    replace: '.hash === undefined',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'the chain id is checked only once',
+    file: chain,
+    find: 'await checkChainId(rpc, chainId); if (fromBlockHash',
+    replace: 'if (fromBlockHash',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'a transfer is denied although the node has its receipt',
+    file: chain,
+    find: "if (!isUsed && reported.nonce === 'used')",
+    replace: 'if (false)',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'an ended payment is not looked up again',
+    file: replay,
+    find: "expired: 'reconsider'",
+    replace: "expired: 'refuse'",
+    caughtBy: 'test/agent/executor/perform.test.js',
   },
   {
     name: 'a settlement that a reorganisation removed is kept',

@@ -54,6 +54,8 @@ export class SimulatedChain {
   /** One URL may lead to nodes that are this many blocks behind. */
   readonly #lagMax: number
   #final = FIRST_BLOCK
+  /** While the nodes follow a fork: the last block that it shares with the chain. */
+  #forkedAt = Infinity
   #hashes = 0
 
   constructor(sim: Simulator) {
@@ -98,6 +100,14 @@ export class SimulatedChain {
     for (const { time } of gone) this.#mine(time)
   }
 
+  /** For a while all nodes follow a fork with the same chain id, whose blocks become final as well. */
+  fork(milliseconds: number): void {
+    this.#sim.count('fault chain: a fork with the same id')
+    this.#sim.trace('chain', () => `the nodes follow a fork for ${milliseconds} ms`)
+    this.#forkedAt = this.head.number
+    this.#sim.afterNoFlush(milliseconds, () => (this.#forkedAt = Infinity))
+  }
+
   /** The client of one server process. */
   reader(owner: Owner): Chain {
     const sim = this.#sim
@@ -123,6 +133,8 @@ export class SimulatedChain {
       head: () => ask(CALLS.head, () => BigInt(this.#newest().number)),
       // Payers of the simulation are contract wallets, whose signatures need no key.
       hasCode: async () => true,
+      blockHash: (number) => ask(CALLS.head, () => `0x${number.toString(16).padStart(64, '0')}`),
+      progress: () => ask(CALLS.head, () => ({ time: BigInt(this.head.time), finalBlock: BigInt(this.#final) })),
       isNonceFree: ({ authorization: { from, nonce } }) =>
         ask(CALLS.nonce, () => !this.#isSpentAt(keyOf(from, nonce), this.#newest().number)),
       evidence: ({ authorization, fromBlock }) => ask(CALLS.evidence, () => this.#evidence(authorization, fromBlock)),
@@ -195,7 +207,7 @@ export class SimulatedChain {
   #evidence({ from, nonce, validBefore }: TransferAuthorization, fromBlock: bigint): AuthorizationEvidence {
     const newest = this.#newest()
     const spend = this.spends.get(keyOf(from, nonce))
-    if (!spend || spend.block > newest.number) {
+    if (!spend || spend.block > Math.min(newest.number, this.#forkedAt)) {
       const isOver = newest.time >= Number(validBefore)
       const final = this.final
       const finalTime = isOver && final.number <= newest.number ? BigInt(final.time) : 0n

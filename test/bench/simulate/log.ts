@@ -59,6 +59,7 @@ export class SimulatedLog {
       read: (identity, paymentId) => this.#read(owner, () => this.#find(identity, paymentId)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
+      reopen: (from, change) => this.#write(owner, () => this.#reopen(from, change)),
       hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
@@ -137,6 +138,20 @@ export class SimulatedLog {
       throw new Error(`A ${found.state} record cannot become ${change.state}`)
     }
     return this.#put({ ...found, ...change })
+  }
+
+  #reopen(from: RecordVersion, change: Partial<ResponseRecord>): ResponseRecord | undefined {
+    const found = this.records.get(from.identity)
+    if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
+    const id = found.payment_id
+    if (id !== undefined && this.#isVoid(this.#ids.get(id))) this.#ids.set(id, from.identity)
+    return this.#put({ ...found, ...change })
+  }
+
+  /** Whether the payment has no record or holds nothing. */
+  #isVoid(identity: string | undefined): boolean {
+    const state = this.records.get(identity ?? '')?.state
+    return state === undefined || state === 'rejected' || state === 'expired'
   }
 
   #prune(before: string, max: number): number {

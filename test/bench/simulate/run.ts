@@ -18,6 +18,8 @@ const RECOVERY_MS_MAX = 45 * 60_000
 const LAST_REPEAT_MS_MAX = 15 * 60_000
 const REPEAT_MS = 5_000
 const DAY_MS = 24 * 60 * 60_000
+/** Shorter than the distance of the two readings that end a payment. */
+const FORK_MS_MAX = 55_000
 /** The longest time between two events that no server caused. */
 const EVENT_EVERY_MS = 8_000
 
@@ -66,6 +68,7 @@ class SimulationRun {
   /** Payments with the id of another payment. */
   readonly #reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
   readonly #crashShare: number
+  #isForked = false
 
   constructor(sim: Simulator, serverCount: number) {
     this.#sim = sim
@@ -144,6 +147,7 @@ class SimulationRun {
         () => this.#askUnpaid(),
         () => this.#reuseId(),
         () => this.#stopServer(),
+        () => this.#forkChain(),
       ])
       event()
       this.#scheduleEvent()
@@ -228,6 +232,13 @@ class SimulationRun {
   #stopServer(): void {
     if (!this.#sim.fault('a server stops gracefully', 0.3)) return
     void this.#sim.pick(this.#servers).stop()
+  }
+
+  /** Once in a run: with two forks, the two readings that end a payment could come from one each. */
+  #forkChain(): void {
+    if (this.#isForked || !this.#sim.fault('the nodes change', 0.3)) return
+    this.#isForked = true
+    this.#chain.fork(this.#sim.between(5_000, FORK_MS_MAX))
   }
 
   #askUnpaid(): void {

@@ -10,6 +10,7 @@ import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/runtime.ts'
+import { Denials } from '../../../agent/payments/denials.ts'
 import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
 import type { SlidingWindow } from '../../../store/window.ts'
@@ -93,6 +94,7 @@ export class SimulatedServer {
         log: log.open(owner),
         facilitator: facilitator.client(owner),
         chain: chain.reader(owner),
+        denials: new Denials(now),
         now,
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
