@@ -33,7 +33,8 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   if (result.kind !== 'payment_refused') return result
   const { terms } = context
   const quoted = buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: result.reason })
-  return refused({ code: result.code }, quoted)
+  const { paymentResponse } = result
+  return { ...refused({ code: result.code }, quoted), ...(paymentResponse !== undefined && { paymentResponse }) }
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {

@@ -2,7 +2,9 @@
 import type { ResponseRecord } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { refusePayment, type SaleResult } from './sale-context.ts'
+import { failedReceipt } from '../payments/failed-receipt.ts'
+import type { QuoteReason } from '../payments/quote.ts'
+import { refusePayment, type PaymentRefusal, type SaleResult } from './sale-context.ts'
 
 export function recordOutcome(record: ResponseRecord): SaleResult {
   switch (record.state) {
@@ -11,14 +13,18 @@ export function recordOutcome(record: ResponseRecord): SaleResult {
       return storedAnswer(record)
     case 'refused':
     case 'rejected':
-      return refusePayment('payment_failed', 'settlement_refused')
+      return settlementFailed(record, 'settlement_refused')
     case 'expired':
-      return refusePayment('payment_failed', 'authorization_expired')
+      return settlementFailed(record, 'authorization_expired')
     case 'prepared':
     case 'settling':
     case 'unknown':
       return outcomeUnknown()
   }
+}
+
+function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentRefusal {
+  return { ...refusePayment('payment_failed', reason), paymentResponse: failedReceipt(record, reason) }
 }
 
 export function outcomeUnknown(): Refused {

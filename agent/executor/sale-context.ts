@@ -47,6 +47,8 @@ export interface PaymentRefusal {
   kind: 'payment_refused'
   code: 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
   reason: QuoteReason
+  /** The `PAYMENT-RESPONSE` header, if a settlement was tried. */
+  paymentResponse?: string
 }
 
 export type SaleResult = Outcome | PaymentRefusal

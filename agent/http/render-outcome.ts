@@ -18,11 +18,12 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
     const headers = { ...PRIVATE_JSON, [PAYMENT_HEADERS.response]: outcome.paymentResponse }
     return { status: 200, headers, body: outcome.body }
   }
-  const { refusal, quote } = outcome
+  const { refusal, quote, paymentResponse } = outcome
   const { status, retryAfterSeconds } = REFUSALS[refusal.code]
   const retryAfter = refusal.retryAfterSeconds ?? retryAfterSeconds
   const headers: Record<string, string> = { ...PRIVATE_JSON }
   if (quote) headers[PAYMENT_HEADERS.required] = quote.header
+  if (paymentResponse !== undefined) headers[PAYMENT_HEADERS.response] = paymentResponse
   if (retryAfter !== undefined) headers['Retry-After'] = String(retryAfter)
   if (refusal.allow !== undefined) headers['Allow'] = refusal.allow
   const body = JSON.stringify(refusalBody(refusal))

@@ -24,6 +24,8 @@ export interface Refused {
   kind: 'refused'
   refusal: Refusal
   quote?: Quote
+  /** The `PAYMENT-RESPONSE` header of a settlement that failed. */
+  paymentResponse?: string
 }
 
 export type Outcome = Answer | Refused

@@ -181,6 +181,7 @@ function buildRefusals({ refusals, reserved = [] }: RouteDescription) {
 
 function refusalResponse(status: number, codes: readonly RefusalCode[], reserved: readonly RefusalCode[]) {
   const header = STATUS_HEADERS.get(status)
+  const receipt = codes.includes('payment_failed') && headerRefs(PAYMENT_HEADERS.response)
   const descriptions = codes.map((code) => {
     const { message, advice, charged } = REFUSALS[code]
     const note = reserved.includes(code) ? ' Reserved: this version does not send it here.' : ''
@@ -188,7 +189,7 @@ function refusalResponse(status: number, codes: readonly RefusalCode[], reserved
   })
   return {
     description: descriptions.join('\n\n'),
-    ...(header !== undefined && { headers: headerRefs(header) }),
+    ...(header !== undefined && { headers: { ...headerRefs(header), ...receipt } }),
     content: {
       'application/json': {
         schema: refusalSchema(status, codes),
@@ -227,7 +228,9 @@ function buildHeaders(deployment: DocumentedDeployment) {
       example: quote,
     },
     [PAYMENT_HEADERS.response]: {
-      description: 'The receipt: base64 of an x402 v2 SettlementResponse with the transaction on chain.',
+      description:
+        'The receipt: base64 of an x402 v2 SettlementResponse with the transaction on chain, or with `success: false` and ' +
+        'the reason after `payment_failed`.',
       schema: base64Of('Receipt'),
     },
     'Retry-After': {

@@ -382,6 +382,30 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
+    it('[7.10] has a receipt with the reason, which is the same after a restart and names nothing of the facilitator', async () => {
+      sale.script.settle = failed('insufficient_funds')
+      const refusal = await sale.lookup(payment)
+      if (refusal.kind !== 'refused') throw new Error('The payment was settled')
+      expect(decodePaymentResponseHeader(refusal.paymentResponse ?? '')).to.deep.equal({
+        success: false,
+        errorReason: 'settlement_refused',
+        transaction: '',
+        network: testTerms.network,
+        payer: payment.payload.authorization.from,
+      })
+      const { headers } = renderOutcome(refusal)
+      expect(headers).to.have.property('PAYMENT-RESPONSE', refusal.paymentResponse)
+      expect(headers).to.have.property('PAYMENT-REQUIRED')
+      await sale.restart()
+      expect(await sale.lookup(payment)).to.deep.equal(refusal)
+    })
+
+    it('[7.10] has no receipt if no settlement was tried', async () => {
+      sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+      expect(await sale.lookup(payment)).to.not.have.property('paymentResponse')
+      expect(await sale.lookup()).to.not.have.property('paymentResponse')
+    })
+
     it('is unknown when the nonce is unclear nevertheless', async () => {
       sale.script.settle = refuse
       sale.script.evidence = async () => ({ nonce: 'unclear' })
@@ -654,6 +678,17 @@ describe('a sale', () => {
       expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
       expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
       expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)
+    })
+
+    it('[5.5.2] takes an unused payment for another company only if the payment names no resource', async () => {
+      await sale.import()
+      const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }
+      expect(summarize(await sale.lookup(named, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(named, '73848'))).to.equal('payment_invalid resource_mismatch')
+      expect(summarize(await sale.lookup(named, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(payment, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(payment, '73848'))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
     })
 
     it('[1.7] has no synthetic company on mainnet', async () => {
