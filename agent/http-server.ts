@@ -192,7 +192,7 @@ function closeServer(server: Server, connections: Connections): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
     // A connection that becomes idle during the stop would otherwise stay open for the keep-alive time.
-    const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+    const sweep = setInterval(() => connections.closeIdle(), IDLE_SWEEP_MS)
     server.close(() => {
       clearTimeout(timer)
       clearInterval(sweep)

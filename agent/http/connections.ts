@@ -94,6 +94,14 @@ export class Connections {
     for (const { unanswered } of this.#open.values()) for (const { response } of unanswered) closeAfter(response)
   }
 
+  /**
+   * Ends connections without a request, also those that have never sent one. Node's `closeIdleConnections` keeps these, and a
+   * closed server no longer checks their time limits.
+   */
+  closeIdle(): void {
+    for (const [socket, { unanswered }] of this.#open) if (unanswered.length === 0) socket.destroySoon()
+  }
+
   /** Writes the resets that are not in the log yet. */
   reportResets(): void {
     const { pipelining, surplus } = this.#resets

@@ -147,6 +147,22 @@ describe('the HTTP server', () => {
       expect(answers(heard)).to.deep.equal(['payment_required', 'malformed_request'])
     })
 
+    for (const [name, text] of [
+      ['nothing', ''],
+      ['the start of a request', 'GET /attribution HTTP/1.1\r\nHo'],
+    ] as const) {
+      it(`[14.4] stops without waiting for a connection that has sent ${name}`, async () => {
+        const stopping = await startFakedService()
+        const socket = await dial(stopping)
+        const heard = hear(socket)
+        socket.write(text)
+        // The answer on another connection shows that the server has accepted this one.
+        await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+        await stopping.stop()
+        expect(await heard).to.equal('')
+      })
+    }
+
     it('ignores a client that disconnects during a request', async () => {
       for (const text of [GOOD.slice(0, 20), `${RESOLVE}Content-Length: 9\r\n\r\n{`]) {
         const socket = await dial(service)
