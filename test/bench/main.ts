@@ -22,7 +22,8 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   compare: { run: compare, usage: '--baseline DIR [--rounds N] [--rows N]' },
   quality: {
     run: quality,
-    usage: '[--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]',
+    usage:
+      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
@@ -37,7 +38,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'baseline connections data debug minutes only out rows rounds runs samples seconds seed seeds servers size workers'
+  'baseline connections data debug half minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -1,8 +1,9 @@
 /**
- * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--peers] [--out FILE] [--debug FILE]`:
+ * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--half H] [--unlisted FILE] [--peers] [--out FILE]
+ * [--debug FILE]`:
  * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
 import { exhaustiveOf } from './search/exhaustive.ts'
@@ -11,7 +12,7 @@ import { OMITTED_CLASS } from './quality/classes.ts'
 import { compare, comparedQuestions, comparisonTable } from './quality/comparison.ts'
 import { debugText } from './quality/debug.ts'
 import { createProduct, type Product } from './quality/product.ts'
-import { makeQuestions, type Questions } from './quality/questions.ts'
+import { halfOf, makeQuestions, type Questions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
 import { classTable, recoverableNote, sampleNote, uniqueTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
@@ -21,6 +22,7 @@ import { evaluate, type Evaluation } from './quality/evaluate.ts'
 const ROWS_DEFAULT = '100000'
 const SAMPLES_DEFAULT = '5000'
 const SEED_DEFAULT = '1'
+const HALF_DEFAULT = 'report'
 /** Removed companies per sampled company. */
 const REMOVALS_RATIO = 0.2
 
@@ -30,10 +32,14 @@ export async function quality(options: Record<string, string>): Promise<boolean>
   const removals = Math.ceil(size * REMOVALS_RATIO)
   await using opened = await openBenchRegister({ data, rows: Number(rows), seed, removals })
   const sample = drawSample(opened.register, { size, seed })
-  const made = makeQuestions({ ...opened, sample, seed })
+  const { half = HALF_DEFAULT, unlisted } = options
+  const names =
+    unlisted === undefined ? [] : (await readFile(unlisted, 'utf8')).split('\n').filter((name) => name !== '')
+  const all = makeQuestions({ ...opened, sample, seed, unlisted: names })
+  const made = { ...all, questions: all.questions.filter((each) => half === 'all' || halfOf(each, seed) === half) }
   const product = createProduct(opened.context)
   const evaluations = made.questions.map((question) => evaluate(question, product))
-  const run = { opened, product, seed, ...made, evaluations, sampleNote: sampleNote(sample) }
+  const run = { opened, product, seed, half, ...made, evaluations, sampleNote: sampleNote(sample) }
   const text = report(run) + (options['peers'] === undefined ? '' : await peerReport(run))
   process.stdout.write(text)
   if (options['out'] !== undefined) await writeFile(options['out'], text)
@@ -45,11 +51,12 @@ interface Run extends Questions {
   opened: BenchRegister
   product: Product
   seed: number
+  half: string
   evaluations: readonly Evaluation[]
   sampleNote: string
 }
 
-function report({ opened, product, seed, evaluations, collisions, sampleNote: sampled }: Run): string {
+function report({ opened, product, seed, half, evaluations, collisions, sampleNote: sampled }: Run): string {
   const machine = `${cpus().length} cores, ${cpus()[0]?.model.trim()}, Node ${process.version}`
   return `# Accuracy
 
@@ -57,9 +64,10 @@ Made by \`npm run bench -- quality\` on ${new Date().toISOString().slice(0, 10)}
 
 - Register: ${opened.description}; the rest is snapshot \`${opened.snapshotId}\`.
 - Seed ${seed}; ${sampled}.
+- Questions: ${half === 'all' ? 'all' : `the ${half} half; the seed assigns each company to the half "tuning" or "report"`}.
 - matching_version: ${product.matchingVersion() ?? 'unknown'}.
 - A search result is right when its name cannot be distinguished from the expected one by the query. A match is right only
-  for the expected company; in the classes 3b, 13b, 17 and n1 to n5 every match is wrong.
+  for the expected company; in the classes 3b, 13b, 17 and n1 to n8 every match is wrong.
 - collisions: changed names that are exactly the name of another company. They are not asked.
 - Omitted class: ${OMITTED_CLASS}
 

@@ -101,6 +101,9 @@ describe('the query classes', () => {
     ['13', 'ROUTE 3 LIMITED', ['ROUTE THREE LIMITED', 'ROUTE III LIMITED']],
     ['14', "O'BRIEN LIMITED", ['OBRIEN LIMITED', 'O BRIEN LIMITED', 'O\u2019BRIEN LIMITED']],
     ['14', 'ACME (CORK) LIMITED', ['ACME CORK LIMITED']],
+    ['22', 'A & B AND C LIMITED', ['A B C LIMITED']],
+    ['22', 'FISH & CHIPS LTD', ['FISH CHIPS LTD']],
+    ['22', 'SANDY LIMITED', []],
     ['16', 'PHXNT', ['FXNT', 'PHKSNT']],
   ]
   for (const [id, name, variants] of VARIANTS) {
@@ -109,10 +112,18 @@ describe('the query classes', () => {
     })
   }
 
-  it('class 10 adds a word, an article or a trading name', () => {
+  it('class 10 adds a word or an article', () => {
     const variants = listVariants('10', 'ACME LIMITED')
     expect(variants).to.include('ACME (IRELAND) LIMITED').and.include('THE ACME LIMITED')
-    expect([...variants].some((name) => /^ACME LIMITED T\/A .+/.test(name))).to.equal(true)
+    expect([...variants].some((name) => name.includes('T/A'))).to.equal(false)
+  })
+
+  it('classes 20 and 21 write a trading name, a place or the number after a legal form', () => {
+    const trading = [...listVariants('20', 'ACME LIMITED')]
+    expect(trading.every((name) => /^ACME LIMITED\W+(?:T\/A|trading as) .+/i.test(name))).to.equal(true)
+    const around = [...listVariants('21', 'ACME LIMITED')]
+    expect(around).to.include.members(['ACME LIMITED (CORK)', 'ACME LIMITED - CORK', 'ACME LIMITED (CRO No. 1)'])
+    for (const id of ['20', '21']) expect([...listVariants(id, 'ACME')]).to.deep.equal([])
   })
 
   it('class 3b uses legal forms of other classes', () => {

@@ -1,5 +1,6 @@
 /** The query classes: how each changes a company name, and what the service must do with the result. */
 import type { Random } from '../../../agent/sandbox/sample-random.ts'
+import { andDropped, withTextAfterForm, withTradingName } from './around.ts'
 import {
   otherNumberWithEvidence,
   typoWithEvidence,
@@ -91,17 +92,35 @@ export const CLASSES: readonly QuestionClass[] = [
   { id: '18', label: 'with the Eircode', perturb: withRightEircode, recoverable: 'always' },
   { id: '18b', label: 'one typo, with Eircode and address', perturb: typoWithEvidence, recoverable: 'long names' },
   { id: '19', label: 'with a part of the address', perturb: withAddressFragment, recoverable: 'always' },
+  {
+    id: '20',
+    label: 'a trading name after the name',
+    perturb: byName(withTradingName),
+    isSameName: true,
+    recoverable: 'always',
+  },
+  {
+    id: '21',
+    label: 'a place or number after the name',
+    perturb: (random, company) => toQuery(company.name, withTextAfterForm(random, company)),
+    isSameName: true,
+    recoverable: 'always',
+  },
+  { id: '22', label: '& or and omitted', perturb: byName(andDropped), isSameName: true, recoverable: 'always' },
 ]
 
 export const OMITTED_CLASS = '15, former names, because the dataset has none.'
 
 const UNREGISTERED = { mustNotMatch: true, recoverable: 'never' } as const
 
-/** Classes of unregistered names. */
+/** Classes of unregistered names, and of registered names that contradict the query. */
 export const NEGATIVES = {
   recombined: { id: 'n1', label: 'not registered, recombined words', ...UNREGISTERED },
   invented: { id: 'n2', label: 'not registered, invented words', ...UNREGISTERED },
   removed: { id: 'n3', label: 'removed from the register', ...UNREGISTERED },
   removedWithEircode: { id: 'n4', label: 'removed, with Eircode', ...UNREGISTERED },
   removedMistyped: { id: 'n5', label: 'removed, one typo, with Eircode and address', ...UNREGISTERED },
+  tradingName: { id: 'n6', label: 'not registered, T/A a registered name', ...UNREGISTERED },
+  listed: { id: 'n7', label: 'a given list, not registered', ...UNREGISTERED },
+  otherNumber: { id: 'n8', label: 'the number of a company with a similar name', ...UNREGISTERED },
 } satisfies Record<string, QuestionClass>

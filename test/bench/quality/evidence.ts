@@ -8,6 +8,7 @@ import { numberChanged } from './words.ts'
 /** The input of a query. */
 export interface QueryInput {
   name: string
+  company_number?: string
   eircode?: string
   address?: string
 }

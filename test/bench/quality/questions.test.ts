@@ -1,7 +1,7 @@
 /** Questions, their right answers, and the stratified sample. */
 import { expect } from 'chai'
 import { benchCompany } from '../../support/bench-company.ts'
-import { makeQuestions, type Question, type Questions } from './questions.ts'
+import { halfOf, makeQuestions, type Question, type Questions } from './questions.ts'
 import { ReferenceRegister } from './register.ts'
 import { drawSample, shuffled } from './sample.ts'
 
@@ -29,6 +29,39 @@ function ofCompany(id: string, number: string): Question | undefined {
 describe('the questions', () => {
   it('are deterministic', () => {
     expect(made()).to.deep.equal(made())
+  })
+
+  it('are in one of two halves, by company and seed', () => {
+    const { questions } = made()
+    const halves = (seed: number) => questions.map((question) => halfOf(question, seed))
+    expect(halves(SEED)).to.deep.equal(halves(SEED))
+    expect(halves(SEED)).to.not.deep.equal(halves(SEED + 1))
+    const ofOne = questions.filter(({ expected }) => expected?.number === '1').map((each) => halfOf(each, SEED))
+    expect(new Set(ofOne).size).to.equal(1)
+    const numbers = Array.from({ length: 2_000 }, (_, at) => benchCompany(String(at), 'ACME'))
+    const report = numbers.filter((expected) => halfOf({ asked: { name: '' }, expected }, SEED) === 'report')
+    expect(report.length).to.be.within(900, 1_100)
+  })
+
+  it('ask with the number of a company whose name differs by one letter', () => {
+    const similar = new ReferenceRegister([...companies, benchCompany('9', 'ZY LIMITED')])
+    const sample = similar.companies.map((company) => ({ company, stratum: 'live' as const }))
+    const { questions } = makeQuestions({ register: similar, sample, removed: [], seed: SEED })
+    const asked = questions.filter(({ class: { id } }) => id === 'n8').map((each) => each.asked)
+    expect(asked).to.deep.include.members([
+      { name: 'ZX LIMITED', company_number: '9' },
+      { name: 'ZY LIMITED', company_number: '6' },
+    ])
+  })
+
+  it('ask for the names of a list that are not registered, and for registered names as trading names', () => {
+    const sample = companies.map((company) => ({ company, stratum: 'live' as const }))
+    const unlisted = ['DOLMEN FOODS LTD', 'UNKNOWN LIMITED']
+    const { questions } = makeQuestions({ register, sample, removed: [], seed: SEED, unlisted })
+    const namesOf = (wanted: string) =>
+      questions.filter(({ class: { id } }) => id === wanted).map(({ asked }) => asked.name)
+    expect(namesOf('n7')).to.deep.equal(['UNKNOWN LIMITED'])
+    for (const name of namesOf('n6')) expect(name).to.match(/ LIMITED T\/A (?:DOLMEN|TWIN|ZX)/)
   })
 
   it('accept all companies with the words when the legal form is omitted', () => {

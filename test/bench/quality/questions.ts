@@ -1,12 +1,13 @@
 /** Makes the questions of a run, each with its right answers. */
+import { hash } from 'node:crypto'
 import { parseOperation, type Operation } from '../../../agent/operation/schema.ts'
-import { randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { CLASSES, NEGATIVES, type Perturbation, type QuestionClass } from './classes.ts'
 import { typoWithEvidence, withRightEircode, type QueryInput } from './evidence.ts'
-import { coreLength } from './names.ts'
+import { coreLength, fold, partsOf } from './names.ts'
 import { invented, recombined } from './negatives.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
-import type { Sampled } from './sample.ts'
+import { findNeighbour, type Sampled } from './sample.ts'
 
 /** Letters and digits of a name that stays recognisable with a typo. */
 const LONG_NAME_LENGTH = 8
@@ -32,7 +33,7 @@ export interface Question {
   expected: BenchCompany | undefined
   /** The right search results: companies that the query does not distinguish from the expected one. */
   accepted: readonly string[]
-  /** Whether only the expected company has the name as asked, after normalisation. */
+  /** Whether only the expected company has the name as asked, after normalisation, or else the original name. */
   isUnique: boolean
   /** Whether the name of the expected company has at least eight letters. */
   isLong: boolean
@@ -49,10 +50,12 @@ interface QuestionsRequest {
   sample: readonly Sampled[]
   removed: readonly BenchCompany[]
   seed: number
+  /** Names that may be registered; the others must not match. */
+  unlisted?: readonly string[]
 }
 
 /** Applies every class to every sampled company, then adds the unregistered names. */
-export function makeQuestions({ register, sample, removed, seed }: QuestionsRequest): Questions {
+export function makeQuestions({ register, sample, removed, seed, unlisted = [] }: QuestionsRequest): Questions {
   const questions: Question[] = []
   const collisions = new Map<string, number>()
   const addCollision = (id: string) => collisions.set(id, (collisions.get(id) ?? 0) + 1)
@@ -75,6 +78,15 @@ export function makeQuestions({ register, sample, removed, seed }: QuestionsRequ
   }
   addUnregistered(NEGATIVES.recombined, (random) => recombined(random, register))
   addUnregistered(NEGATIVES.invented, invented)
+  addUnregistered(
+    NEGATIVES.tradingName,
+    (random) => `${invented(random)} T/A ${partsOf(pick(random, register.companies).name).core}`,
+  )
+  for (const name of unlisted) if (register.named(name).length === 0) add(NEGATIVES.listed, { name })
+  for (const { company } of sample) {
+    const neighbour = findNeighbour(fold(partsOf(company.name).core), register)
+    if (neighbour !== undefined) add(NEGATIVES.otherNumber, { name: company.name, company_number: neighbour }, company)
+  }
   for (const company of removed) {
     for (const { questionClass, perturb } of REMOVED_CLASSES) {
       const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company)
@@ -94,6 +106,7 @@ function complete(
 ): Question[] {
   const { asked, expected } = draft
   const { name: q, eircode } = asked
+  const accepted = expected ? (named.length > 0 ? named : register.sameName(expected.name)) : []
   const search = parseOperation('search', { q, limit: CANDIDATES, ...(eircode !== undefined && { eircode }) })
   const resolve = parseOperation('resolve', asked)
   if (search.kind === 'invalid' || resolve.kind === 'invalid') return []
@@ -101,9 +114,17 @@ function complete(
     ...draft,
     search: search.operation,
     resolve: resolve.operation,
-    accepted: expected ? (named.length > 0 ? named : register.sameName(expected.name)) : [],
-    isUnique: named.length === 1,
+    accepted,
+    isUnique: accepted.length === 1,
     isLong: expected !== undefined && coreLength(expected.name) >= LONG_NAME_LENGTH,
   }
   return [question]
+}
+
+export type Half = 'tuning' | 'report'
+
+/** The half of a question. All questions about one company are in the same half. */
+export function halfOf({ asked, expected }: Pick<Question, 'asked' | 'expected'>, seed: number): Half {
+  const [byte = 0] = hash('sha256', `${seed} ${expected?.number ?? asked.name}`, 'buffer')
+  return byte % 2 === 0 ? 'tuning' : 'report'
 }

@@ -61,7 +61,8 @@ export class ReferenceRegister {
     return same.filter((entry) => entry.form === form).map(({ number }) => number)
   }
 
-  hasCore(foldedCore: string): boolean {
-    return this.#byCore.has(foldedCore)
+  /** The companies with these words before the legal form. */
+  withCore(foldedCore: string): string[] {
+    return this.#byCore.get(foldedCore)?.map(({ number }) => number) ?? []
   }
 }

@@ -57,23 +57,31 @@ function findStratum(
 ): Stratum {
   const { core, surface } = partsOf(company.name)
   if (among.register.sameName(company.name).length > 1) return 'same name as another'
-  if (among.searchesNeighbours && hasNeighbour(fold(core), among.register)) return 'one letter from another'
+  if (among.searchesNeighbours && findNeighbour(fold(core), among.register) !== undefined)
+    return 'one letter from another'
   if (/\p{N}/u.test(core)) return 'with a number'
   if (/[áéíóúÁÉÍÓÚ]/u.test(company.name) || /TEO/iu.test(surface)) return 'Irish language'
   if (!core.includes(' ')) return 'one word'
   return company.condition === 'other' ? 'neither live nor dissolved' : company.condition
 }
 
-/** Whether another name differs by one deletion, insertion or substitution. */
-function hasNeighbour(core: string, register: ReferenceRegister): boolean {
+/** A company whose name before the legal form differs by one deletion, insertion or substitution. */
+export function findNeighbour(core: string, register: ReferenceRegister): string | undefined {
+  for (const changed of oneEditFrom(core)) {
+    const [number] = register.withCore(changed)
+    if (number !== undefined) return number
+  }
+  return undefined
+}
+
+function* oneEditFrom(core: string): Generator<string> {
   for (let at = 0; at <= core.length; at += 1) {
     const before = core.slice(0, at)
     const after = core.slice(at)
-    if (after !== '' && register.hasCore(before + after.slice(1))) return true
+    if (after !== '') yield before + after.slice(1)
     for (const letter of LETTERS) {
-      if (register.hasCore(before + letter + after)) return true
-      if (after !== '' && letter !== after[0] && register.hasCore(before + letter + after.slice(1))) return true
+      yield before + letter + after
+      if (after !== '' && letter !== after[0]) yield before + letter + after.slice(1)
     }
   }
-  return false
 }

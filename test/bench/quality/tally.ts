@@ -38,8 +38,10 @@ export function ofClass(evaluations: readonly Evaluation[], { id }: QuestionClas
   return evaluations.filter(({ question }) => question.class.id === id)
 }
 
-const WRONG_SHARE_MAX = 0.001
-const WRONG_SHARE_OF_CLASS_MAX = 0.005
+const WRONG_SHARE_MAX = 0.0005
+const WRONG_SHARE_OF_CLASS_MAX = 0.002
+/** For names that are not on the register. */
+const NO_MATCH_MIN = 0.9
 const SAME_NAME_MATCHED_MIN = 0.99
 const TYPO_TOP1_MIN = 0.97
 const TYPO_TOP5_MIN = 0.99
@@ -63,6 +65,9 @@ export function accuracyTargets(evaluations: readonly Evaluation[]): Target[] {
           SAME_NAME_MATCHED_MIN,
         ),
       ),
+    ...classesOf(evaluations)
+      .filter(({ id }) => id === NEGATIVES.removed.id || id === NEGATIVES.listed.id)
+      .map((each) => atLeast(`no match, ${each.id} ${each.label}`, noMatchShare(evaluations, each), NO_MATCH_MIN)),
     atLeast('top 1, one typo in eight letters or more', share(typos.top1, typos.findable), TYPO_TOP1_MIN),
     atLeast('top 5, one typo in eight letters or more', share(typos.top5, typos.findable), TYPO_TOP5_MIN),
     atLeast('top 5, all recoverable questions', share(recoverable.top5, recoverable.findable), TOP5_MIN),
@@ -93,6 +98,11 @@ function worstClass(evaluations: readonly Evaluation[]): Target {
 function wrongShare(evaluations: readonly Evaluation[]): number {
   const { asked, resolutions } = tally(evaluations)
   return share(resolutions.wrong, asked)
+}
+
+function noMatchShare(evaluations: readonly Evaluation[], questionClass: QuestionClass): number {
+  const { asked, resolutions } = tally(ofClass(evaluations, questionClass))
+  return share(resolutions.no_match, asked)
 }
 
 function uniqueShare(evaluations: readonly Evaluation[], questionClass: QuestionClass): number {

@@ -24,12 +24,10 @@ export const wordMissing = overWords((random, words) =>
 )
 
 const ADDED_WORDS = ['(IRELAND)', 'IRELAND', 'GROUP', 'COMPANY', 'SERVICES', 'DUBLIN'] as const
-const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS'] as const
 
-/** Adds a word to the name, or a trading name after it. */
+/** Adds a word to the name. */
 export function wordAdded(random: Random, name: string): string | undefined {
   const { core, surface } = partsOf(name)
-  if (happens(random, 0.3)) return `${joined({ core, surface })} T/A ${pick(random, TRADE_NAMES)}`
   const word = happens(random, 0.15) ? 'THE' : pick(random, ADDED_WORDS)
   return joined({ core: word === 'THE' ? `THE ${core}` : `${core} ${word}`, surface })
 }
