@@ -1,7 +1,7 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import type { FacilitatorClient } from '@x402/core/server'
-import { jwksBody, openKeyring } from '../keys/keyring.ts'
 import { signCard } from '../keys/card-signature.ts'
+import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
@@ -13,6 +13,7 @@ import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
 import { responsesFolder } from '../store/layout.ts'
 import { openWindow, type SlidingWindow } from '../store/window.ts'
+import { openCardKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
@@ -129,7 +130,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     closers.push(() => registry.stop())
 
     const observe = metrics?.observeRequests()
-    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe }))
+    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe, closers }))
     return { baseUrl, port: server.port, adminUrl: admin?.url, stop }
   } catch (cause) {
     await stop()
@@ -235,21 +236,28 @@ async function createRoutes(
     registry: Registry
     companyNumber: () => string | undefined
     observe: RequestObserver | undefined
+    closers: Closer[]
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry, companyNumber, observe } = parts
+  const { baseUrl, catalog, executor, registry, companyNumber, observe, closers } = parts
   const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
   const extensionUri = paymentExtensionUri(baseUrl)
 
-  const keys = { directory: config.keysDirectory, now: () => now().getTime(), generateIfEmpty: true }
-  const keyring = await openKeyring(keys)
-  // The card is signed once, so its examples cannot follow the dataset.
+  // The card is built once, so its examples cannot follow the dataset.
   const examples = buildExamples(config.mode === 'testnet' ? companyNumber() : undefined)
   const card = (extensionRequired: boolean) =>
     agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
-  const signed = await signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
+  const cardKeys = await openCardKeys({
+    directory: config.keysDirectory,
+    sign: a2aEnabled ? sign : undefined,
+    now,
+    timer,
+    report,
+  })
+  closers.push(() => cardKeys.stop())
   const { trustedProxies } = config
   const route = a2aRoute({ executor, card: card(false), extensionUri, trustedProxies, timer, report })
 
@@ -261,10 +269,10 @@ async function createRoutes(
     baseUrl,
     trustedProxies,
     facts: { version, terms, onSale, rateLimitPerMinute, catalog, now },
-    jwks: jwksBody(keyring),
+    signed: cardKeys.documents,
     pages,
     testnetClient: await loadTestnetClient(config.mode, baseUrl),
-    ...(a2aEnabled && { a2a: { route, card: signed, signedAt: now() } }),
+    ...(a2aEnabled && { a2aRoute: route }),
     registry,
     report,
     observe,

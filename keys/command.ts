@@ -2,8 +2,8 @@
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
-import { isPublished, RETIRED_KEY_SECONDS_MIN } from './keyring.ts'
-import type { RetiredKey, StoredKey } from './key-file.ts'
+import type { StoredKey } from './key-file.ts'
+import { isPublished, keyStates, RETIRED_KEY_SECONDS_MIN, signsFromSeconds } from './lifecycle.ts'
 import { rotateKeys } from './rotate.ts'
 
 type KeysCommandOptions = {
@@ -15,9 +15,9 @@ type KeysCommandOptions = {
 
 /** Creates the first key. Refuses if a signing key exists. */
 export const generateFirstKey = printingKeyErrors(async ({ directory, now, print }) => {
-  const { current } = await readDirectory(directory)
-  if (current !== undefined) {
-    print(`a signing key exists: ${current.publicJwk.kid}. To replace it, run keys rotate`)
+  const [existing] = (await readDirectory(directory)).signing
+  if (existing !== undefined) {
+    print(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
     return false
   }
   await makeDirectory(directory)
@@ -26,23 +26,27 @@ export const generateFirstKey = printingKeyErrors(async ({ directory, now, print
   return true
 })
 
-/** Creates a new key and retires the current one. */
+/** Creates the next key and prints from when it signs. */
 export const rotateAndReport = printingKeyErrors(async ({ directory, now, print }) => {
   const { made, retired, removed } = await rotateKeys({ directory, now })
-  print(`made ${made}`)
+  print(`made ${made.publicJwk.kid}`)
   for (const kid of retired) print(`retired ${kid}`)
   for (const kid of removed) print(`removed ${kid}`)
-  print('a running service signs with the new key after a restart')
+  print(
+    `a running service publishes the new key within a minute and signs with it from ${toIsoTime(signsFromSeconds(made))}`,
+  )
   return true
 })
 
 /** Prints every key with its time and state. */
 export const listKeys = printingKeyErrors(async ({ directory, now, print }) => {
-  const { current, alsoSigning, retired } = await readDirectory(directory)
+  const atSeconds = nowInSeconds(now)
+  const { current, pending, superseded, retired } = keyStates(await readDirectory(directory), atSeconds)
   if (current === undefined && retired.length === 0) print('no keys')
   if (current !== undefined) print(describeKey(current, 'current'))
-  for (const key of alsoSigning) print(describeKey(key, 'not retired yet: run keys rotate'))
-  for (const key of retired) print(describeKey(key, retiredState(key, nowInSeconds(now))))
+  for (const key of pending) print(describeKey(key, `published, signs from ${toIsoTime(signsFromSeconds(key))}`))
+  for (const { key, retiredAtSeconds } of superseded) print(describeKey(key, retiredState(retiredAtSeconds, atSeconds)))
+  for (const key of retired) print(describeKey(key, retiredState(key.retiredAtSeconds, atSeconds)))
   return true
 })
 
@@ -65,10 +69,10 @@ function describeKey(key: StoredKey, state: string): string {
   return `${key.publicJwk.kid}  made ${toIsoTime(key.madeAtSeconds)}  ${state}`
 }
 
-function retiredState(key: RetiredKey, atSeconds: number): string {
-  const end = toIsoTime(key.retiredAtSeconds + RETIRED_KEY_SECONDS_MIN)
-  const published = isPublished(key, atSeconds) ? `published until ${end}` : 'no longer published'
-  return `retired ${toIsoTime(key.retiredAtSeconds)}, ${published}`
+function retiredState(retiredAtSeconds: number, atSeconds: number): string {
+  const end = toIsoTime(retiredAtSeconds + RETIRED_KEY_SECONDS_MIN)
+  const published = isPublished({ retiredAtSeconds }, atSeconds) ? `published until ${end}` : 'no longer published'
+  return `retired ${toIsoTime(retiredAtSeconds)}, ${published}`
 }
 
 /** Formats seconds since 1970 as UTC without fractions. */

@@ -1,4 +1,4 @@
-/** Reads the directory of key files, checks its permissions and selects the key that signs. */
+/** Reads the directory of key files and checks its permissions. */
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../store/atomic-file.ts'
@@ -7,10 +7,8 @@ import { errorCode, throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type RetiredKey, type SigningKey, type StoredKey } from './key-file.ts'
 
 export type DirectoryKeys = {
-  /** The key that signs. */
-  readonly current: SigningKey | undefined
-  /** Other private keys, newest first. Interrupted or concurrent rotations leave them. */
-  readonly alsoSigning: readonly SigningKey[]
+  /** Private keys, newest first. Between equal times, the first kid in text order comes first. */
+  readonly signing: readonly SigningKey[]
   /** The key that was retired last comes first. */
   readonly retired: readonly RetiredKey[]
 }
@@ -33,14 +31,11 @@ export async function readDirectory(directory: string): Promise<DirectoryKeys> {
   return sortKeys(keys)
 }
 
-/** The key with the greatest `iat` signs. Between equal times, the first kid in text order signs. */
 function sortKeys(keys: readonly StoredKey[]): DirectoryKeys {
   const signing = keys.filter((key) => key.kind === 'signing')
-  const [current, ...alsoSigning] = signing.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds || byKid(a, b))
   const retired = keys.filter((key) => key.kind === 'retired')
   return {
-    current,
-    alsoSigning,
+    signing: signing.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds || byKid(a, b)),
     retired: retired.toSorted((a, b) => b.retiredAtSeconds - a.retiredAtSeconds || byKid(a, b)),
   }
 }

@@ -1,12 +1,10 @@
-/** Opens the key directory: the key that signs, and every public key that may still be needed to verify a signature. */
+/** Opens the key directory: the key that signs, and every public key that may be needed to verify a signature. */
 import type { CryptoKey } from 'jose'
-import { makeDirectory, readDirectory, type DirectoryKeys } from './directory.ts'
+import { makeDirectory, readDirectory } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
-import { publicPart, type PublicJwk, type RetiredKey } from './key-file.ts'
-
-/** A retired key stays published for 30 days (contract 13.2). Caches keep an agent card for one hour. */
-export const RETIRED_KEY_SECONDS_MIN = 30 * 24 * 60 * 60
+import { publicPart, type PublicJwk } from './key-file.ts'
+import { keyStates, publishedKeys } from './lifecycle.ts'
 
 export type Keyring = {
   /** The id of the signing key. */
@@ -19,7 +17,7 @@ export type Keyring = {
 
 /**
  * Opens the keys of a directory. With `generateIfEmpty`, creates the first key in a directory without keys.
- * @param options.now milliseconds since 1970; determines which retired keys are still published
+ * @param options.now milliseconds since 1970; determines which key signs and which keys are published
  * @throws KeyError if there is no signing key, or if the directory or any key file breaks a rule
  */
 export async function openKeyring(options: {
@@ -29,32 +27,20 @@ export async function openKeyring(options: {
 }): Promise<Keyring> {
   const { directory, now } = options
   let keys = await readDirectory(directory)
-  if (options.generateIfEmpty && isEmpty(keys)) {
+  if (options.generateIfEmpty && keys.signing.length === 0 && keys.retired.length === 0) {
     await makeDirectory(directory)
     await generateKey({ directory, now })
     keys = await readDirectory(directory)
   }
-  return toKeyring(directory, keys, nowInSeconds(now))
-}
-
-/** Whether a retired key is still in the JWKS. The last second is included because times are truncated to seconds. */
-export function isPublished(key: RetiredKey, atSeconds: number): boolean {
-  return atSeconds - key.retiredAtSeconds <= RETIRED_KEY_SECONDS_MIN
-}
-
-function toKeyring(directory: string, keys: DirectoryKeys, atSeconds: number): Keyring {
-  const { current, alsoSigning, retired } = keys
+  const atSeconds = nowInSeconds(now)
+  const states = keyStates(keys, atSeconds)
+  const { current } = states
   if (current === undefined) return throwKeyError(directory, 'has no signing key: run the command keys generate')
-  const published = [current, ...alsoSigning, ...retired.filter((key) => isPublished(key, atSeconds))]
   return {
     kid: current.publicJwk.kid,
     privateKey: current.privateKey,
-    publicKeys: published.map((key) => key.publicJwk),
+    publicKeys: publishedKeys(states, atSeconds),
   }
-}
-
-function isEmpty(keys: DirectoryKeys): boolean {
-  return keys.current === undefined && keys.retired.length === 0
 }
 
 /**

@@ -1,13 +1,12 @@
 /**
- * Replaces the signing key. A crash at any point leaves a directory that can still sign and verify.
+ * Adds the next signing key. A crash at any point leaves a directory that can still sign and verify.
  *
  *   1. read and check every key
- *   2. create the new private key; the newest key signs, all older ones stay published
- *   3. overwrite each private key that was read in step 1 with its public part and the time of retirement
- *   4. delete keys that were retired more than 30 days ago, and temporary files
+ *   2. create the new private key. A running service publishes it, and signs with it an hour later
+ *   3. overwrite each superseded private key with its public part and the time of retirement
+ *   4. delete keys that are no longer published, and temporary files
  *
- * A crash between 2 and 3 leaves several private keys. They stay valid, and the next rotation retires them. Step 3
- * handles only keys from step 1, so concurrent rotations cannot retire each other's new key.
+ * The key that signs now keeps its private part until the next rotation, because it still signs for an hour.
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,51 +14,53 @@ import { syncDirectory, UNFINISHED_SUFFIX } from '../store/atomic-file.ts'
 import { readDirectory } from './directory.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
-import { isPublished } from './keyring.ts'
-import { KEY_FILE_SUFFIX, keyFilePath, writeKeyFile, type RetiredKey, type SigningKey } from './key-file.ts'
+import { KEY_FILE_SUFFIX, keyFilePath, writeKeyFile, type SigningKey } from './key-file.ts'
+import { isPublished, keyStates, type SupersededKey } from './lifecycle.ts'
 
-/** The kids of the keys that a rotation created, retired and removed. */
+/** The new key, and the kids of the keys that a rotation retired and removed. */
 export type Rotation = {
-  readonly made: string
+  readonly made: SigningKey
   readonly retired: readonly string[]
   readonly removed: readonly string[]
 }
 
 /**
- * Creates a new signing key, retires the old one and removes retired keys that are no longer published.
+ * Creates a new key, erases the private parts of superseded keys and removes keys that are no longer published.
  * @param options.now milliseconds since 1970
  * @throws KeyError if there is no key to replace, a rule is broken or a file cannot be written
  */
 export async function rotateKeys(options: { directory: string; now: Clock }): Promise<Rotation> {
   const { directory, now } = options
-  const { current, alsoSigning, retired } = await readDirectory(directory)
+  const atSeconds = nowInSeconds(now)
+  const keys = await readDirectory(directory)
+  const { current, superseded, retired } = keyStates(keys, atSeconds)
   if (current === undefined) return throwKeyError(directory, 'has no key to replace: run the command keys generate')
-  const made = await generateKey(options)
-  const old = [current, ...alsoSigning]
-  for (const key of old) await retireKey(directory, key, nowInSeconds(now))
-  const expired = retired.filter((key) => !isPublished(key, nowInSeconds(now)))
+  // Later than every other key, also within one second or after the clock was set back, so that it is the next to sign.
+  const madeAtSeconds = Math.max(atSeconds, ...keys.signing.map((key) => key.madeAtSeconds + 1))
+  const made = await generateKey({ directory, now: () => madeAtSeconds * 1000 })
+  for (const key of superseded) await retireKey(directory, key)
+  const expired = [
+    ...superseded.filter((each) => !isPublished(each, atSeconds)).map(({ key }) => key),
+    ...retired.filter((key) => !isPublished(key, atSeconds)),
+  ].map((key) => key.publicJwk.kid)
   await removeFiles(directory, expired)
-  return { made: made.publicJwk.kid, retired: old.map(kidOf), removed: expired.map(kidOf) }
+  return { made, retired: superseded.map(({ key }) => key.publicJwk.kid), removed: expired }
 }
 
-async function retireKey(directory: string, key: SigningKey, atSeconds: number): Promise<void> {
-  await writeKeyFile(directory, { ...key.publicJwk, iat: key.madeAtSeconds, retired_at: atSeconds })
+async function retireKey(directory: string, { key, retiredAtSeconds }: SupersededKey): Promise<void> {
+  await writeKeyFile(directory, { ...key.publicJwk, iat: key.madeAtSeconds, retired_at: retiredAtSeconds })
 }
 
-async function removeFiles(directory: string, keys: readonly RetiredKey[]): Promise<void> {
+async function removeFiles(directory: string, kids: readonly string[]): Promise<void> {
   await withKeyError(directory, 'has old key files that cannot be removed', async () => {
     const unfinished = (await readdir(directory)).filter(
       (name) => name.includes(KEY_FILE_SUFFIX) && name.endsWith(UNFINISHED_SUFFIX),
     )
     const paths = [
-      ...keys.map((key) => keyFilePath(directory, kidOf(key))),
+      ...kids.map((kid) => keyFilePath(directory, kid)),
       ...unfinished.map((name) => join(directory, name)),
     ]
     for (const path of paths) await rm(path, { force: true })
     await syncDirectory(directory)
   })
-}
-
-function kidOf(key: SigningKey | RetiredKey): string {
-  return key.publicJwk.kid
 }

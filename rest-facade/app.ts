@@ -19,7 +19,6 @@ import { CRO_COMPANIES } from '../store/source.ts'
 import { staticDocument } from './document.ts'
 import { buildAttribution, buildMetadata, type ServiceFacts } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
-import type { WrittenDocument } from './documents/render-documents.ts'
 import { freeDocument } from './free.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
@@ -41,14 +40,14 @@ interface AppOptions {
   /** The number of reverse proxies whose `X-Forwarded-For` entry is believed. Default: 0. */
   trustedProxies?: number
   facts: ServiceFacts & { catalog: Catalog; now: () => Date }
-  /** The body of `/.well-known/jwks.json`. */
-  jwks: object
+  /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
+  signed: () => Documents
   /** The current guides and descriptions. Their paths do not change. */
   pages: () => Documents
   /** The text of `/testnet-client.py`. Absent on mainnet. */
   testnetClient?: string | undefined
-  /** The A2A route and the signed card. Absent when A2A is disabled. */
-  a2a?: { route: Router; card: object; signedAt: Date }
+  /** Absent when A2A is disabled. */
+  a2aRoute?: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
@@ -61,10 +60,10 @@ export function createApp({
   baseUrl,
   trustedProxies = 0,
   facts,
-  jwks,
+  signed,
   pages,
   testnetClient,
-  a2a,
+  a2aRoute,
   registry = UNREGISTERED,
   report,
   observe,
@@ -78,10 +77,10 @@ export function createApp({
   if (observe) app.use(observe)
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, trustedProxies }))
-  if (a2a) app.use(a2a.route)
+  if (a2aRoute) app.use(a2aRoute)
   const { catalog, now } = facts
   const { mode, payTo } = facts.terms
-  const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2a !== undefined, now }
+  const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined, now }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, (request, response, next) => {
@@ -95,13 +94,13 @@ export function createApp({
     FREE_PATHS.attribution,
     freeDocument(() => buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)),
   )
-  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
-  const documents = new Map([[FREE_PATHS.jwks as string, json(jwks)]])
-  if (a2a) documents.set(FREE_PATHS.agentCard, { ...json(a2a.card), modifiedAt: a2a.signedAt })
-  if (testnetClient !== undefined)
-    documents.set(TESTNET_PATHS.testnetClient, { type: 'text/x-python', text: testnetClient })
-  for (const [path, document] of documents) app.all(path, staticDocument(document, { links: LINKS }))
-  for (const path of pages().keys()) app.all(path, currentDocument(pages, path))
+  if (testnetClient !== undefined) {
+    const document = { type: 'text/x-python', text: testnetClient } as const
+    app.all(TESTNET_PATHS.testnetClient, staticDocument(document, { links: LINKS }))
+  }
+  for (const documents of [signed, pages]) {
+    for (const path of documents().keys()) app.all(path, currentDocument(documents, path))
+  }
 
   app.use((_request, response) => {
     response.setHeader('Link', LINKS)

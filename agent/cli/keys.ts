@@ -2,8 +2,8 @@
 import { loadConfig, type AddCommand } from './context.ts'
 
 const HELP = `
-A running service signs with a new key after a restart. A retired key stays in the JWKS for 30 days, so that cached
-agent cards still verify.
+A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the JWKS
+for 30 days, so that cached agent cards still verify. No restart is needed.
 
 Examples:
   irish-company-agent keys list
@@ -11,7 +11,7 @@ Examples:
 
 const ACTIONS = [
   ['generate', 'make the first key', 'generateFirstKey'],
-  ['rotate', 'make a new key and retire the current one', 'rotateAndReport'],
+  ['rotate', 'make the key that signs next', 'rotateAndReport'],
   ['list', 'show each key with its state', 'listKeys'],
 ] as const
 

@@ -4,7 +4,8 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { createLocalJWKSet, flattenedVerify, type FlattenedJWSInput } from 'jose'
 import { CardError, signCard, type SignedCardJson } from '../../keys/card-signature.ts'
-import { jwksBody, openKeyring, type JwksBody, RETIRED_KEY_SECONDS_MIN } from '../../keys/keyring.ts'
+import { jwksBody, openKeyring, type JwksBody } from '../../keys/keyring.ts'
+import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, readJwk, rejection, START_SECONDS } from './support.ts'
@@ -108,8 +109,8 @@ describe('a signed card', () => {
 
   it('is refused by both verifiers with another key or a changed protected header', async () => {
     const { card, jwks, keyring } = await signSample()
-    await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-    const [other] = jwksBody(await open()).keys
+    await rotateKeys({ directory, now: clockAt(START_SECONDS + 60) })
+    const [, other] = jwksBody(await open()).keys
     const wrongKey = { keys: [{ ...other!, kid: keyring.kid }] }
     await expectRefused(card, wrongKey)
 
@@ -120,13 +121,15 @@ describe('a signed card', () => {
 
   it('[13.2] verifies with the JWKS after a rotation until its key is no longer published', async () => {
     const { card, keyring } = await signSample()
-    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-    const after = await open(START_SECONDS + RETIRED_KEY_SECONDS_MIN)
-    expect(jwksBody(after).keys.map((key) => key.kid)).to.deep.equal([made, keyring.kid])
+    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS + 60) })
+    const { kid } = made.publicJwk
+    const end = START_SECONDS + 60 + KEY_LEAD_SECONDS + RETIRED_KEY_SECONDS_MIN
+    const after = await open(end)
+    expect(jwksBody(after).keys.map((key) => key.kid)).to.deep.equal([kid, keyring.kid])
     await expectAccepted(card, jwksBody(after))
 
-    const expired = await open(START_SECONDS + RETIRED_KEY_SECONDS_MIN + 1)
-    expect(jwksBody(expired).keys.map((key) => key.kid)).to.deep.equal([made])
+    const expired = await open(end + 1)
+    expect(jwksBody(expired).keys.map((key) => key.kid)).to.deep.equal([kid])
     await expectRefused(card, jwksBody(expired))
   })
 
@@ -187,13 +190,13 @@ describe('the JWKS', () => {
   it('has exactly the seven public members of each key', async () => {
     const { kid } = await open()
     const { x, y } = await readJwk(directory, kid)
-    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS) })
-    const { x: newX, y: newY } = await readJwk(directory, made)
+    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS + 60) })
+    const { x: newX, y: newY, kid: newKid } = await readJwk(directory, made.publicJwk.kid)
     const shared = { kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' }
     expect(jwksBody(await open())).to.deep.equal({
       keys: [
-        { ...shared, x: newX, y: newY, kid: made },
         { ...shared, x, y, kid },
+        { ...shared, x: newX, y: newY, kid: newKid },
       ],
     })
   })

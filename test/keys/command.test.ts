@@ -3,7 +3,7 @@ import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { generateFirstKey, listKeys, rotateAndReport } from '../../keys/command.ts'
-import { RETIRED_KEY_SECONDS_MIN } from '../../keys/keyring.ts'
+import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
 
@@ -39,10 +39,16 @@ describe('the command keys', () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     const first = await run(rotateAndReport, directory)
     expect(first.isDone).to.equal(true)
+    expect(first.lines).to.have.length(2)
     expect(first.lines[0]).to.match(/^made [\w-]{43}$/)
-    expect(first.lines[1]).to.equal(`retired ${old}`)
-    const second = await run(rotateAndReport, directory, START_SECONDS + RETIRED_KEY_SECONDS_MIN + 1)
-    expect(second.lines).to.include(`removed ${old}`)
+    expect(first.lines[1]).to.equal(
+      'a running service publishes the new key within a minute and signs with it from 2027-01-15T09:00:01Z',
+    )
+    const retiredAt = START_SECONDS + 1 + KEY_LEAD_SECONDS
+    const second = await run(rotateAndReport, directory, retiredAt)
+    expect(second.lines).to.include(`retired ${old}`)
+    const third = await run(rotateAndReport, directory, retiredAt + RETIRED_KEY_SECONDS_MIN + 1)
+    expect(third.lines).to.include(`removed ${old}`)
   })
 
   it('does not rotate without a key and refers to generate', async () => {
@@ -54,17 +60,23 @@ describe('the command keys', () => {
   it('lists every key with its time and state', async () => {
     expect(await run(listKeys, directory)).to.deep.include({ isDone: true, lines: ['no keys'] })
     const first = await makeKeyAt(directory, START_SECONDS)
-    await run(rotateAndReport, directory, START_SECONDS + 1)
-    const extra = await makeKeyAt(directory, START_SECONDS)
-    const { isDone, lines } = await run(listKeys, directory, START_SECONDS + 1)
+    const second = await makeKeyAt(directory, START_SECONDS + 1)
+    const switched = START_SECONDS + 1 + KEY_LEAD_SECONDS
+    const { isDone, lines } = await run(listKeys, directory, switched - 1)
     expect(isDone).to.equal(true)
-    expect(lines).to.have.length(3)
-    expect(lines[0]).to.match(/^[\w-]{43} {2}made 2027-01-15T08:00:01Z {2}current$/)
-    expect(lines[1]).to.equal(`${extra}  made 2027-01-15T08:00:00Z  not retired yet: run keys rotate`)
-    expect(lines[2]).to.equal(
-      `${first}  made 2027-01-15T08:00:00Z  retired 2027-01-15T08:00:01Z, published until 2027-02-14T08:00:01Z`,
-    )
-    const later = await run(listKeys, directory, START_SECONDS + RETIRED_KEY_SECONDS_MIN + 2)
+    expect(lines).to.deep.equal([
+      `${first}  made 2027-01-15T08:00:00Z  current`,
+      `${second}  made 2027-01-15T08:00:01Z  published, signs from 2027-01-15T09:00:01Z`,
+    ])
+    const formerLine = `${first}  made 2027-01-15T08:00:00Z  retired 2027-01-15T09:00:01Z, published until 2027-02-14T09:00:01Z`
+    expect((await run(listKeys, directory, switched)).lines).to.deep.equal([
+      `${second}  made 2027-01-15T08:00:01Z  current`,
+      formerLine,
+    ])
+    // A rotation erases the private part of the former key and changes nothing of its state.
+    await run(rotateAndReport, directory, switched)
+    expect((await run(listKeys, directory, switched)).lines[2]).to.equal(formerLine)
+    const later = await run(listKeys, directory, switched + RETIRED_KEY_SECONDS_MIN + 1)
     expect(later.lines[2]).to.match(/no longer published$/)
   })
 

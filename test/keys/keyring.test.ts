@@ -2,7 +2,8 @@
 import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openKeyring, RETIRED_KEY_SECONDS_MIN, type Keyring } from '../../keys/keyring.ts'
+import { openKeyring, type Keyring } from '../../keys/keyring.ts'
+import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, putKeyFile, readJwk, START_SECONDS } from './support.ts'
 
@@ -45,17 +46,41 @@ describe('the keyring', () => {
     expect(await filesIn(directory)).to.have.length(1)
   })
 
-  it('signs with the key of the greatest iat and publishes the others', async () => {
+  it('[13.2] publishes a new key an hour before it signs', async () => {
+    expect(KEY_LEAD_SECONDS).to.equal(3600)
+    const old = await makeKeyAt(directory, START_SECONDS)
+    const next = await makeKeyAt(directory, START_SECONDS + 10)
+    for (const seconds of [START_SECONDS + 10, START_SECONDS + 10 + KEY_LEAD_SECONDS - 1]) {
+      expect(kidsOf(await open(directory, seconds)), `${seconds}`).to.deep.equal([old, next])
+      expect((await open(directory, seconds)).kid).to.equal(old)
+    }
+    const switched = START_SECONDS + 10 + KEY_LEAD_SECONDS
+    expect(kidsOf(await open(directory, switched))).to.deep.equal([next, old])
+    expect((await open(directory, switched)).kid).to.equal(next)
+  })
+
+  it('[13.2] publishes a superseded key for 30 days after the next one has begun to sign', async () => {
+    const old = await makeKeyAt(directory, START_SECONDS)
+    const next = await makeKeyAt(directory, START_SECONDS + 10)
+    const end = START_SECONDS + 10 + KEY_LEAD_SECONDS + RETIRED_KEY_SECONDS_MIN
+    expect(kidsOf(await open(directory, end))).to.deep.equal([next, old])
+    expect(kidsOf(await open(directory, end + 1))).to.deep.equal([next])
+  })
+
+  it('signs with the newest key that is old enough, else with the oldest, also if the clock is set back', async () => {
     const kids: string[] = []
     for (let age = 0; age < 4; age += 1) kids.push(await makeKeyAt(directory, START_SECONDS - age))
-    const keyring = await open(directory)
-    expect(keyring.kid).to.equal(kids[0])
-    expect(kidsOf(keyring)).to.deep.equal(kids)
+    const [newest, second, third, oldest] = kids
+    const at = async (seconds: number) => kidsOf(await open(directory, seconds))
+    expect(await at(START_SECONDS + KEY_LEAD_SECONDS)).to.deep.equal(kids)
+    expect(await at(START_SECONDS + KEY_LEAD_SECONDS - 1)).to.deep.equal([second, newest, third, oldest])
+    for (const seconds of [START_SECONDS, START_SECONDS - 1_000_000])
+      expect(await at(seconds)).to.deep.equal([oldest, newest, second, third])
   })
 
   it('signs with the first kid in text order if two keys have the same iat', async () => {
     const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS)].toSorted()
-    const keyring = await open(directory)
+    const keyring = await open(directory, START_SECONDS + KEY_LEAD_SECONDS)
     expect(kidsOf(keyring)).to.deep.equal(kids)
     expect(keyring.kid).to.equal(kids[0])
   })

@@ -27,8 +27,7 @@ describe('the HTTP application', () => {
     const { onSale } = executor
     const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
-    const pages = () => new Map()
-    const options = { executor, baseUrl, facts, jwks: { keys: [] }, pages, report }
+    const options = { executor, baseUrl, facts, signed: () => new Map(), pages: () => new Map(), report }
     server = await listen(createServer(createApp(options)))
   })
   after(async () => {

@@ -1,14 +1,18 @@
 /** Metadata, attribution, public keys and the signed agent card (contract 2.9, 2.10, 4.4, 13). */
+import { chmod } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import { expect } from 'chai'
+import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { verifyCard } from '../../agent/client/verify-card.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
+import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
 import { createApp } from '../../rest-facade/app.ts'
+import { CACHE_SECONDS } from '../../rest-facade/free.ts'
 import { sourceSchema } from '../../store/source.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
@@ -224,30 +228,66 @@ describe('the metadata and the agent card', () => {
     })
   })
 
-  it('[13.2] verifies an old card after a key rotation and a restart', async () => {
-    const rotating = await startTestService()
+  it('[13.2] publish a new key, sign with it an hour later and drop the old one after 30 days, without a restart', async () => {
+    let nowMs = Date.now()
+    let refresh = () => {}
+    let isSet = () => {}
+    const rotating = await startTestService({
+      now: () => new Date(nowMs),
+      timer: (callback, milliseconds) => {
+        if (milliseconds === KEYS_REFRESH_MS) {
+          refresh = callback
+          isSet()
+        }
+        return () => undefined
+      },
+      // Its registry has a timer of the same length.
+      replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
+    })
     try {
       const read = async (path: string) => (await send({ url: rotating.url, path })).json
-      const oldUrl = rotating.url
-      const oldCard = await read(CARD)
-      const { keys: oldKeys } = (await read(JWKS)) as { keys: Json[] }
-      const { made, retired } = await rotateKeys({ directory: join(rotating.directory, 'keys'), now: Date.now })
-      await rotating.restart()
+      const publishedKids = async () => ((await read(JWKS)) as { keys: Json[] }).keys.map(({ kid }) => kid)
+      /** Lets the service read its keys, and waits until its timer is set again. */
+      const refreshAt = async (time: number) => {
+        nowMs = time
+        const done = new Promise<void>((resolve) => (isSet = resolve))
+        refresh()
+        await done
+      }
 
-      const { keys } = (await read(JWKS)) as { keys: Json[] }
-      expect(keys.map(({ kid }) => kid)).to.deep.equal([made, ...retired])
-      expect(keys[1]).to.deep.equal(oldKeys[0])
-      // The old card names the old port. Its keys are read at the new one.
-      const fetchNew: typeof fetch = async (url) =>
-        url === `${oldUrl}${CARD}` ? Response.json(oldCard) : fetch(`${rotating.url}${JWKS}`)
-      expect(await verifyCard(oldUrl, fetchNew)).to.equal(retired[0])
-      await verifyAgentCardSignature(async (kid) => keys.find((key) => key['kid'] === kid) as Json)(
-        AgentCard.fromJSON(oldCard),
-      )
-      expect(await verifyCard(rotating.url, fetch)).to.equal(made)
+      const oldCard = await read(CARD)
+      const [old] = await publishedKids()
+      const rotation = await rotateKeys({ directory: join(rotating.directory, 'keys'), now: () => nowMs })
+      const { kid } = rotation.made.publicJwk
+      const switchSeconds = rotation.made.madeAtSeconds + KEY_LEAD_SECONDS
+
+      await refreshAt(switchSeconds * 1000 - 1)
+      expect(await publishedKids()).to.deep.equal([old, kid])
+      expect(await read(CARD)).to.deep.equal(oldCard)
+
+      await refreshAt(switchSeconds * 1000)
+      expect(await publishedKids()).to.deep.equal([kid, old])
+      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
+      const fetchOld: typeof fetch = async (url) =>
+        url === `${rotating.url}${CARD}` ? Response.json(oldCard) : fetch(url)
+      expect(await verifyCard(rotating.url, fetchOld)).to.equal(old)
+
+      await refreshAt((switchSeconds + RETIRED_KEY_SECONDS_MIN + 1) * 1000)
+      expect(await publishedKids()).to.deep.equal([kid])
+      expect(await verifyCard(rotating.url, fetchOld)).to.equal(undefined)
+      expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
+
+      await chmod(join(rotating.directory, 'keys'), 0o755)
+      await refreshAt(nowMs)
+      expect(rotating.reports.map(([event]) => event)).to.include('keys_unreadable')
+      expect(await publishedKids()).to.deep.equal([kid])
     } finally {
       await rotating.stop()
     }
+  })
+
+  it('[13.2] publish a new key for longer than caches keep the key set', () => {
+    expect(KEY_LEAD_SECONDS * 1000).to.be.greaterThan(KEYS_REFRESH_MS + 2 * CACHE_SECONDS * 1000)
   })
 
   it('[4.4.5] answer 404 for the card and /a2a when A2A is disabled', async () => {
@@ -290,7 +330,7 @@ describe('the metadata and the agent card', () => {
       const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => 'help' })
       const { onSale } = executor
       const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
-      const options = { jwks: { keys: [] }, pages: () => new Map(), report: () => undefined }
+      const options = { signed: () => new Map(), pages: () => new Map(), report: () => undefined }
       server = await listen(createServer(createApp({ executor, baseUrl, facts, ...options })))
     })
     after(async () => {

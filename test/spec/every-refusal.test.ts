@@ -51,12 +51,12 @@ async function start(): Promise<void> {
   const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
   const report = () => undefined
   // The origin of the extension is that of the test's requests.
-  let listener = createApp({ ...appOptions(), a2a: { route: route(BASE_URL), card, signedAt: sale.now() } })
+  let listener = createApp({ ...appOptions(), a2aRoute: route(BASE_URL) })
   server = await listen(createServer((request, response) => void listener(request, response)))
-  listener = createApp({ ...appOptions(), a2a: { route: route(server.url), card, signedAt: sale.now() } })
+  listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })
 
   function appOptions() {
-    const app = { executor, baseUrl: BASE_URL, jwks: { keys: [] }, pages: () => new Map(), report }
+    const app = { executor, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), report }
     return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
   }
   function route(url: string) {
