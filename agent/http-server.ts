@@ -154,17 +154,25 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
+    // Data after a request with `Connection: close`. The connection ends with the answer to that request.
+    else if (error.code === 'HPE_CLOSED_CONNECTION') return
     else endConnection(socket as Socket, renderWireError(toWireCode(error)))
   })
   return server
 }
 
-/** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 section 3.2. */
+/** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */
+const HOST_PATTERN = /^[\w.~!$&'()*+,;=%:[\]-]*$/
+
+/** Finds faults that Node's parser accepts: too many headers, and violations of RFC 9112 sections 3.2 and 6.1. */
 function findFault(request: IncomingMessage, limits: HttpServerLimits): string | undefined {
-  const { rawHeaders, headersDistinct, httpVersion } = request
+  const { rawHeaders, headers, headersDistinct, httpVersion } = request
   if (rawHeaders.length > 2 * limits.headers) return 'headers_too_large'
-  const hosts = headersDistinct['host']?.length ?? 0
-  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'malformed_request'
+  const hosts = headersDistinct['host'] ?? []
+  if (hosts.length > 1 || !HOST_PATTERN.test(hosts[0] ?? '')) return 'malformed_request'
+  if (httpVersion === '1.1' && hosts.length === 0) return 'malformed_request'
+  // HTTP/1.0 has no chunks. A proxy in between could see another end of the body.
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) return 'malformed_request'
   const target = readTarget(request)
   if (target === undefined) return 'malformed_request'
   request.url = target

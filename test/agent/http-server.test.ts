@@ -87,6 +87,9 @@ describe('the HTTP server', () => {
       ['no Host', `GET /attribution HTTP/1.1\r\nX: ${MARK}\r\n\r\n`],
       ['two Hosts', `GET /attribution HTTP/1.1\r\n${HOST}host: ${MARK}.example\r\n\r\n`],
       ['the same Host twice', `GET /attribution HTTP/1.1\r\n${HOST}X: a\r\n${HOST}\r\n`],
+      ['a Host with a path', `GET /attribution HTTP/1.1\r\nHost: 127.0.0.1/${MARK}\r\n\r\n`],
+      ['a Host with a user', `GET /attribution HTTP/1.1\r\nHost: ${MARK}@127.0.0.1\r\n\r\n`],
+      ['chunks in HTTP/1.0', `${RESOLVE.replace('1.1', '1.0')}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
       ['two Hosts in HTTP/1.0', `GET /attribution HTTP/1.0\r\n${HOST}${HOST}\r\n`],
       ['the same length twice', `${RESOLVE}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}`],
       ['two lengths', `${RESOLVE}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
@@ -114,6 +117,22 @@ describe('the HTTP server', () => {
       expect(answers(await talk(service, ask(100)))).to.deep.equal([200])
       expectOnly(await talk(service, ask(101)), 'headers_too_large')
       expectOnly(await talk(service, ask(2_100)), 'headers_too_large')
+    })
+
+    it('accepts the hosts that clients send', async () => {
+      for (const host of ['', 'localhost', '[::1]:4021', 'a_b.example.:80', '%41.example']) {
+        const heard = await talk(service, `GET /attribution HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+        expect(answers(heard), host).to.deep.equal([200])
+      }
+    })
+
+    it('ignores what follows a request with Connection: close', async () => {
+      const last = GOOD.replace(HOST, `${HOST}Connection: close\r\n`)
+      for (const more of [GOOD, MARK, `${MARK}\r\n\r\n`])
+        expect(answers(await talk(service, last + more)), more).to.deep.equal([200])
+      const body = '{"name":"Plain Fixture Limited"}'
+      const head = `${RESOLVE}Connection: close\r\nContent-Length: ${body.length}\r\n\r\n`
+      expect(answers(await talk(service, head + body + MARK))).to.deep.equal(['payment_required'])
     })
 
     it('ignores the host of an absolute target', async () => {

@@ -1,7 +1,8 @@
 /**
  * `bench soak [--minutes N] [--rows N] [--connections N]`: everything that clients send, mixed, while silent and slow
- * connections are held open and a new snapshot is imported. Fails on a wrong status, on a response that mixes two
- * snapshots, on a held connection that is not closed, and, from three minutes on, when the heap grows.
+ * connections are held open and a new snapshot is imported. Then clients pipeline requests without reading the answers.
+ * Fails on a wrong status, on a response that mixes two snapshots, on a held connection that is not closed, and, from three
+ * minutes on, when the heap grows or when pipelining delays another client or needs too much memory.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -12,6 +13,7 @@ import { openSnapshot } from '../../store/snapshot.ts'
 import { snapshotFolder } from '../../store/layout.ts'
 import { generateArchive, readCorpus } from './generated-register.ts'
 import { Connection, toBytes, type LoadRequest } from './load/client.ts'
+import { measurePipelining, type PipeliningResult } from './load/pipelining.ts'
 import { nextMessage, residentMemory, startServer, testProgram, type ServerProcess } from './load/server-process.ts'
 import { signPayment } from './load/sign.ts'
 import { lookupPath, WORKLOADS, type Corpus } from './load/workloads.ts'
@@ -30,6 +32,12 @@ const SAMPLES = 60
 const JUDGED_MINUTES_MIN = 3
 /** The heap after a garbage collection varies by about this much. */
 const HEAP_GROWTH_MIB_MAX = 3
+/** Clients that pipeline requests. */
+const PIPELINING_CONNECTIONS = [180, 500]
+const PIPELINING_SECONDS = 10
+const PIPELINING_SECONDS_UNJUDGED = 1
+const PIPELINING_P99_MS_MAX = 1_000
+const PIPELINING_ANONYMOUS_MIB_MAX = 400
 const DRIP_MS = 1_000
 /** Above every time limit that the service has for a connection. */
 const CLOSE_MS_MAX = 120_000
@@ -43,6 +51,10 @@ interface Result {
   requests: number
   faults: Set<string>
   samples: Sample[]
+}
+
+interface WholeResult extends Result {
+  pipelining: PipeliningResult[]
 }
 
 export async function soak(options: Record<string, string>): Promise<boolean> {
@@ -65,7 +77,8 @@ export async function soak(options: Record<string, string>): Promise<boolean> {
     const stillOpen = await held.closed()
     if (stillOpen > 0) result.faults.add(`${stillOpen} held connections are still open`)
     for (const fault of await snapshots.check()) result.faults.add(fault)
-    return report(result, { minutes, connections })
+    const pipelining = await measureAllPipelining(service, { corpus, minutes })
+    return report({ ...result, pipelining }, { minutes, connections })
   } finally {
     await rm(directory, { recursive: true })
   }
@@ -104,6 +117,22 @@ async function run(
   }
   await clients
   return result
+}
+
+/** Quotes and documents of another client beside each number of pipelining clients. */
+async function measureAllPipelining(
+  service: ServerProcess,
+  { corpus, minutes }: { corpus: Corpus; minutes: number },
+): Promise<PipeliningResult[]> {
+  const requests = [
+    { path: lookupPath(corpus.companyNumbers[0] ?? ''), status: 402 },
+    { path: '/attribution', status: 200 },
+  ]
+  const seconds = minutes >= JUDGED_MINUTES_MIN ? PIPELINING_SECONDS : PIPELINING_SECONDS_UNJUDGED
+  const results: PipeliningResult[] = []
+  for (const connections of PIPELINING_CONNECTIONS)
+    results.push(await measurePipelining(service, { connections, seconds, requests }))
+  return results
 }
 
 /** One of each kind of request; a function each, because every sale needs a new payment. */
@@ -223,7 +252,8 @@ class SnapshotCheck {
   }
 }
 
-function report({ requests, faults, samples }: Result, options: { minutes: number; connections: string }): boolean {
+function report(result: WholeResult, options: { minutes: number; connections: string }): boolean {
+  const { requests, faults, samples, pipelining } = result
   const isJudged = options.minutes >= JUDGED_MINUTES_MIN
   const thirdOf = (at: number, of: keyof Sample) =>
     median(samples.slice((SAMPLES * at) / 3, (SAMPLES * (at + 1)) / 3).map((sample) => sample[of]))
@@ -234,11 +264,23 @@ function report({ requests, faults, samples }: Result, options: { minutes: numbe
   ]
   const growth = thirdOf(2, 'heap') - thirdOf(1, 'heap')
   if (isJudged && growth >= HEAP_GROWTH_MIB_MAX) faults.add(`the heap grew by ${growth.toFixed(1)} MiB`)
+  for (const { connections, p99, anonymousMiB } of isJudged ? pipelining : []) {
+    if (p99 >= PIPELINING_P99_MS_MAX) faults.add(`${connections} pipelining clients: p99 ${p99.toFixed(0)} ms`)
+    if (anonymousMiB >= PIPELINING_ANONYMOUS_MIB_MAX)
+      faults.add(`${connections} pipelining clients: ${anonymousMiB.toFixed(0)} MiB of anonymous memory`)
+  }
   const print = (line: string) => void process.stdout.write(`${line}\n`)
   print(`${describeMachine()}\n`)
   print(`${markdown(['memory, MiB', 'first third', 'middle third', 'last third'], rows)}\n`)
+  const headings = ['pipelining clients', 'p99 of another client, ms', 'anonymous memory, MiB']
+  const rowOf = ({ connections, p99, anonymousMiB }: PipeliningResult) => [
+    String(connections),
+    p99.toFixed(1),
+    anonymousMiB.toFixed(0),
+  ]
+  print(`${markdown(headings, pipelining.map(rowOf))}\n`)
   for (const fault of faults) print(`FAULT ${fault}`)
-  const memory = isJudged ? '' : `, memory not judged below ${JUDGED_MINUTES_MIN} minutes`
+  const memory = isJudged ? '' : `, memory and latency not judged below ${JUDGED_MINUTES_MIN} minutes`
   print(`${requests} requests, ${options.connections} held connections, 1 import, ${faults.size} faults${memory}`)
   return faults.size === 0
 }

@@ -181,20 +181,24 @@ describe('a stop of the service', () => {
         await settling
       },
     })
-    const { lookup } = requestOverTransports(() => service)
-    const quote = String((await lookup('73848')).headers['payment-required'])
+    const { resolve } = requestOverTransports(() => service)
+    const ask = (payment?: string) => resolve({ company_number: '73848' }, payment)
+    const quote = String((await ask()).headers['payment-required'])
     const [bought, selling, late] = [await service.pay(quote), await service.pay(quote), await service.pay(quote)]
-    const first = await lookup('73848', bought)
+    const first = await ask(bought)
     isHeld = true
-    const sale = lookup('73848', selling)
+    const sale = ask(selling)
     await begun
 
-    // Connections with an incomplete request stay open during the stop.
-    const request = (path: string, payment?: string) =>
-      `GET ${path} HTTP/1.1\r\n${HOST}${payment === undefined ? '' : `PAYMENT-SIGNATURE: ${payment}\r\n`}`
-    const requests = [`${COMPANY}/73848`, `${COMPANY}/73848`, `${COMPANY}/73848`, '/attribution']
-    const payments = [late, undefined, bought, undefined]
-    const open = await Promise.all(requests.map((path, index) => Pending.open(service, request(path, payments[index]))))
+    // A request without its body keeps its connection open during the stop.
+    const input = '{"company_number":"73848"}'
+    const requests = [
+      Pending.open(service, { path: RESOLVE, payment: late, body: input }),
+      Pending.open(service, { path: RESOLVE, body: input }),
+      Pending.open(service, { path: RESOLVE, payment: bought, body: input }),
+      Pending.open(service, { path: A2A_PATH, body: '{' }),
+    ]
+    const open = await Promise.all(requests)
     const stopped = service.stop()
     const answers: string[] = []
     for (const each of open) answers.push(await each.finish())
@@ -215,30 +219,41 @@ describe('a stop of the service', () => {
   })
 })
 
-/** A connection on which one request was answered and the head of another was sent in the same write. */
+/** A connection with a request whose body is not sent yet. */
 class Pending {
   readonly #socket: Socket
+  readonly #body: string
   #heard = ''
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, body: string) {
     this.#socket = socket.on('data', (bytes: Buffer) => void (this.#heard += bytes.toString('latin1')))
+    this.#body = body
   }
 
-  static async open({ url }: FakedService, head: string): Promise<Pending> {
+  /** Sends another request in the same write, whose answer shows that the service has read both. */
+  static async open(
+    { url }: FakedService,
+    { path, payment, body }: { path: string; payment?: string; body: string },
+  ): Promise<Pending> {
     const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
-    const pending = new Pending(socket)
-    socket.write(`GET /robots.txt HTTP/1.1\r\n${HOST}\r\n${head}`)
+    const pending = new Pending(socket, body)
+    const headers = {
+      Host: '127.0.0.1',
+      'Content-Type': 'application/json',
+      'Content-Length': body.length,
+      ...(payment !== undefined && { 'PAYMENT-SIGNATURE': payment }),
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`GET /robots.txt HTTP/1.1\r\n${HOST}\r\nPOST ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
     while (!pending.#heard.includes('\r\n\r\n')) await once(socket, 'data')
-    pending.#heard = ''
     return pending
   }
 
-  /** Sends the rest and returns what the server sends until it closes the connection. */
+  /** Sends the body and returns the answer, after which the service has closed the connection. */
   async finish(): Promise<string> {
-    this.#heard = ''
     const closed = once(this.#socket, 'close')
-    this.#socket.write('\r\n')
+    this.#socket.write(this.#body)
     await closed
-    return this.#heard
+    return this.#heard.slice(this.#heard.lastIndexOf('HTTP/1.1 '))
   }
 }
