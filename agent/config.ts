@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isLoopback, isUrl, mayFetch } from '../store/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
 import { isPayableAddress } from './payments/accounts.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT } from './payments/terms.ts'
 
 /** Contract 6.2.1. */
 const RATE_LIMIT_PER_MINUTE = 120
@@ -83,6 +84,7 @@ const schema = z.object({
     .optional(),
   RELAYER_KEY_FILE: notEmpty.optional(),
   RPC_URL: safeUrl.optional(),
+  FINAL_CONFIRMATIONS: positive.default(FINAL_CONFIRMATIONS_DEFAULT),
   PAY_TO: address.optional(),
   HOST: notEmpty.default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
@@ -138,6 +140,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     mode: values.MODE,
     facilitator,
     rpcUrl: values.RPC_URL,
+    finalConfirmations: values.FINAL_CONFIRMATIONS,
     payTo: values.PAY_TO,
     host: values.HOST,
     port: values.PORT,

@@ -34,7 +34,7 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
   }
   const { rpcUrl, payTo } = configured
   const deployment = DEPLOYMENTS[mode]
-  const chain = openChain({ url: rpcUrl, chainId: deployment.chainId })
+  const chain = openChain({ url: rpcUrl, chainId: deployment.chainId, finalConfirmations: config.finalConfirmations })
   try {
     await chain.head()
   } catch (cause) {

@@ -1,4 +1,4 @@
-/** The command `payments`: reads the response log beside a running service and changes nothing. */
+/** The command `payments`: inspects the response log beside a running service. Only `recheck` changes a record. */
 import { loadConfig, type AddCommand } from './context.ts'
 
 const HELP = `
@@ -7,13 +7,14 @@ answers are not shown.
 
 Examples:
   irish-company-agent payments unfinished
-  irish-company-agent payments show IDENTITY`
+  irish-company-agent payments show IDENTITY
+  irish-company-agent payments recheck IDENTITY --from-block 21000000`
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
   const payments = program
     .command('payments')
-    .description('Inspect payments in the response log')
+    .description('Inspect and recheck payments in the response log')
     .addHelpText('after', HELP)
   payments
     .command('unfinished')
@@ -33,5 +34,30 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const { openLogForReading } = await import('../response-log.ts')
       await using log = await openLogForReading(await loadConfig(context))
       finish(await showPayment(log, identity, print))
+    })
+  payments
+    .command('recheck')
+    .description('search the transfer of a payment on RPC_URL again, and deliver if it is there')
+    .argument('<identity>', 'the identity that "payments unfinished" prints')
+    .option('--from-block <number>', 'the first block of the search')
+    .action(async (identity: string, { fromBlock }: { fromBlock?: string }) => {
+      const { ConfigError } = await import('../config.ts')
+      const { openConfiguredLog } = await import('../response-log.ts')
+      const { openChain } = await import('../payments/chain.ts')
+      const { recheckPayment } = await import('../payments/recheck.ts')
+      const { DEPLOYMENTS } = await import('../payments/terms.ts')
+      if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
+        throw new ConfigError('--from-block must be a block number')
+      const config = await loadConfig(context)
+      if (config.rpcUrl === undefined) throw new ConfigError('RPC_URL must be set')
+      const { rpcUrl: url, finalConfirmations, mode } = config
+      const chain = openChain({ url, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations })
+      const log = await openConfiguredLog(config, () => undefined)
+      try {
+        const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
+        finish(await recheckPayment({ log, chain, now: context.now, print, identity, fromBlock: from }))
+      } finally {
+        await log.close()
+      }
     })
 }

@@ -2,16 +2,15 @@
 import { encodeFunctionData, getAddress, numberToHex, pad, parseAbi, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
-import { checkChainId, onChain, openRpc, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
+import { checkChainId, onChain, openRpc, RpcError, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
+import { RangeSearch, type BlockRange } from './range-search.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
-/**
- * Covers the lifetime of an authorization if a block takes half a second or more. These blocks are searched first and
- * separately, because nodes reject a search over many blocks, which the search for an older payment would need.
- */
-const LIFETIME_BLOCKS = 999n
+/** Blocks that are searched if the recorded first block is above the newest one. */
+const BLOCKS_BEFORE_NEWEST = 999n
 
 const STATE = parseAbi(['function authorizationState(address authorizer, bytes32 nonce) view returns (bool)'])
 const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
@@ -117,12 +116,22 @@ interface ChainOptions {
   url: string
   chainId: number
   timeoutMs?: number
+  finalConfirmations?: number
+}
+
+/** The node, and what is known of its limits. */
+interface Node {
+  rpc: Rpc
+  finalConfirmations: bigint
+  search: RangeSearch
 }
 
 /** Opens no connection before the first call, and reads from no other chain than `chainId`. */
-export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOptions): Chain {
+export function openChain(options: ChainOptions): Chain {
+  const { url, chainId, timeoutMs = RPC_TIMEOUT_MS, finalConfirmations = FINAL_CONFIRMATIONS_DEFAULT } = options
   const unchecked = openRpc({ url, timeoutMs })
   const rpc = onChain(unchecked, chainId)
+  const node = { rpc, finalConfirmations: BigInt(finalConfirmations), search: new RangeSearch() }
   return {
     head: async () => hexNumber.parse(await rpc('eth_blockNumber')),
     async blockHash(number) {
@@ -130,13 +139,13 @@ export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOpt
       return found
     },
     async progress() {
-      const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), blockAt(rpc, 'finalized')])
+      const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), readFinalBlock(node)])
       return { time: newest.timestamp, finalBlock: final.number }
     },
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
     hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
     async evidence(query) {
-      const evidence = await readEvidence(rpc, query)
+      const evidence = await readEvidence(node, query)
       // Afterwards, so that a change of the node during the reads is noticed.
       await checkChain(unchecked, chainId, query)
       return evidence
@@ -144,17 +153,18 @@ export function openChain({ url, chainId, timeoutMs = RPC_TIMEOUT_MS }: ChainOpt
   }
 }
 
-async function readEvidence(rpc: Rpc, query: EvidenceQuery): Promise<AuthorizationEvidence> {
+async function readEvidence(node: Node, query: EvidenceQuery): Promise<AuthorizationEvidence> {
+  const { rpc } = node
   const { fromBlock, transaction } = query
   const nonce = toNonceKey(query)
   const newest = await blockAt(rpc, 'latest')
   // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
   const isUsed = await isSpent(rpc, nonce, { blockHash: newest.hash })
-  const reported = transaction === undefined ? UNCLEAR : await readTransfer(rpc, nonce, transaction)
+  const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
   // A node that denies a transfer of which it has the receipt lags, or gives inconsistent answers.
   if (!isUsed && reported.nonce === 'used') return UNCLEAR
-  if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(rpc, query, newest) }
-  return reported.nonce === 'used' ? reported : readSpent(rpc, { nonce, fromBlock, newest })
+  if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(node, query, newest) }
+  return reported.nonce === 'used' ? reported : readSpent(node, { nonce, fromBlock, newest })
 }
 
 /** The chain id and a block that was recorded before the settlement identify the chain of the payment. */
@@ -165,9 +175,9 @@ async function checkChain(rpc: Rpc, chainId: number, { fromBlock, fromBlockHash 
 }
 
 /** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */
-async function readFinalTime(rpc: Rpc, { authorization }: AuthorizationQuery, newest: BlockHeader): Promise<bigint> {
+async function readFinalTime(node: Node, { authorization }: AuthorizationQuery, newest: BlockHeader): Promise<bigint> {
   if (newest.timestamp < BigInt(authorization.validBefore)) return 0n
-  const final = await blockAt(rpc, 'finalized')
+  const final = await readFinalBlock(node)
   return final.number <= newest.number ? final.timestamp : 0n
 }
 
@@ -196,17 +206,21 @@ interface LogSearch {
   newest: BlockHeader
 }
 
-async function readSpent(rpc: Rpc, { nonce, fromBlock, newest }: LogSearch): Promise<AuthorizationEvidence> {
-  for (const range of blockRanges(fromBlock, newest.number)) {
-    const [log] = await readLogs(rpc, nonce, range)
-    if (log?.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(rpc, log) }
-    if (log) return readTransfer(rpc, nonce, log.transactionHash)
-  }
-  return UNCLEAR
+async function readSpent(node: Node, { nonce, fromBlock, newest }: LogSearch): Promise<AuthorizationEvidence> {
+  const log = await node.search.find({
+    key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
+    from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
+    to: newest.number,
+    read: async (range) => (await readLogs(node.rpc, nonce, range))[0],
+  })
+  if (!log) return UNCLEAR
+  if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
+  return readTransfer(node, nonce, log.transactionHash)
 }
 
 /** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
-async function readLogs(rpc: Rpc, nonce: NonceKey, range: { fromBlock: string; toBlock: string }): Promise<EventLog[]> {
+async function readLogs(rpc: Rpc, nonce: NonceKey, { from, to }: BlockRange): Promise<EventLog[]> {
+  const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
   const filter = { address: nonce.token, topics: [[USED, CANCELED], pad(nonce.from), nonce.nonce], ...range }
   const logs = z.array(logSchema).parse(await rpc('eth_getLogs', [filter]))
   return logs.filter((log) => log.removed !== true && (isLogOf(log, nonce, USED) || isLogOf(log, nonce, CANCELED)))
@@ -217,15 +231,15 @@ function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey
 }
 
 /** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
-async function readTransfer(rpc: Rpc, nonce: NonceKey, transaction: string): Promise<AuthorizationEvidence> {
-  const receipt = receiptSchema.nullable().parse(await rpc('eth_getTransactionReceipt', [transaction]))
+async function readTransfer(node: Node, nonce: NonceKey, transaction: string): Promise<AuthorizationEvidence> {
+  const receipt = receiptSchema.nullable().parse(await node.rpc('eth_getTransactionReceipt', [transaction]))
   if (receipt?.status !== 1n || receipt.transactionHash !== transaction) return UNCLEAR
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
   const transfer = next && parseTransfer(next, nonce)
   if (!transfer) return UNCLEAR
-  return { nonce: 'used', transfer, isFinal: await isFinal(rpc, receipt) }
+  return { nonce: 'used', transfer, isFinal: await isFinal(node, receipt) }
 }
 
 function parseTransfer(
@@ -243,17 +257,23 @@ function topicToAddress(topic: string): string {
 }
 
 /** Whether a block is final: not above the final block, and still the block at its height. */
-async function isFinal(rpc: Rpc, { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string }) {
-  const final = await blockAt(rpc, 'finalized')
+async function isFinal(node: Node, { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string }) {
+  const final = await readFinalBlock(node)
   if (blockNumber > final.number) return false
-  return (await blockAt(rpc, numberToHex(blockNumber))).hash === blockHash
+  return (await blockAt(node.rpc, numberToHex(blockNumber))).hash === blockHash
 }
 
-function blockRanges(fromBlock: bigint, head: bigint): { fromBlock: string; toBlock: string }[] {
-  const near = fromBlock + LIFETIME_BLOCKS
-  if (near >= head) return [{ fromBlock: numberToHex(fromBlock), toBlock: numberToHex(head) }]
-  return [
-    { fromBlock: numberToHex(fromBlock), toBlock: numberToHex(near) },
-    { fromBlock: numberToHex(near + 1n), toBlock: numberToHex(head) },
-  ]
+/** The newest final block. A node without the tag `finalized` returns an error or `null`: its confirmations are counted. */
+async function readFinalBlock({ rpc, finalConfirmations }: Node): Promise<BlockHeader> {
+  const tagged = await rpc('eth_getBlockByNumber', ['finalized', false]).catch((cause: unknown) => {
+    if (cause instanceof RpcError) return null
+    throw cause
+  })
+  if (tagged !== null) return blockSchema.parse(tagged)
+  const newest = await blockAt(rpc, 'latest')
+  return blockAt(rpc, numberToHex(blocksBefore(newest.number, finalConfirmations)))
+}
+
+function blocksBefore(number: bigint, count: bigint): bigint {
+  return number > count ? number - count : 0n
 }

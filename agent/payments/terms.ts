@@ -16,6 +16,12 @@ export const X402_VERSION = 2
 /** The validity of a quote, and the longest lifetime of an authorization. */
 export const QUOTE_LIFETIME_SECONDS = 300
 
+/**
+ * For a node without the block tag `finalized`: the newest block with this many confirmations counts as final. At two
+ * seconds a block that is 30 minutes, twice as long as Base usually needs.
+ */
+export const FINAL_CONFIRMATIONS_DEFAULT = 900
+
 export interface NetworkDeployment {
   network: `eip155:${number}`
   chainId: number

@@ -9,7 +9,7 @@ import { postJson, ReplyError } from './post-json.ts'
 const REPLY_BYTES_MAX = 1_048_576
 
 /** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
-class RpcError extends Error {
+export class RpcError extends Error {
   override name = 'RpcError'
   readonly code: number
   readonly data: unknown

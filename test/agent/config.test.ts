@@ -48,6 +48,7 @@ describe('[14.1] the configuration', () => {
       facilitator: { kind: 'sandbox' },
       retentionDays: 30,
       rpcUrl: undefined,
+      finalConfirmations: 900,
       payTo: undefined,
       host: '127.0.0.1',
       port: 4021,

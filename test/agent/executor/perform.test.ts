@@ -500,6 +500,13 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
+    it('[5.7.8] is not verified when the head is above the blocks of the chain', async () => {
+      sale.script.head = async () => 10_000n
+      sale.script.blockHash = () => Promise.reject(new Error('no such block'))
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+      expect(await stateOf()).to.equal(undefined)
+    })
+
     it('is not verified when the chain is unavailable', async () => {
       sale.script.head = () => Promise.reject(new Error('no node'))
       expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')

@@ -184,6 +184,34 @@ describe('the chain evidence', () => {
     })
   })
 
+  for (const reply of [{ result: null }, { error: { code: -32_602, message: 'unknown tag' } }]) {
+    it(`counts confirmations on a node that answers ${Object.keys(reply)[0]} to the tag finalized`, async () => {
+      const node = await startNode(({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? reply : undefined,
+      )
+      chain = openChain({ url: node.url, chainId, finalConfirmations: 3 })
+      const payment = await sign()
+      await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const findings: string[] = []
+      for (let confirmations = 0; confirmations <= 3; confirmations += 1) {
+        findings.push(await findingOf(payment))
+        await rpc(url, 'anvil_mine', '0x1')
+      }
+      expect(findings).to.deep.equal(['paid', 'paid', 'paid', 'paid_final'])
+    })
+  }
+
+  it('is found if the recorded first block is above the newest one', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: url, payload: payment.payload })
+    fromBlock = (await chain.head()) + 1_000_000n
+    expect(await findingOf(payment)).to.equal('paid')
+  })
+
+  it('names no hash for a height that the chain does not have', async () => {
+    expect(await chain.blockHash((await chain.head()) + 1_000n).catch(() => 'none')).to.equal('none')
+  })
+
   describe('with a transaction that a facilitator reported', () => {
     it('is the transfer, without a search of the logs', async () => {
       const payment = await sign()

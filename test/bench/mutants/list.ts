@@ -209,6 +209,27 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
+    name: 'the search of logs does not adapt to the limits of a node',
+    file: 'agent/payments/range-search.js',
+    find: '!isRefusal(cause) ||',
+    replace: 'true ||',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
+    name: 'a search of logs starts again at each reading',
+    file: 'agent/payments/range-search.js',
+    find: 'this.#progress.set(name, progress);',
+    replace: '',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
+    name: 'a node without final blocks counts the newest block as final',
+    file: chain,
+    find: 'blocksBefore(newest.number, finalConfirmations)',
+    replace: 'newest.number',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
     name: 'an ended payment is not looked up again',
     file: replay,
     find: "expired: 'reconsider'",

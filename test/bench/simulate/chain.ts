@@ -130,10 +130,18 @@ export class SimulatedChain {
         }
       })
     return {
-      head: () => ask(CALLS.head, () => BigInt(this.#newest().number)),
+      head: () =>
+        ask(CALLS.head, () => {
+          const above = sim.fault('chain: the head is too high', 0.02) ? sim.between(1, 1_000) : 0
+          return BigInt(this.#newest().number + above)
+        }),
       // Payers of the simulation are contract wallets, whose signatures need no key.
       hasCode: async () => true,
-      blockHash: (number) => ask(CALLS.head, () => `0x${number.toString(16).padStart(64, '0')}`),
+      blockHash: async (number) => {
+        const head = await ask(CALLS.head, () => this.head.number)
+        if (number > BigInt(head)) throw new Error('no such block')
+        return `0x${number.toString(16).padStart(64, '0')}`
+      },
       progress: () => ask(CALLS.head, () => ({ time: BigInt(this.head.time), finalBlock: BigInt(this.#final) })),
       isNonceFree: ({ authorization: { from, nonce } }) =>
         ask(CALLS.nonce, () => !this.#isSpentAt(keyOf(from, nonce), this.#newest().number)),

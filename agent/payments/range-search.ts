@@ -1,0 +1,73 @@
+/**
+ * Searches ranges of blocks that adapt to the limits of a node, down to one block. A search that is not finished goes on at
+ * the next call. Progress is in memory: after a restart the search starts again.
+ */
+import { LRUCache } from 'lru-cache'
+import { RpcError } from '../rpc/json-rpc.ts'
+import { ReplyError } from '../rpc/post-json.ts'
+
+/** Covers the lifetime of an authorization if a block takes half a second or more. */
+const SPAN_FIRST_BLOCKS = 1_000n
+/** For one call. On a node that allows ten blocks this is enough for the first minutes of a payment. */
+export const RANGES_MAX = 20
+/** A reorganisation can move an event to an earlier block than the one in which it was found. */
+const REORG_BLOCKS_MAX = 64n
+const SEARCHES_MAX = 1_000
+
+export interface BlockRange {
+  from: bigint
+  to: bigint
+}
+
+interface Search<Result> extends BlockRange {
+  /** What is searched. */
+  key: string
+  /** Undefined without a result in the range. */
+  read: (range: BlockRange) => Promise<Result | undefined>
+}
+
+interface Progress {
+  next: bigint
+  span: bigint
+  /** Whether the node has refused a range, so that the span does not grow any more. */
+  isLimited: boolean
+}
+
+export class RangeSearch {
+  readonly #progress = new LRUCache<string, Progress>({ max: SEARCHES_MAX })
+
+  /** The first result. Undefined if there is none or if the search is not finished. */
+  async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {
+    const name = `${key} ${from}`
+    const progress = this.#progress.get(name) ?? { next: from, span: SPAN_FIRST_BLOCKS, isLimited: false }
+    this.#progress.set(name, progress)
+    for (let ranges = 0; ranges < RANGES_MAX && progress.next <= to; ranges += 1) {
+      const range = { from: progress.next, to: least(progress.next + progress.span - 1n, to) }
+      try {
+        const result = await read(range)
+        if (result !== undefined) {
+          progress.next = from + REORG_BLOCKS_MAX < range.from ? range.from - REORG_BLOCKS_MAX : from
+          return result
+        }
+        progress.next = range.to + 1n
+        if (!progress.isLimited) progress.span *= 2n
+      } catch (cause) {
+        if (!isRefusal(cause) || range.from === range.to) throw cause
+        progress.span = (range.to - range.from + 1n) / 2n
+        progress.isLimited = true
+      }
+    }
+    // All blocks were read. The node may add missing logs later, so the next search starts again.
+    if (progress.next > to) progress.next = from
+    return undefined
+  }
+}
+
+/** Whether the node answered without a result. It may allow a smaller range. */
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof RpcError || (cause instanceof ReplyError && cause.code !== 'UNREACHABLE')
+}
+
+function least(one: bigint, other: bigint): bigint {
+  return one < other ? one : other
+}

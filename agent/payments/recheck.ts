@@ -1,0 +1,64 @@
+/** The command `payments recheck`: searches the transfer of one payment again, from a block that the operator chooses. */
+import { isVoid, TRANSITIONS, type RecordState, type ResponseRecord } from '../../store/record.ts'
+import type { ResponseLog } from '../../store/responses.ts'
+import type { AuthorizationEvidence, Chain } from './chain.ts'
+import { interpretEvidence } from './finding.ts'
+import { recordedPayment } from './recorded-payment.ts'
+import { settledStep } from './settle.ts'
+
+/** Each continues the search where the one before ended, so that limits of a node do not end it. */
+const READINGS_MAX = 200
+
+interface Recheck {
+  log: ResponseLog
+  chain: Chain
+  now: () => Date
+  print: (line: string) => void
+  identity: string
+  /** The first block of the search. By default the recorded one, whose hash the node must have. */
+  fromBlock?: bigint | undefined
+}
+
+/** Makes the record `settled` if the transfer is there, and changes nothing otherwise. Returns whether it is there. */
+export async function recheckPayment({ log, chain, now, print, identity, fromBlock }: Recheck): Promise<boolean> {
+  const record = await log.read(identity.toLowerCase())
+  if (!record) {
+    print('the record does not exist')
+    return false
+  }
+  const { payment, requirements } = recordedPayment(record)
+  const { authorization } = payment.payload
+  const evidence = await readUntilClear(chain, record, fromBlock)
+  const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
+  print(`the chain shows: ${finding}`)
+  if (evidence.nonce !== 'used' || (finding !== 'paid' && finding !== 'paid_final')) return false
+  const step = settledStep(record, evidence.transfer.transaction)
+  print(`transaction ${evidence.transfer.transaction}`)
+  const change = { ...step, updated_at: now().toISOString() }
+  const canSettle = (TRANSITIONS[record.state] as readonly RecordState[]).includes('settled')
+  if (isVoid(record.state)) await log.reopen(record, change)
+  else if (canSettle) await log.advance(record, change)
+  const after = await log.read(record.identity)
+  print(`the record was ${record.state} and is ${after?.state ?? 'removed'}`)
+  return after?.state === 'settled' || after?.state === 'confirmed'
+}
+
+async function readUntilClear(
+  chain: Chain,
+  record: ResponseRecord,
+  fromBlock: bigint | undefined,
+): Promise<AuthorizationEvidence> {
+  const { payment, requirements } = recordedPayment(record)
+  const query = {
+    asset: requirements.asset,
+    authorization: payment.payload.authorization,
+    fromBlock: fromBlock ?? BigInt(record.from_block),
+    fromBlockHash: fromBlock === undefined ? record.from_block_hash : undefined,
+    transaction: record.reported_transaction,
+  }
+  for (let readings = 1; readings < READINGS_MAX; readings += 1) {
+    const evidence = await chain.evidence(query)
+    if (evidence.nonce !== 'unclear') return evidence
+  }
+  return chain.evidence(query)
+}

@@ -1,0 +1,82 @@
+/** The command `payments recheck`, on a real response log and a scripted chain. */
+import { expect } from 'chai'
+import type { AuthorizationEvidence, Chain, EvidenceQuery } from '../../../agent/payments/chain.ts'
+import { recheckPayment } from '../../../agent/payments/recheck.ts'
+import type { RecordState } from '../../../store/record.ts'
+import { openResponseLog, type ResponseLog } from '../../../store/responses.ts'
+import { BUYER, makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const transaction = `0x${'ab'.repeat(32)}`
+const PAID: AuthorizationEvidence = {
+  nonce: 'used',
+  transfer: { from: BUYER, to: RECEIVER, value: 1000n, transaction },
+  isFinal: true,
+}
+
+describe('payments recheck', () => {
+  let log: ResponseLog
+  let queries: EvidenceQuery[]
+  let lines: string[]
+
+  beforeEach(async () => {
+    log = openResponseLog(await makeTemporaryDirectory())
+    queries = []
+    lines = []
+  })
+  afterEach(() => log.close())
+
+  function recheck(identity: string, readings: AuthorizationEvidence[], fromBlock?: bigint): Promise<boolean> {
+    const chain = {
+      evidence: async (query: EvidenceQuery) => {
+        queries.push(query)
+        return readings[Math.min(queries.length, readings.length) - 1] as AuthorizationEvidence
+      },
+    } as Chain
+    return recheckPayment({ log, chain, now: () => new Date(), print: (line) => lines.push(line), identity, fromBlock })
+  }
+
+  for (const state of ['prepared', 'unknown', 'refused', 'rejected', 'expired'] as const satisfies RecordState[]) {
+    it(`[5.7.10] makes a ${state} record settled if the transfer is there`, async () => {
+      const record = makeRecord({ state })
+      await storeRecord(log, record)
+      expect(await recheck(record.identity.toUpperCase(), [PAID])).to.equal(true)
+      expect((await log.read(record.identity))?.state).to.equal('settled')
+      expect(await log.unfinished()).to.deep.equal([record.identity])
+      expect(lines).to.include(`the record was ${state} and is settled`)
+    })
+  }
+
+  it('[5.7.10] changes nothing if the transfer is not there', async () => {
+    const record = makeRecord({ state: 'unknown' })
+    await storeRecord(log, record)
+    const other: AuthorizationEvidence = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
+    for (const found of [
+      other,
+      { nonce: 'cancelled', isFinal: true },
+      { nonce: 'free', time: 0n, finalTime: 2n ** 40n },
+    ]) {
+      expect(await recheck(record.identity, [found as AuthorizationEvidence])).to.equal(false)
+    }
+    expect(await log.read(record.identity)).to.deep.equal(record)
+    expect(await recheck('none', [PAID])).to.equal(false)
+  })
+
+  it('[5.7.10] continues an unfinished search', async () => {
+    const record = makeRecord({ state: 'unknown' })
+    await storeRecord(log, record)
+    expect(await recheck(record.identity, [{ nonce: 'unclear' }, { nonce: 'unclear' }, PAID])).to.equal(true)
+    expect(queries).to.have.lengthOf(3)
+  })
+
+  it('[5.7.10] checks the recorded block unless the operator names another one', async () => {
+    const record = makeRecord({ state: 'unknown', from_block: '70', from_block_hash: transaction })
+    await storeRecord(log, record)
+    await recheck(record.identity, [{ nonce: 'free', time: 0n, finalTime: 0n }])
+    await recheck(record.identity, [{ nonce: 'free', time: 0n, finalTime: 0n }], 5n)
+    expect(queries.map(({ fromBlock, fromBlockHash }) => [fromBlock, fromBlockHash])).to.deep.equal([
+      [70n, transaction],
+      [5n, undefined],
+    ])
+  })
+})
