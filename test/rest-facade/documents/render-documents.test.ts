@@ -105,8 +105,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     })
 
     it('have the limits of the deployment', () => {
-      expect(readText(pages, '/docs/api.md')).to.contain('77 company requests a minute').and.contain('kept 45 days')
-      expect(readText(pages, '/llms.txt')).to.contain('share 77 requests a minute')
+      expect(readText(pages, '/docs/api.md')).to.contain('77 paid requests a minute').and.contain('kept 45 days')
+      expect(readText(pages, '/llms.txt')).to.contain('share 77 paid requests a minute')
     })
 
     it('have exactly the routes of the deployment', () => {
