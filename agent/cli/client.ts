@@ -17,7 +17,7 @@ that the service publishes.
 Examples:
   irish-company-agent client lookup 00000000
   irish-company-agent client lookup 00000000 --a2a --url http://127.0.0.1:4021
-  irish-company-agent client lookup 104547 --mode mainnet --url https://companies.example --key-file buyer.key
+  irish-company-agent client lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   irish-company-agent client resolve --number 100001
