@@ -78,7 +78,7 @@ function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>
       checkSpace(folder)
     }
     checkFile(dataFile(folder), readOnly)
-    if (kind === 'responses' || kind === 'limits') checkLength(dataFile(folder))
+    if (kind === 'responses' || kind === 'limits' || readOnly) checkLength(dataFile(folder))
     return open<unknown, string>({
       ...DURABLE,
       pageSize: PAGE_BYTES[kind],

@@ -6,6 +6,7 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Retrieval } from '../catalog.ts'
 import { parseUrl } from '../url-policy.ts'
+import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../disk-space.ts'
 import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
 import { locateArchive, parseResourceUrl } from './ckan.ts'
 import { ImportError } from './errors.ts'
@@ -29,6 +30,7 @@ export interface DownloadRequest {
   /** The validators of the archive that was imported last. Without them the request is unconditional. */
   validators: Validators | null
   limits?: Partial<DownloadLimits> | undefined
+  freeBytes?: ReadFreeBytes | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -49,7 +51,14 @@ export async function withDownload<T>(request: DownloadRequest, use: (download: 
   }
 }
 
-async function download({ location, folder, validators, limits, signal }: DownloadRequest): Promise<Download> {
+async function download({
+  location,
+  folder,
+  validators,
+  limits,
+  freeBytes,
+  signal,
+}: DownloadRequest): Promise<Download> {
   const options = { limits: { ...LIMITS, ...limits }, signal }
   const start = parseUrl(location)
   if (!start) throw new ImportError('source_refused', 'the source is not a URL')
@@ -61,7 +70,7 @@ async function download({ location, folder, validators, limits, signal }: Downlo
     const path = response.status === 304 ? undefined : join(folder, 'archive')
     if (path !== undefined) {
       await mkdir(folder, { recursive: true })
-      await writeArchive(path, response)
+      await writeArchive(path, response, createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes))
     }
     return {
       path,
@@ -89,7 +98,7 @@ function parseHttpDate(text = ''): Date | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-async function writeArchive(path: string, { body, header }: SourceResponse): Promise<void> {
+async function writeArchive(path: string, { body, header }: SourceResponse, checkReserve: () => void): Promise<void> {
   const type = header('content-type') ?? ''
   await using file = await open(path, 'wx')
   let head: Buffer | undefined = Buffer.alloc(0)
@@ -101,6 +110,8 @@ async function writeArchive(path: string, { body, header }: SourceResponse): Pro
         head = undefined
       }
     }
+    // An archive must not use the space that sales need (contract 8.13).
+    checkReserve()
     await file.writeFile(chunk)
   }
   if (head) checkHead(head, type)

@@ -144,7 +144,10 @@ async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuil
   const { catalog, isForced = false } = request
   const hasCrashed = catalog.hasCrashed(archive.archive_sha256)
   if (hasCrashed && !isForced) {
-    throw new ImportError('crashed_before', 'these bytes have ended the process of an import before')
+    throw new ImportError(
+      'crashed_before',
+      'these bytes have ended the process of an import before (the command import --force tries them again)',
+    )
   }
   try {
     const built = await buildArchive(request, archive)

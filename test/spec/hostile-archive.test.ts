@@ -24,7 +24,10 @@ const DAY_MS = 24 * 60 * FIRST_RETRY_MS
 const codesOf = ({ reports }: TestService) =>
   reports.map(([event, cause]) => `${event} ${cause instanceof ImportError ? cause.code : 'not an ImportError'}`)
 
-describe('a service whose source sends an archive that cannot be read', () => {
+describe('a service whose source sends an archive that cannot be read', function () {
+  // A start and several imports, on a machine that may be busy.
+  this.timeout(120_000)
+
   let exploding: Buffer
   let portal: TestPortal
   let service: TestService

@@ -1,5 +1,6 @@
 /** The current dataset: visible soon after another process has published it, and undefined while it cannot be read. */
-import { cp, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../store/catalog.ts'
@@ -8,7 +9,12 @@ import { importDataset } from '../../store/import/run.ts'
 import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../store/layout.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
 import { PROCESSES, REGISTER } from '../support/fixtures.ts'
+import { numberedRows, toCsv } from '../support/register.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+
+/** Without most pages of a snapshot that is larger than the tolerance of the check. */
+const TRUNCATED_BYTES = 64 * 1024
+const LARGE_ROWS = 5_000
 
 /** Longer than the refresh interval of the catalogue. */
 const REFRESH_MS = 25
@@ -29,11 +35,11 @@ describe('the catalogue', () => {
     await Promise.all([catalog.close(), other.close()])
   })
 
-  const publish = (by: Catalog) =>
+  const publish = (by: Catalog, path = REGISTER) =>
     importDataset({
       dataDirectory: directory,
       catalog: by,
-      path: REGISTER,
+      path,
       publication: CRO_COMPANIES,
       processes: PROCESSES,
       now: () => new Date('2026-01-01T00:00:00Z'),
@@ -79,6 +85,7 @@ describe('the catalogue', () => {
 
   for (const [what, damage] of [
     ['is missing', (folder) => rm(folder, { recursive: true })],
+    ['is truncated', (folder) => truncate(`${folder}/data.mdb`, TRUNCATED_BYTES)],
     ['is not an LMDB file', (folder) => writeFile(`${folder}/data.mdb`, 'x'.repeat(10_000))],
     [
       'has no description',
@@ -90,7 +97,9 @@ describe('the catalogue', () => {
     ],
   ] satisfies [what: string, damage: (folder: string) => Promise<unknown>][]) {
     it(`[3.1] serves a snapshot that ${what} once it is repaired, without a restart`, async () => {
-      const { info } = await publish(other)
+      const path = join(directory, 'large.csv')
+      await writeFile(path, toCsv(...numberedRows(LARGE_ROWS)))
+      const { info } = await publish(other, path)
       const whole = `${directory}/whole`
       await cp(currentFolder(), whole, { recursive: true })
       await damage(currentFolder())

@@ -1,9 +1,11 @@
 /** A nearly full disk: no new work begins, and work that has begun is finished. */
+import { existsSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog } from '../../store/catalog.ts'
 import { buildFile } from '../../store/import/build.ts'
+import { withDownload } from '../../store/import/download.ts'
 import { importDataset } from '../../store/import/run.ts'
 import { buildingFolder } from '../../store/layout.ts'
 import { StoreError } from '../../store/environment.ts'
@@ -12,6 +14,7 @@ import { CRO_COMPANIES } from '../../store/source.ts'
 import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../store/disk-space.ts'
 import { openWindow } from '../../store/window.ts'
 import { PROCESSES } from '../support/fixtures.ts'
+import { sendBody, startPortal } from '../support/portal.ts'
 import { makeRecord } from '../support/records.ts'
 import { registerRow, toCsv } from '../support/register.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -87,5 +90,20 @@ describe('a nearly full disk', () => {
     expect(catalog.current()).to.equal(undefined)
     expect(((await importWith(FREE_BYTES_MIN.import)) as { changed: boolean }).changed).to.equal(true)
     await catalog.close()
+  })
+
+  it('stops a download earlier than a sale, and leaves no folder', async () => {
+    const portal = await startPortal()
+    portal.on('/companies.csv', sendBody(toCsv(registerRow())))
+    const folder = join(directory, 'download')
+    const downloadWith = (free: number) =>
+      withDownload(
+        { location: `${portal.url}/companies.csv`, folder, validators: null, freeBytes: () => free },
+        async ({ path }) => path,
+      )
+    expect(await downloadWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('StoreError')
+    expect(existsSync(folder)).to.equal(false)
+    expect(await downloadWith(FREE_BYTES_MIN.import)).to.equal(join(folder, 'archive'))
+    await portal.close()
   })
 })

@@ -6,10 +6,9 @@ export async function childrenOf(pid: number): Promise<number[]> {
   return text.split(' ').filter(Boolean).map(Number)
 }
 
-export function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+/** False for a process that has ended and that its parent has not waited for. */
+export async function isRunning(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const state = /\) (\S)/.exec(stat)?.[1]
+  return state !== undefined && state !== 'Z'
 }
