@@ -120,7 +120,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE, examples: buildExamples(companyNumber()) })
     const executor = new CompanyAgentExecutor({ context: saleContext, baseUrl, help })
     closers.push(() => executor.drain())
-    closers.push(startRetention({ log, days: config.retentionDays, now, timer, report }))
+    closers.push(
+      startRetention({ log, chain: saleContext.payments.chain, days: config.retentionDays, now, timer, report }),
+    )
     await startDataset(options, catalog, closers)
 
     const { payments, paymentMutex } = saleContext

@@ -3,7 +3,7 @@
  * evidence means (`interpretEvidence`), and what it does to a record in each state (`ACTIONS`).
  */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
-import type { AuthorizationEvidence } from './chain.ts'
+import type { AuthorizationEvidence, ChainProgress } from './chain.ts'
 import { lookOnce } from './await-outcome.ts'
 import type { Denial } from './denials.ts'
 import { tryReadEvidence } from './evidence.ts'
@@ -89,23 +89,25 @@ async function applyEvidence(
       return retrySettlement(payments, record)
     case 'reopen': {
       if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
-      if (!(await isConfirmedDenial(payments, record, action))) return record
+      if (!(await confirmDenial(payments, record, action))) return record
       payments.report('settlement_not_on_chain', `state ${evidence.nonce}`)
       const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
       return unknown.state === 'unknown' ? applyEvidence(payments, unknown, evidence) : unknown
     }
     case 'settled':
     case 'confirmed': {
+      const progress = action === 'confirmed' ? await tryReadProgress(payments) : undefined
+      if (action === 'confirmed' && !progress) return record
       // The header names the transaction on chain, which may differ from the one that the facilitator named.
       if (evidence.nonce !== 'used') throw new Error('The evidence of a settlement has no transfer')
       const step = settledStep(record, evidence.transfer.transaction)
-      return advanceOrReload(payments, record, { ...step, state: action })
+      return advanceOrReload(payments, record, { ...step, state: action, ...(progress && endedAt(payments, progress)) })
     }
     case 'rejected':
-    case 'expired':
-      return (await isConfirmedDenial(payments, record, action))
-        ? advanceOrReload(payments, record, { state: action })
-        : record
+    case 'expired': {
+      const progress = await confirmDenial(payments, record, action)
+      return progress ? advanceOrReload(payments, record, { state: action, ...endedAt(payments, progress) }) : record
+    }
   }
 }
 
@@ -113,17 +115,27 @@ function isDenial(action: ReconcileAction): action is Denial {
   return action === 'reopen' || action === 'rejected' || action === 'expired'
 }
 
-/** An end that costs the buyer needs two readings. Without the progress of the chain there is no reading. */
-async function isConfirmedDenial(
-  { chain, denials, report }: PaymentServices,
+/** An end that costs the buyer needs two readings. Undefined after the first one, or if the chain cannot be read. */
+async function confirmDenial(
+  payments: PaymentServices,
   { identity }: ResponseRecord,
   denial: Denial,
-): Promise<boolean> {
+): Promise<ChainProgress | undefined> {
+  const progress = await tryReadProgress(payments)
+  return progress && payments.denials.isConfirmed(identity, denial, progress) ? progress : undefined
+}
+
+/** The retention counts from the later of clock and chain, so that a wrong clock cannot shorten it. */
+function endedAt({ now }: PaymentServices, { time }: ChainProgress): { updated_at: string } {
+  return { updated_at: new Date(Math.max(now().getTime(), Number(time) * 1000)).toISOString() }
+}
+
+async function tryReadProgress({ chain, report }: PaymentServices): Promise<ChainProgress | undefined> {
   try {
-    return denials.isConfirmed(identity, denial, await chain.progress())
+    return await chain.progress()
   } catch (cause) {
     report('chain_unavailable', cause)
-    return false
+    return undefined
   }
 }
 

@@ -16,7 +16,7 @@ import { settleWithFacilitator } from './facilitator.ts'
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
-type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState }
+type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
 
 /** Settles an `unknown` record whose nonce is free. Returns the current record. */
 export async function retrySettlement(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
@@ -71,7 +71,7 @@ function advance(
   from: RecordVersion,
   step: RecordStep,
 ): Promise<ResponseRecord | undefined> {
-  return log.advance(from, { ...step, updated_at: now().toISOString() })
+  return log.advance(from, { updated_at: now().toISOString(), ...step })
 }
 
 export async function reload({ log }: PaymentServices, { identity }: RecordVersion): Promise<ResponseRecord> {

@@ -51,7 +51,7 @@ const service = await startService({
     chain: {
       head: async () => 100n,
       blockHash: async () => `0x${'b1'.repeat(32)}`,
-      progress: async () => ({ time: 0n, finalBlock: 0n }),
+      progress: async () => ({ time: BigInt(Math.floor(Date.now() / 1000)), finalBlock: 0n }),
       isNonceFree: async () => true,
       hasCode: async () => false,
       // Every transfer is found and final.

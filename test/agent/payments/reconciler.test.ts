@@ -170,6 +170,22 @@ describe('the reconciler', () => {
     expect(await shop.context.payments.log.unfinished()).to.deep.equal([])
   })
 
+  for (const [name, seconds] of [
+    ['behind', 40 * 24 * 3600],
+    ['ahead of', -40 * 24 * 3600],
+  ] as const) {
+    it(`[5.6.4] dates a confirmation by the later of clock and chain when the clock is ${name} the chain`, async () => {
+      await claim('settled')
+      setEvidence(paid(true))
+      const chainTime = Math.floor(clock / SECOND_MS) + seconds
+      shop.script.progress = async () => ({ time: BigInt(chainTime), finalBlock: 0n })
+      await open().reconcileDue()
+      const record = await read()
+      expect(record?.state).to.equal('confirmed')
+      expect(Date.parse(record?.updated_at ?? '')).to.equal(Math.max(clock, chainTime * SECOND_MS))
+    })
+  }
+
   it('[5.7.5] settles again while the authorization is valid if the chain does not show the settlement', async () => {
     const bought = await shop.lookup(payment)
     passDelay()

@@ -319,6 +319,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'records are removed with a wrong clock',
+    file: 'agent/payments/retention.js',
+    find: 'if (!(await isClockRight()))',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/payments/retention.test.js',
+  },
+  {
+    name: 'the retention counts from the local clock alone',
+    file: reconcile,
+    find: 'Math.max(now().getTime(), Number(time) * 1000)',
+    replace: 'now().getTime()',
+    caughtBy: 'test/agent/payments/reconciler.test.js',
+  },
+  {
     name: 'a stop does not wait for sales in progress',
     file: 'agent/executor/agent-executor.js',
     find: 'while (this.#running.size > 0)',

@@ -108,7 +108,8 @@ export class SimulatedServer {
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
     const { report } = seller.payments
-    this.#endRetention = startRetention({ log: seller.payments.log, days: RETENTION_DAYS, now, timer, report })
+    const retention = { log: seller.payments.log, chain: seller.payments.chain, days: RETENTION_DAYS }
+    this.#endRetention = startRetention({ ...retention, now, timer, report })
     this.#reconciler = startReconciler({
       payments: seller.payments,
       timer,
