@@ -8,6 +8,7 @@ import { ImportError } from '../../store/import/errors.ts'
 import { childrenOf } from '../support/child-processes.ts'
 import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
+import { holdTimers } from '../support/held-timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { HEADER } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -17,7 +18,7 @@ import { buildZip } from '../support/zip.ts'
 
 const ARCHIVE = '/companies.csv.zip'
 const COMMAS = 150_000_000
-/** Only the schedule of the retrievals waits this long. */
+/** The schedule of the retrievals waits a multiple of this. */
 const FIRST_RETRY_MS = 60_000
 const DAY_MS = 24 * 60 * FIRST_RETRY_MS
 
@@ -31,7 +32,7 @@ describe('a service whose source sends an archive that cannot be read', function
   let exploding: Buffer
   let portal: TestPortal
   let service: TestService
-  let due: (() => void) | undefined
+  const timers = holdTimers((milliseconds) => milliseconds % FIRST_RETRY_MS === 0 && milliseconds <= DAY_MS)
 
   before(() => {
     const content = Buffer.concat([Buffer.from(`${HEADER}\n`), Buffer.alloc(COMMAS, ',')])
@@ -49,11 +50,7 @@ describe('a service whose source sends an archive that cannot be read', function
       environment: { DATASET: portal.url + ARCHIVE },
       // Without registries, because they set timers too.
       replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
-      timer(callback, milliseconds) {
-        if (milliseconds % FIRST_RETRY_MS !== 0 || milliseconds > DAY_MS) return () => undefined
-        due = callback
-        return () => (due = undefined)
-      },
+      timer: timers.timer,
     })
   }
   const { get } = requestOverTransports(() => service)
@@ -62,9 +59,7 @@ describe('a service whose source sends an archive that cannot be read', function
   /** Ends the waits of the schedule until there is another report. */
   async function untilReported(count: number): Promise<void> {
     while (service.reports.length < count) {
-      const retrieve = due
-      due = undefined
-      retrieve?.()
+      timers.fire()
       await sleep(5)
     }
   }
@@ -100,7 +95,7 @@ describe('a service whose source sends an archive that cannot be read', function
 
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
     while ((await get('/api/v1/meta')).status !== 200) {
-      due?.()
+      timers.fire()
       await sleep(20)
     }
   })

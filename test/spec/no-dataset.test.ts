@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { openCatalog } from '../../store/catalog.ts'
 import { snapshotsFolder } from '../../store/layout.ts'
 import { REGISTER } from '../support/fixtures.ts'
+import { holdTimers } from '../support/held-timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -12,7 +13,7 @@ import { buyOverTransports, expectCharges, type Operation } from '../support/tra
 
 const ARCHIVE = '/companies.csv'
 
-/** Only the schedule of the retrievals waits exactly this long. */
+/** The schedule of the retrievals waits this long after its first failure. */
 const FIRST_RETRY_MS = 60_000
 
 const OPERATIONS: Operation[] = [
@@ -43,7 +44,7 @@ const until = async (isDone: () => Promise<boolean>) => {
 
 describe('a service whose remote source cannot be reached at its first start', () => {
   let portal: TestPortal
-  let retry: (() => void) | undefined
+  const timers = holdTimers((milliseconds) => milliseconds === FIRST_RETRY_MS)
 
   before(async () => {
     portal = await startPortal()
@@ -52,11 +53,7 @@ describe('a service whose remote source cannot be reached at its first start', (
       environment: { DATASET: portal.url + ARCHIVE },
       // Without registries, because they set timers too.
       replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
-      timer(callback, milliseconds) {
-        if (milliseconds !== FIRST_RETRY_MS) return () => undefined
-        retry = callback
-        return () => (retry = undefined)
-      },
+      timer: timers.timer,
     })
   })
   after(async () => {
@@ -78,7 +75,7 @@ describe('a service whose remote source cannot be reached at its first start', (
 
   it('[3.1, 11.9] retries the source and sells its dataset without a restart', async () => {
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
-    retry?.()
+    timers.fire()
     await until(async () => (await get('/api/v1/meta')).status === 200)
     expect((await buy((payment) => lookup('73848', payment))).status).to.equal(200)
   })
