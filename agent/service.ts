@@ -30,6 +30,7 @@ import { PaymentDecoder } from './executor/payment-decoder.ts'
 import { PayerCode } from './executor/payer-code.ts'
 import { QuoteLimit } from './executor/quote-limit.ts'
 import { RateLimit } from './executor/rate-limit.ts'
+import { ReplayLimit } from './executor/replay-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
 import { KeyedMutex } from './executor/keyed-mutex.ts'
 import { buildExamples } from './operation/examples.ts'
@@ -180,6 +181,7 @@ function createSaleContext(
     payments: { log, facilitator, chain, denials: new Denials(now), now, timer, report },
     rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
+    replayLimit: new ReplayLimit(now),
     payerCode: new PayerCode(now),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),

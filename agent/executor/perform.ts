@@ -38,11 +38,11 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
-  const { terms, payments, rateLimit, payerCode } = context
-  const { operation, resourceUrl } = request
+  const { terms, payments, rateLimit, replayLimit, payerCode } = context
+  const { operation, resourceUrl, client } = request
 
   // 3. Replay: a payment with a record gets its stored response.
-  const stored = payment.kind === 'payment' ? await replay(payments, payment) : undefined
+  const stored = payment.kind === 'payment' ? await replay(payments, payment, { replayLimit, client }) : undefined
   if (stored) return stored
 
   // A stopping service begins no sale (contract 14.8).

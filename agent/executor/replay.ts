@@ -6,18 +6,40 @@ import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
 import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
+import type { ReplayLimit } from './replay-limit.ts'
 import { recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import type { SaleResult } from './sale-context.ts'
 
 /** A payment that can be compared with its record. */
 export type ReplayedPayment = Pick<DecodedPayment, 'identity' | 'id' | 'parse'>
 
-/** Undefined when the payment has no record or an invalid form. Only a payment that has a record is hashed here. */
-export async function replay(payments: PaymentServices, payment: ReplayedPayment): Promise<SaleResult | undefined> {
+interface Replayer {
+  replayLimit: ReplayLimit
+  /** The address of the client. */
+  client: string
+}
+
+/**
+ * Undefined when the payment has no record or an invalid form. Only a payment that has a record is hashed here. Without a
+ * `replayer`, no limit applies.
+ */
+export async function replay(
+  payments: PaymentServices,
+  payment: ReplayedPayment,
+  replayer?: Replayer,
+): Promise<SaleResult | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(payment.identity, payment.id)
-    const bound = record && payment.parse()
-    return bound && replayRecord(payments, bound.bind(), record)
+    if (!record) return undefined
+    // An observer cannot know a payment id, so it can only make conflicts.
+    if (record.payment_id !== payment.id) return refused({ code: 'payment_replay_conflict' })
+    const limit = record.payment_id === undefined ? replayer : undefined
+    const limited = limit?.replayLimit.enter(record.identity, limit.client)
+    if (limited) return limited
+    const bound = payment.parse()?.bind()
+    if (!bound) return undefined
+    if (limit && decideReplay(record, bound) === 'conflict') limit.replayLimit.countConflict(limit.client)
+    return replayRecord(payments, bound, record)
   })
 }
 

@@ -11,6 +11,7 @@ import type { PaymentDecoder } from './payment-decoder.ts'
 import type { PayerCode } from './payer-code.ts'
 import type { QuoteLimit } from './quote-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
+import type { ReplayLimit } from './replay-limit.ts'
 
 /** Created once per service. */
 export interface SaleContext {
@@ -21,6 +22,8 @@ export interface SaleContext {
   rateLimit: RateLimit
   /** Limits requests that get a quote. */
   quoteLimit: QuoteLimit
+  /** Limits requests with a payment that has a record. */
+  replayLimit: ReplayLimit
   /** Which payers are contract wallets. */
   payerCode: PayerCode
   /** Requests with the same payment identity run one at a time. */

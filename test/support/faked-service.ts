@@ -10,7 +10,7 @@ import { startService } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
-import { header, signedPayment, testTerms, type PaymentOptions } from './payments.ts'
+import { header, signedPayment, withPaymentId, testTerms, type PaymentOptions } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { pausesOnly } from './timers.ts'
 
@@ -102,7 +102,7 @@ export async function startFakedService({
     async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
       const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
       if (!requirements) throw new Error('The quote accepts no payment')
-      return header(await signedPayment({ requirements, ...options }))
+      return header(withPaymentId(await signedPayment({ requirements, ...options })))
     },
     async stop() {
       await service.stop()

@@ -25,7 +25,7 @@ import { ask, readRecord, operationOf, type KillResponse, type KillTransport } f
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
 import type { Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
-import { header, signedPayment, type WirePayment } from './payments.ts'
+import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { tokenOn } from './token.ts'
 
 /** Far above the duration of any step on a loaded machine. Later, the point counts as not reached. */
@@ -157,7 +157,8 @@ class Run {
   async #sign(transport: KillTransport): Promise<WirePayment> {
     this.#sales += 1
     const { buyer } = this.#options.accounts
-    return signedPayment({ key: buyer.privateKey, terms: this.#terms, operation: operationOf(transport) })
+    const options = { key: buyer.privateKey, terms: this.#terms, operation: operationOf(transport) }
+    return withPaymentId(await signedPayment(options))
   }
 
   /** Restarts, checks the sale before, and kills the service during this sale. */

@@ -67,3 +67,9 @@ export async function signedPayment(options: PaymentOptions = {}): Promise<WireP
 export function header(payload: unknown): string {
   return Buffer.from(JSON.stringify(payload)).toString('base64')
 }
+
+/** Adds a random payment id, as careful buyers do. Replays of such a payment are not limited (contract 6.2.7). */
+export function withPaymentId<Sent extends object>(payment: Sent): Sent & { extensions: object } {
+  const id = crypto.randomUUID()
+  return { ...payment, extensions: { 'payment-identifier': { info: { required: false, id } } } }
+}

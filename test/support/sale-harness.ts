@@ -7,6 +7,7 @@ import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
 import { PayerCode } from '../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../agent/executor/quote-limit.ts'
+import { ReplayLimit } from '../../agent/executor/replay-limit.ts'
 import { RateLimit } from '../../agent/executor/rate-limit.ts'
 import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
@@ -181,6 +182,7 @@ export class SaleHarness {
         report: (event) => void this.reports.push(event),
       },
       ...this.#openLimits(perMinute),
+      replayLimit: new ReplayLimit(() => this.now()),
       payerCode: new PayerCode(() => this.now()),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),

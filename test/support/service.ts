@@ -13,7 +13,7 @@ import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
-import { header, signedPayment, type PaymentOptions } from './payments.ts'
+import { header, signedPayment, withPaymentId, type PaymentOptions } from './payments.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
@@ -82,7 +82,7 @@ export async function startTestService({
     async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
       const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
       if (!requirements) throw new Error('The quote accepts no payment')
-      return header(await signedPayment({ key: running.sandbox.buyerKey, requirements, ...options }))
+      return header(withPaymentId(await signedPayment({ key: running.sandbox.buyerKey, requirements, ...options })))
     },
     /** Balances in micro-USDC and the number of transfers so far. */
     async paid() {

@@ -5,7 +5,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import type { OperationName } from '../../../agent/operation/schema.ts'
 import { buildRequirements } from '../../../agent/payments/terms.ts'
 import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
-import { header, testTerms } from '../../support/payments.ts'
+import { header, testTerms, withPaymentId } from '../../support/payments.ts'
 
 const key = generatePrivateKey()
 const payer = privateKeyToAddress(key)
@@ -32,5 +32,5 @@ export function signPayment(operation: OperationName = 'lookup'): string {
   })
   const { signature, recoveryId } = signRecoverable(toBytes(digest), toBytes(key))
   const payload = { authorization, signature: `${toHex(signature)}${recoveryId === 0 ? '1b' : '1c'}` }
-  return header({ x402Version: 2, accepted: requirements, payload })
+  return header(withPaymentId({ x402Version: 2, accepted: requirements, payload }))
 }

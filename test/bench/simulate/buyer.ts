@@ -109,7 +109,7 @@ export class SimulatedBuyer {
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
     sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
       sim.trace(server.name, () => `receives ${short(payment.key)}`)
-      server.ask({ operation, paymentHeaders: [payment.header], client: this.payer }, (outcome) => {
+      server.ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
         if (outcome) {
           sim.count(`answer ${describe(outcome)}`)
           sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)

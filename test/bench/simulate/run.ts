@@ -208,7 +208,7 @@ class SimulationRun {
     ] as const)
     sim.count('fault a payment is misused')
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    sim.pick(this.#servers).ask({ operation, paymentHeaders: [header], client: buyer.payer }, (outcome) => {
+    sim.pick(this.#servers).ask({ operation, paymentHeaders: [header] }, (outcome) => {
       if (outcome) this.invariants.answered({ payment, isMisuse: true, companyNumber }, outcome)
     })
   }
@@ -225,7 +225,7 @@ class SimulationRun {
     sim.count('fault a payment id is used for another payment')
     sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header], client: buyer.payer }, (outcome) => {
+    sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
       const isMisuse = this.invariants.isHeldBy(first.identity)
       if (outcome) this.invariants.answered({ payment, isMisuse, companyNumber }, outcome)
     })
@@ -246,7 +246,7 @@ class SimulationRun {
   #askUnpaid(): void {
     const companyNumber = this.#sim.pick(NUMBERS)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    this.#sim.pick(this.#servers).ask({ operation, paymentHeaders: [], client: 'without payment' }, (outcome) => {
+    this.#sim.pick(this.#servers).ask({ operation, paymentHeaders: [] }, (outcome) => {
       if (outcome) this.invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome)
     })
   }
@@ -330,7 +330,7 @@ class SimulationRun {
     let last: Outcome | undefined
     while (sim.now < end && (!last || renderOutcome(last).status === 503)) {
       last = undefined
-      sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header], client: buyer.payer }, (outcome) => {
+      sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
         last = outcome
       })
       await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || this.invariants.broken !== undefined)

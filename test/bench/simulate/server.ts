@@ -2,6 +2,7 @@
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { PayerCode } from '../../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../../agent/executor/quote-limit.ts'
+import { ReplayLimit } from '../../../agent/executor/replay-limit.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
 import type { SaleRequest } from '../../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
@@ -44,7 +45,7 @@ export interface ServerOptions {
   onStuck: (owner: Owner) => void
 }
 
-type Asked = Omit<SaleRequest, 'resourceUrl'>
+type Asked = Pick<SaleRequest, 'operation' | 'paymentHeaders'>
 type Answer = (outcome: Outcome | undefined) => void
 
 export class SimulatedServer {
@@ -57,6 +58,7 @@ export class SimulatedServer {
   #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
   readonly #waiting = new Set<Answer>()
+  #asked = 0
   /** The error of its clock in milliseconds. */
   #skew = 0
 
@@ -101,6 +103,7 @@ export class SimulatedServer {
       },
       rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
+      replayLimit: new ReplayLimit(now),
       payerCode: new PayerCode(now),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
@@ -162,9 +165,12 @@ export class SimulatedServer {
   }
 
   /** Calls back with the outcome, or with undefined if the server crashes first. */
-  ask({ operation, paymentHeaders, client }: Asked, answer: Answer): void {
+  ask({ operation, paymentHeaders }: Asked, answer: Answer): void {
     const owner = this.#owner
     if (!this.isOpen || !this.#executor) return answer(undefined)
+    // Each request comes from another address, because buyers here repeat faster than the limit of replays allows.
+    this.#asked += 1
+    const client = `client ${this.#asked}`
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

@@ -1,0 +1,63 @@
+/**
+ * Limits requests with a recorded payment that has no payment id (contract 6.2.7). The calldata of the settlement is public,
+ * so anybody can rebuild such a payment and try which request it bought.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Refused } from '../operation/outcome.ts'
+import { rateLimited } from './rate-limited.ts'
+
+/** An honest client repeats a request a few times. Guessing needs thousands of requests. */
+const FREE_MAX = 10
+/** After the free requests, one is admitted in this time. */
+const INTERVAL_MS = 6_000
+/** Bounds the memory, a few megabytes. The key that was idle longest is forgotten first. */
+const KEYS_MAX = 10_000
+
+/** For each key, the time at which all its free requests are available again. */
+class Allowance {
+  readonly #restoredAt = new LRUCache<string, number>({ max: KEYS_MAX })
+
+  /** Milliseconds until a request is admitted. */
+  waitMs(key: string, now: number): number {
+    return Math.max(0, this.#remainingMs(key, now) - (FREE_MAX - 1) * INTERVAL_MS)
+  }
+
+  take(key: string, now: number): void {
+    this.#restoredAt.set(key, now + this.#remainingMs(key, now) + INTERVAL_MS)
+  }
+
+  #remainingMs(key: string, now: number): number {
+    const remaining = Math.max(0, (this.#restoredAt.get(key) ?? 0) - now)
+    const longest = FREE_MAX * INTERVAL_MS
+    if (remaining <= longest) return remaining
+    // The clock was set back.
+    this.#restoredAt.set(key, now + longest)
+    return longest
+  }
+}
+
+export class ReplayLimit {
+  readonly #time: () => number
+  /** Requests with one payment from one client address. Others cannot use up the requests of an honest client. */
+  readonly #requests = new Allowance()
+  /** Conflicts of one client address, with all payments. */
+  readonly #conflicts = new Allowance()
+
+  constructor(now: () => Date) {
+    this.#time = () => now().getTime()
+  }
+
+  /** Counts a request. Refuses it, whatever it asks for, so that a refusal does not tell a right guess from a wrong one. */
+  enter(identity: string, client: string): Refused | undefined {
+    const now = this.#time()
+    const key = `${client} ${identity}`
+    const waitMs = Math.max(this.#requests.waitMs(key, now), this.#conflicts.waitMs(client, now))
+    if (waitMs > 0) return rateLimited(waitMs)
+    this.#requests.take(key, now)
+    return undefined
+  }
+
+  countConflict(client: string): void {
+    this.#conflicts.take(client, this.#time())
+  }
+}
