@@ -100,6 +100,7 @@ const schema = z.object({
     .default(0),
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
   A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  MCP_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
   KEYS_DIR: notEmpty.optional(),
   RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
@@ -154,6 +155,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
     a2aEnabled: values.A2A_ENABLED === 'true',
+    mcpEnabled: values.MCP_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),
     /** A PostgreSQL database that several machines share. Undefined for LMDB in the data directory. */
     responseLog: values.RESPONSE_LOG,

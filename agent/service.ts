@@ -4,6 +4,7 @@ import { signCard } from '../keys/card-signature.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
+import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type CatalogOptions } from '../store/catalog.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/disk-space.ts'
@@ -34,6 +35,8 @@ import { ReplayLimit } from './executor/replay-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
 import { KeyedMutex } from './executor/keyed-mutex.ts'
 import { buildExamples } from './operation/examples.ts'
+import { mcpRoute } from './mcp/route.ts'
+import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
 import { Denials } from './payments/denials.ts'
@@ -244,7 +247,7 @@ async function createRoutes(
   },
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, catalog, executor, registry, companyNumber, observe, closers } = parts
-  const { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail } = config
+  const { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
   const extensionUri = paymentExtensionUri(baseUrl)
@@ -265,18 +268,27 @@ async function createRoutes(
   const { trustedProxies } = config
   const route = a2aRoute({ executor, card: card(false), extensionUri, trustedProxies, timer, report })
 
-  const limits = { rateLimitPerMinute, a2aEnabled, retentionDays, contactEmail }
+  const limits = { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
   const pages = await openDocuments({ deployment, companyNumber, catalog })
+  const facts = { version, terms, onSale, rateLimitPerMinute, catalog, now }
+  const serviceInfo = () => ({
+    metadata: currentMetadata(facts) ?? null,
+    attribution: currentAttribution(facts),
+    guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
+  })
+  const tools = listTools(terms, onSale)
+  const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, trustedProxies, timer, report })
   return createApp({
     executor,
     baseUrl,
     trustedProxies,
-    facts: { version, terms, onSale, rateLimitPerMinute, catalog, now },
+    facts,
     signed: cardKeys.documents,
     pages,
     testnetClient: await loadTestnetClient(config.mode, baseUrl),
     ...(a2aEnabled && { a2aRoute: route }),
+    ...(mcpEnabled && { mcp }),
     registry,
     report,
     observe,

@@ -13,11 +13,9 @@ import { renderWireError } from '../agent/http/wire-error.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
-import { datasetStatus, type Catalog } from '../store/catalog.ts'
 import type { Report } from '../store/runtime.ts'
-import { CRO_COMPANIES } from '../store/source.ts'
 import { staticDocument } from './document.ts'
-import { buildAttribution, buildMetadata, type ServiceFacts } from './documents/metadata.ts'
+import { currentAttribution, currentMetadata, type CurrentFacts } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
 import { freeDocument } from './free.ts'
 import { paidRoutes } from './paid.ts'
@@ -39,7 +37,7 @@ interface AppOptions {
   baseUrl: string
   /** The number of reverse proxies whose `X-Forwarded-For` entry is believed. Default: 0. */
   trustedProxies?: number
-  facts: ServiceFacts & { catalog: Catalog; now: () => Date }
+  facts: CurrentFacts
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
   /** The current guides and descriptions. Their paths do not change. */
@@ -48,6 +46,8 @@ interface AppOptions {
   testnetClient?: string | undefined
   /** Absent when A2A is disabled. */
   a2aRoute?: Router
+  /** Absent when MCP is disabled. */
+  mcp?: Router
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
@@ -64,6 +64,7 @@ export function createApp({
   pages,
   testnetClient,
   a2aRoute,
+  mcp,
   registry = UNREGISTERED,
   report,
   observe,
@@ -78,21 +79,20 @@ export function createApp({
   app.use(answerPreflight)
   app.use(paidRoutes({ executor, baseUrl, trustedProxies }))
   if (a2aRoute) app.use(a2aRoute)
-  const { catalog, now } = facts
+  if (mcp) app.use(mcp)
+  const { now } = facts
   const { mode, payTo } = facts.terms
   const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined, now }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, (request, response, next) => {
-    const dataset = catalog.current()
-    if (!dataset) return refuse(response, { code: 'dataset_unavailable' })
-    const { source, snapshot } = dataset
-    const state = { source, info: snapshot.info, status: datasetStatus(source, now()) }
-    return freeDocument(() => buildMetadata(facts, state), META_CACHE_SECONDS)(request, response, next)
+    const metadata = currentMetadata(facts)
+    if (!metadata) return refuse(response, { code: 'dataset_unavailable' })
+    return freeDocument(() => metadata, META_CACHE_SECONDS)(request, response, next)
   })
   app.all(
     FREE_PATHS.attribution,
-    freeDocument(() => buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)),
+    freeDocument(() => currentAttribution(facts)),
   )
   if (testnetClient !== undefined) {
     const document = { type: 'text/x-python', text: testnetClient } as const

@@ -3,15 +3,13 @@
  * two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import { z } from 'zod'
-import { parseStrictJson } from '../operation/strict-json.ts'
+import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.2. */
 const MESSAGE_ID_BYTES_MAX = 128
 /** Longer than any UUID or counter. The response repeats the id, so its length is limited. */
 const RPC_ID_CHARACTERS_MAX = 256
-/** Valid requests have seven levels. The SDK copies recursively and overflows at some thousands. */
-const DEPTH_MAX = 24
 
 /** A JSON-RPC request. Its method and parameters are not checked yet. */
 export interface Envelope {
@@ -118,7 +116,7 @@ export function readSendMessage({ id, params }: Envelope, extension: PaymentExte
   }
   const given = objectSchema.safeParse(params)
   if (!given.success) return refuse(invalidParams('params must be an object'))
-  if (isDeeperThan(given.data, DEPTH_MAX)) return refuse(invalidParams('they are nested too deeply'))
+  if (isDeeperThan(given.data, JSON_LEVELS_MAX)) return refuse(invalidParams('they are nested too deeply'))
   const parsed = sendMessageSchema.safeParse(given.data)
   if (!parsed.success) return refuse(invalidParams(describeIssue(parsed.error.issues[0])))
   const { message, configuration } = parsed.data
@@ -166,9 +164,4 @@ function decode(body: Uint8Array): unknown {
 function readId(request: unknown): RpcId {
   const id = idSchema.safeParse(objectSchema.safeParse(request).data?.['id'])
   return id.success ? id.data : null
-}
-
-function isDeeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }

@@ -24,7 +24,13 @@ export interface AdminServer {
 }
 
 /** @throws the system's error when the port cannot be used */
-export async function startAdminServer({ host, port, registry, readiness, report }: AdminOptions): Promise<AdminServer> {
+export async function startAdminServer({
+  host,
+  port,
+  registry,
+  readiness,
+  report,
+}: AdminOptions): Promise<AdminServer> {
   const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
     '/livez': async (response) => send(response, 200, 'text/plain', 'ok\n'),
     '/readyz': async (response) => {
@@ -34,15 +40,18 @@ export async function startAdminServer({ host, port, registry, readiness, report
     },
     '/metrics': async (response) => send(response, 200, registry.contentType, await registry.metrics()),
   }
-  const server = createServer({ requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX }, (request, response) => {
-    const route = routes[request.url ?? '']
-    if (!route) return send(response, 404, 'text/plain', 'not found\n')
-    if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'use GET\n')
-    route(response).catch((cause: unknown) => {
-      report('admin_request_failed', cause)
-      send(response, 500, 'text/plain', 'failed\n')
-    })
-  })
+  const server = createServer(
+    { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX },
+    (request, response) => {
+      const route = routes[request.url ?? '']
+      if (!route) return send(response, 404, 'text/plain', 'not found\n')
+      if (request.method !== 'GET' && request.method !== 'HEAD') return send(response, 405, 'text/plain', 'use GET\n')
+      route(response).catch((cause: unknown) => {
+        report('admin_request_failed', cause)
+        send(response, 500, 'text/plain', 'failed\n')
+      })
+    },
+  )
   server.maxConnections = CONNECTIONS_MAX
   server.listen(port, host)
   await once(server, 'listening')

@@ -11,12 +11,15 @@ export const PAID_PATHS = {
 
 export const A2A_PATH = '/a2a'
 
+export const MCP_PATH = '/mcp'
+
 export const FREE_PATHS = {
   metadata: `${API_PREFIX}/meta`,
   attribution: '/attribution',
   guide: '/docs',
   apiGuide: '/docs/api.md',
   a2aGuide: '/docs/a2a.md',
+  mcpGuide: '/docs/mcp.md',
   llmsTxt: '/llms.txt',
   openApi: '/openapi.json',
   robotsTxt: '/robots.txt',

@@ -64,6 +64,7 @@ export const REFUSALS = {
     'The current snapshot has no company with this number. Leading zeros are significant.',
     'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
   ),
+  origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', CHANGE),
   not_found: define(404, 'This path does not exist.', CHANGE),
   method_not_allowed: define(405, 'This path does not support the method.', CHANGE),
   source_data_conflict: define(

@@ -31,3 +31,11 @@ export function hasDuplicateName(json: string): boolean {
   }
   return false
 }
+
+/** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */
+export const JSON_LEVELS_MAX = 24
+
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
+}

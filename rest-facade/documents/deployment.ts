@@ -5,6 +5,7 @@ import type { ServiceFacts } from './metadata.ts'
 export interface Deployment extends ServiceFacts {
   baseUrl: string
   a2aEnabled: boolean
+  mcpEnabled: boolean
   /** The retention period of stored responses. */
   retentionDays: number
   /** The URI of the payment extension: a section of the HTML guide. */

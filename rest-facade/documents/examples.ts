@@ -130,6 +130,20 @@ function rpcRequest(part: object) {
   return { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } }
 }
 
+/** MCP requests: the list of tools, and a call of the first example. */
+export function exampleMcpRequests({ examples }: DocumentedDeployment): Record<string, object> {
+  const { operation, input } = firstOperation(examples)
+  const name = operation === 'lookup' ? 'lookup_company' : 'search_companies'
+  return {
+    list: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+    call: { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name, arguments: input } },
+  }
+}
+
+export const MCP_ANSWERS = {
+  protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } },
+}
+
 export function exampleMetadata(deployment: DocumentedDeployment): object {
   const info = {
     snapshot_id: SYNTHETIC_SNAPSHOT_ID,

@@ -5,7 +5,8 @@ import { snapshotIdSchema } from '../../agent/operation/result.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import type { Terms } from '../../agent/payments/terms.ts'
 import type { SnapshotInfo } from '../../store/snapshot.ts'
-import { sourceSchema, type Publication, type Source } from '../../store/source.ts'
+import { datasetStatus, type Catalog } from '../../store/catalog.ts'
+import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/source.ts'
 
 const SERVICE_NAME = 'irish-company-agent'
 
@@ -51,6 +52,12 @@ export interface ServiceFacts {
   rateLimitPerMinute: number
 }
 
+/** With the dataset of the moment. */
+export interface CurrentFacts extends ServiceFacts {
+  catalog: Catalog
+  now: () => Date
+}
+
 interface DatasetState {
   info: Omit<SnapshotInfo, 'normalisation' | 'company_count' | 'findings'>
   source: Source
@@ -84,6 +91,20 @@ export function buildMetadata(
       lookup_limit_per_minute: rateLimitPerMinute,
     },
   }
+}
+
+/** The metadata of the current dataset, or undefined without one. */
+export function currentMetadata(facts: CurrentFacts): z.output<typeof metadataSchema> | undefined {
+  const { catalog, now } = facts
+  const dataset = catalog.current()
+  if (!dataset) return undefined
+  const { source, snapshot } = dataset
+  return buildMetadata(facts, { source, info: snapshot.info, status: datasetStatus(source, now()) })
+}
+
+/** The attribution of the loaded dataset, or of the companies register. */
+export function currentAttribution({ catalog }: CurrentFacts): z.output<typeof attributionSchema> {
+  return buildAttribution(catalog.retrieval()?.source ?? CRO_COMPANIES)
 }
 
 export function buildAttribution(publication: Publication): z.output<typeof attributionSchema> {

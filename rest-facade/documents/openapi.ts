@@ -53,8 +53,8 @@ const A2A_PARAMETERS: readonly Parameter[] = [
 
 /** `guidance` is the block of instructions for agents in llms.txt. */
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
-  const { baseUrl, version, terms, a2aEnabled, licence, contactEmail: email } = deployment
-  const routes = listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled })
+  const { baseUrl, version, terms, a2aEnabled, mcpEnabled, licence, contactEmail: email } = deployment
+  const routes = listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })
   const schemas = componentSchemas()
   const paths = Object.fromEntries(
     routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment, schemas) }]),
@@ -147,11 +147,13 @@ function inputParameters(
 }
 
 function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
-  const headers = headerRefs(isPaid(route) ? PAYMENT_HEADERS.response : 'ETag')
+  const { mcpOnly = false } = route
+  const headers = mcpOnly ? {} : headerRefs(isPaid(route) ? PAYMENT_HEADERS.response : 'ETag')
   const contents = route.contents.map((content) => buildContent(content, deployment))
   return {
     200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
-    ...(!isPaid(route) && { 304: { description: 'Not changed: the ETag matches.', headers } }),
+    ...(mcpOnly && { 202: { description: 'A notification was accepted.' } }),
+    ...(!isPaid(route) && !mcpOnly && { 304: { description: 'Not changed: the ETag matches.', headers } }),
   }
 }
 

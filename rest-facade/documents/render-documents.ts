@@ -27,6 +27,7 @@ const TEMPLATES = [
   'guidance.txt',
   'api.md',
   'a2a.md',
+  'mcp.md',
   'llms.txt',
   'robots.txt',
   'guide.html',
@@ -58,6 +59,7 @@ export function renderDocuments(
     [FREE_PATHS.guide, renderGuide(values, templates)],
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
+    [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, { type: 'application/json', text: JSON.stringify(buildOpenApi(deployment, guidance)) }],
@@ -144,6 +146,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.operation])],
     ['example_parts', onSale.flatMap((name) => exampleParts(examples, name)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
+    ['mcp_note', deployment.mcpEnabled ? '' : '**This deployment has no MCP interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['more_links', moreLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
@@ -197,9 +200,9 @@ function listFields(name: OperationName): string {
 const errorRows = (): string[][] =>
   Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [String(status), code, charged, advice])
 
-function freeRows({ terms, a2aEnabled }: DocumentedDeployment): string[][] {
-  return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled })
-    .filter((route) => !isPaid(route))
+function freeRows({ terms, a2aEnabled, mcpEnabled }: DocumentedDeployment): string[][] {
+  return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })
+    .filter((route) => !isPaid(route) && route.mcpOnly !== true)
     .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
 }
 

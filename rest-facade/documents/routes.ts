@@ -1,5 +1,5 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
-import { A2A_PATH, FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { ROUTES } from '../../agent/operation/resource.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
@@ -8,10 +8,12 @@ import type { DocumentedDeployment } from './deployment.ts'
 import {
   exampleAnswers,
   exampleCard,
+  exampleMcpRequests,
   exampleMetadata,
   exampleRpcAnswers,
   exampleRpcRequests,
   KEY_SET,
+  MCP_ANSWERS,
 } from './examples.ts'
 import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
@@ -46,6 +48,8 @@ export interface RouteDescription {
   sells?: OperationName
   /** Absent if A2A is disabled. */
   a2aOnly?: boolean
+  /** Absent if MCP is disabled. */
+  mcpOnly?: boolean
   testnetOnly?: boolean
 }
 
@@ -130,6 +134,21 @@ const A2A_ROUTE: RouteDescription = {
   a2aOnly: true,
 }
 
+const MCP_ROUTE: RouteDescription = {
+  operationId: 'callTool',
+  method: 'post',
+  path: MCP_PATH,
+  tag: 'Agent',
+  summary: 'The three operations as tools of MCP',
+  description:
+    'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
+    'with status 200. The payment is in `_meta["x402/payment"]`.',
+  input: { in: 'body', schema: 'McpRequest', examples: exampleMcpRequests },
+  contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
+  refusals: ['invalid_body', 'origin_not_allowed', ...BODY, ...ANY_ROUTE],
+  mcpOnly: true,
+}
+
 const FREE_ROUTES: readonly RouteDescription[] = [
   {
     ...freeRoute(
@@ -155,6 +174,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     text('text/markdown'),
   ]),
   freeRoute('getA2aGuide', FREE_PATHS.a2aGuide, 'The guide to buying over A2A 1.0', [text('text/plain')]),
+  freeRoute('getMcpGuide', FREE_PATHS.mcpGuide, 'The guide to buying over MCP', [text('text/plain')]),
   freeRoute('getLlmsTxt', FREE_PATHS.llmsTxt, 'Short instructions for agents, and links', [text('text/plain')]),
   freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [
     json('OpenApiDocument', () => ({ version: { openapi: OPENAPI_VERSION } })),
@@ -206,12 +226,25 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   },
 ]
 
-const ALL_ROUTES: readonly RouteDescription[] = [...PAID_ROUTES, A2A_ROUTE, ...FREE_ROUTES, ...TESTNET_ROUTES]
+const ALL_ROUTES: readonly RouteDescription[] = [
+  ...PAID_ROUTES,
+  A2A_ROUTE,
+  MCP_ROUTE,
+  ...FREE_ROUTES,
+  ...TESTNET_ROUTES,
+]
+
+interface RouteSelection {
+  isTestnet: boolean
+  a2aEnabled: boolean
+  mcpEnabled: boolean
+}
 
 /** The routes of one deployment. */
-export function listRoutes({ isTestnet, a2aEnabled }: { isTestnet: boolean; a2aEnabled: boolean }) {
+export function listRoutes({ isTestnet, a2aEnabled, mcpEnabled }: RouteSelection) {
   return ALL_ROUTES.filter(
-    ({ testnetOnly = false, a2aOnly = false }) => (isTestnet || !testnetOnly) && (a2aEnabled || !a2aOnly),
+    ({ testnetOnly = false, a2aOnly = false, mcpOnly = false }) =>
+      (isTestnet || !testnetOnly) && (a2aEnabled || !a2aOnly) && (mcpEnabled || !mcpOnly),
   )
 }
 

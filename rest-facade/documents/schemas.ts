@@ -134,6 +134,9 @@ const rpcErrorSchema = z.strictObject({
   error: z.strictObject({ code: z.int().max(-32000), message: z.string(), data: z.unknown().optional() }),
 })
 
+const mcpRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
+const mcpResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
+
 const RESPONSE_SCHEMAS = {
   Company: companySchema,
   Source: sourceSchema,
@@ -154,6 +157,7 @@ const RESPONSE_SCHEMAS = {
   AgentCard: cardSchema,
   OpenApiDocument: openApiSchema,
   ...REGISTRY_SCHEMAS,
+  McpResponse: mcpResponseSchema,
   RpcResponse: z.union([rpcMessageSchema, rpcErrorSchema]),
 }
 
@@ -164,6 +168,7 @@ const REQUEST_SCHEMAS = {
   ReputationQuery: reputationQuerySchema,
   Payment: documentedPaymentSchema,
   RpcRequest: rpcRequestSchema,
+  McpRequest: mcpRequestSchema,
 }
 
 export type SchemaName = keyof typeof RESPONSE_SCHEMAS | keyof typeof REQUEST_SCHEMAS

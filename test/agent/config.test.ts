@@ -31,6 +31,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
   ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
   ['A2A_ENABLED', /true or false/, 'yes'],
+  ['MCP_ENABLED', /true or false/, 'yes'],
   ['ERC8004_AGENT_ID', /whole number/, '', '01', '-1', '0x1', '9007199254740992'],
   ['ERC8004_OWNER', /not zero/, '0x0000000000000000000000000000000000000000'],
   ['ERC8004_OWNER', /checksum/, '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02914'],

@@ -20,6 +20,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 120,
     a2aEnabled: true,
+    mcpEnabled: true,
     retentionDays: 30,
     extensionUri: `${BASE_URL}/docs#http-x402-v1`,
     contactEmail: 'help@irish-companies.example.org',

@@ -9,6 +9,7 @@ const DOCUMENTS: Record<string, string> = {
   '/docs': 'text/html; charset=utf-8',
   '/docs/api.md': 'text/markdown; charset=utf-8',
   '/docs/a2a.md': 'text/plain; charset=utf-8',
+  '/docs/mcp.md': 'text/plain; charset=utf-8',
   '/llms.txt': 'text/plain; charset=utf-8',
   '/robots.txt': 'text/plain; charset=utf-8',
   '/openapi.json': 'application/json; charset=utf-8',

@@ -8,6 +8,7 @@ const CODES_BY_STATUS: Record<number, string> = {
     'invalid_company_number invalid_query invalid_body duplicate_parameter unexpected_input query_too_broad ' +
     'malformed_request',
   402: 'payment_required payment_invalid payment_rejected payment_failed',
+  403: 'origin_not_allowed',
   404: 'company_not_found not_found',
   405: 'method_not_allowed',
   408: 'request_timeout',

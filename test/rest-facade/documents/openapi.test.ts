@@ -23,6 +23,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
       onSale: OPERATION_NAMES,
       rateLimitPerMinute: 120,
       a2aEnabled,
+      mcpEnabled: true,
       retentionDays: 30,
       extensionUri: `${BASE_URL}/docs#http-x402-v1`,
       contactEmail,
@@ -51,12 +52,14 @@ const ROUTES = [
   'get /docs',
   'get /docs/api.md',
   'get /docs/a2a.md',
+  'get /docs/mcp.md',
   'get /llms.txt',
   'get /openapi.json',
   'get /robots.txt',
   'get /.well-known/jwks.json',
   'get /.well-known/agent-card.json',
   'post /a2a',
+  'post /mcp',
 ]
 const TESTNET_ROUTES = [
   'get /.well-known/agent-registration.json',

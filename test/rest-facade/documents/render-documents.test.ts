@@ -32,6 +32,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 77,
     a2aEnabled,
+    mcpEnabled: true,
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
     contactEmail,
@@ -40,6 +41,12 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
   }
   return renderDocuments(deployment, await loadTemplates())
 }
+
+/** The guides of the transports that are not REST. */
+const GUIDES = new Map([
+  ['/a2a', '/docs/a2a.md'],
+  ['/mcp', '/docs/mcp.md'],
+])
 
 const readText = (pages: ReadonlyMap<string, WrittenDocument>, path: string) => pages.get(path)?.text ?? ''
 
@@ -58,7 +65,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       pages = await renderFor(mode)
     })
 
-    for (const path of ['/docs/api.md', '/docs/a2a.md']) {
+    for (const path of ['/docs/api.md', '/docs/a2a.md', '/docs/mcp.md']) {
       it(`${path} has exactly the errors of the table of refusals`, () => {
         for (const [code, { status, charged, advice }] of Object.entries(REFUSALS)) {
           expect(readText(pages, path)).to.contain(`| ${status} | ${code} | ${charged} | ${advice} |`)
@@ -110,10 +117,11 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     })
 
     it('have exactly the routes of the deployment', () => {
-      for (const { path, method, testnetOnly } of listRoutes({ isTestnet: true, a2aEnabled: true })) {
+      for (const { path, method, testnetOnly } of listRoutes({ isTestnet: true, a2aEnabled: true, mcpEnabled: true })) {
         const isServed = mode === 'testnet' || !testnetOnly
-        const text = path === '/a2a' ? readText(pages, '/docs/a2a.md') : readText(pages, '/docs/api.md')
-        const name = path === '/a2a' ? `${BASE_URL}/a2a` : `${method.toUpperCase()} ${path}`
+        const guide = GUIDES.get(path)
+        const text = readText(pages, guide ?? '/docs/api.md')
+        const name = guide === undefined ? `${method.toUpperCase()} ${path}` : `${BASE_URL}${path}`
         expect(text.includes(name), path).to.equal(isServed)
       }
     })
@@ -154,7 +162,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
         const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
         expect(links.length, path).to.be.at.least(3)
-        const routes = listRoutes({ isTestnet: mode === 'testnet', a2aEnabled: true })
+        const routes = listRoutes({ isTestnet: mode === 'testnet', a2aEnabled: true, mcpEnabled: true })
         const known = new Set(routes.map((route) => BASE_URL + route.path))
         for (const link of links) expect(known, path).to.include(link)
       }

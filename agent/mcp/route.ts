@@ -1,0 +1,76 @@
+/**
+ * `POST /mcp`: the stateless streamable HTTP transport of MCP over the SDK's handler. The route reads the body itself,
+ * because the SDK accepts repeated member names and batches.
+ */
+import { createMcpHandler } from '@modelcontextprotocol/server'
+import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
+import { CallLimit } from '../executor/call-limit.ts'
+import { clientAddress } from '../http/client-address.ts'
+import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { MCP_PATH } from '../operation/paths.ts'
+import type { RefusalCode } from '../operation/refusal.ts'
+import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
+import { createServer, type McpServerOptions } from './server.ts'
+
+/** Like A2A: a request and a payment of at most 8 KiB. */
+export const BODY_BYTES_MAX = 16_384
+/** Like A2A (contract 4.5.10). */
+export const CALLS_MAX = 8
+
+interface McpRouteOptions extends Omit<McpServerOptions, 'sales'> {
+  trustedProxies: number
+}
+
+export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Router {
+  const sales = new CallLimit(CALLS_MAX)
+  const { origin } = new URL(options.baseUrl)
+  /** The SDK passes the web request to the factory. It has no field for the address. */
+  const clients = new WeakMap<Request, string>()
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const client = requestInfo && clients.get(requestInfo)
+    if (client === undefined) throw new Error('The SDK did not pass the web request')
+    return createServer({ ...options, sales }, client)
+  })
+
+  async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
+    const body = await readBody(request, BODY_BYTES_MAX)
+    const code = findFault(request, body, origin)
+    if (code !== undefined) return refuse(response, { code })
+    if (typeof body === 'string') return refuse(response, { code: body })
+    const parsed = parseStrictJson(body)
+    if (parsed.kind !== 'valid' || Array.isArray(parsed.value) || isDeeperThan(parsed.value, JSON_LEVELS_MAX))
+      return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
+    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request), body })
+    clients.set(web, clientAddress(request, trustedProxies))
+    const answer = await handler.fetch(web, { parsedBody: parsed.value })
+    const headers = { 'Content-Type': answer.headers.get('Content-Type') ?? 'application/json', ...NOT_STORED }
+    sendResponse(response, { status: answer.status, headers, body: await answer.text() })
+  }
+
+  const router = Router({ caseSensitive: true })
+  router.post(MCP_PATH, route)
+  router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
+  return router
+}
+
+const NOT_STORED = { 'Cache-Control': 'private, no-store' }
+
+/** A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security). */
+function findFault(request: ExpressRequest, body: Uint8Array | string, origin: string): RefusalCode | undefined {
+  const origins = headerValues(request, 'Origin')
+  if (origins.some((each) => each !== origin)) return 'origin_not_allowed'
+  if (typeof body === 'string') return undefined
+  if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request)) return 'unsupported_media_type'
+  return undefined
+}
+
+/** The headers that the SDK reads. */
+function copyHeaders(request: ExpressRequest): Headers {
+  const headers = new Headers()
+  for (const [name, values = []] of Object.entries(request.headersDistinct)) {
+    if (['content-type', 'accept'].includes(name) || name.startsWith('mcp-'))
+      for (const value of values) headers.append(name, value)
+  }
+  return headers
+}

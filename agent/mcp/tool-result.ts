@@ -1,0 +1,47 @@
+/** Turns an outcome into the result of a tool call, as the MCP transport of x402 v2 describes. */
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { Outcome } from '../operation/outcome.ts'
+import { REFUSALS, refusalBody, type Refusal } from '../operation/refusal.ts'
+
+export const PAYMENT_META = 'x402/payment'
+const PAYMENT_RESPONSE_META = 'x402/payment-response'
+
+export function toToolResult(outcome: Outcome): CallToolResult {
+  if (outcome.kind === 'answer') {
+    const receipt: unknown = JSON.parse(Buffer.from(outcome.paymentResponse, 'base64').toString())
+    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: receipt } }
+  }
+  const { refusal, quote } = outcome
+  const error = describe(refusal)
+  if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
+  // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
+  const { content, structuredContent } = toContent(quote.json)
+  return { content: [...content, { type: 'text', text: JSON.stringify(error) }], structuredContent, isError: true }
+}
+
+/** The error body of REST. What HTTP says in `Retry-After`, and what the client does next, are members of the error. */
+function describe(refusal: Refusal): object {
+  const { error, ...rest } = refusalBody(refusal)
+  return { error, ...rest, next: nextStep(refusal) }
+}
+
+function nextStep({ code, retryAfterSeconds }: Refusal): object {
+  const { advice, charged } = REFUSALS[code]
+  const seconds = retryAfterSeconds ?? (REFUSALS[code] as { retryAfterSeconds?: number }).retryAfterSeconds
+  return { advice, charged, ...(seconds !== undefined && { retry_after_seconds: seconds }) }
+}
+
+function toContent(json: string) {
+  const structuredContent = JSON.parse(json) as Record<string, unknown>
+  return { content: [{ type: 'text' as const, text: json }], structuredContent }
+}
+
+/**
+ * The payment of a call as values of a payment header. An object is the form of the x402 specification; some clients send
+ * base64 text, which is the value of the header itself.
+ */
+export function paymentHeadersOf(payment: unknown): readonly string[] {
+  if (payment === undefined || payment === null) return []
+  if (typeof payment === 'string') return [payment]
+  return [Buffer.from(JSON.stringify(payment)).toString('base64')]
+}

@@ -1,0 +1,319 @@
+/** The operations as tools of MCP, with the official client over the whole service (contract 4.7). */
+import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import express from 'express'
+import { createServer } from 'node:http'
+import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { BODY_BYTES_MAX, CALLS_MAX, mcpRoute } from '../../agent/mcp/route.ts'
+import { CALL_TIMEOUT_MS } from '../../agent/mcp/server.ts'
+import { listTools as describeTools } from '../../agent/mcp/tools.ts'
+import { listen, type ListeningServer } from '../support/listen.ts'
+import { signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
+import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
+import { manualTimer } from '../support/registries.ts'
+import { SaleHarness } from '../support/sale-harness.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports, expectCharges, messageOf, type Operation } from '../support/transports.ts'
+
+const TOOLS = { lookup: 'lookup_company', search: 'search_companies', resolve: 'resolve_company' } as const
+const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
+  [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
+  [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],
+  [{ operation: 'resolve', input: { name: 'Plain Fixture Limited' } }, 2000n],
+]
+const [[LOOKUP]] = OPERATIONS as [(typeof OPERATIONS)[number]]
+const PAYMENT = 'x402/payment'
+const RECEIPT = 'x402/payment-response'
+const HEADERS = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+
+let service: TestService
+const { get, rest, a2a } = buyOverTransports(() => service)
+
+/** The protocol of 2025 begins with `initialize`, that of 2026 needs no handshake. */
+const VERSIONS = { '2025-11-25': {}, '2026-07-28': { versionNegotiation: { mode: { pin: '2026-07-28' } } } } as const
+
+async function connect(version: keyof typeof VERSIONS = '2025-11-25'): Promise<Client> {
+  const client = new Client({ name: 'test', version: '1' }, VERSIONS[version])
+  await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+  return client
+}
+
+type Result = CallToolResult & { structuredContent: Record<string, unknown> }
+
+async function call(client: Client, { operation, input }: Operation, payment?: unknown): Promise<Result> {
+  const name = TOOLS[operation as keyof typeof TOOLS]
+  const _meta = payment === undefined ? {} : { _meta: { [PAYMENT]: payment } }
+  return (await client.callTool({ name, arguments: input, ..._meta })) as Result
+}
+
+const textOf = ({ content }: Result, at = 0) => (content[at] as { text: string }).text
+const errorOf = (result: Result) => result.structuredContent['error'] as { code: string; message: string }
+const payloadOf = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString()) as object
+
+/** Signs a payment for a quote of MCP, as the value of a header. */
+const payFor = (quote: Result) => service.pay(Buffer.from(textOf(quote)).toString('base64'))
+
+const post = (body: unknown, headers: Record<string, string> = {}): Promise<RawReply> =>
+  send({
+    url: service.url,
+    method: 'POST',
+    path: '/mcp',
+    headers: { ...HEADERS, ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+describe('POST /mcp', () => {
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+
+  for (const version of Object.keys(VERSIONS) as (keyof typeof VERSIONS)[]) {
+    describe(`with the official client and ${version}`, () => {
+      let client: Client
+      before(async () => {
+        client = await connect(version)
+      })
+      after(() => client.close())
+
+      it('[4.7.1] lists the tools with schemas and annotations', async () => {
+        const { tools } = await client.listTools()
+        expect(tools.map(({ name }) => name)).to.deep.equal([...Object.values(TOOLS), 'service_info'])
+        for (const { description, annotations, inputSchema, outputSchema } of tools) {
+          expect(description).to.be.a('string')
+          expect(annotations).to.include({ readOnlyHint: true, idempotentHint: true, openWorldHint: true })
+          expect([inputSchema.type, outputSchema?.['type']]).to.deep.equal(['object', 'object'])
+        }
+      })
+
+      it('[4.7.5] describes the service free of charge', async () => {
+        const result = (await client.callTool({ name: 'service_info', arguments: {} })) as Result
+        const { metadata, attribution } = result.structuredContent
+        expect(metadata).to.deep.equal((await get('/api/v1/meta')).json)
+        expect(attribution).to.deep.equal((await get('/attribution')).json)
+      })
+
+      for (const [operation, price] of OPERATIONS) {
+        it(`[4.7.2, 4.7.3] quotes and sells a ${operation.operation}, and replays it over REST and A2A`, async () => {
+          const quote = await call(client, operation)
+          expect(quote.isError).to.equal(true)
+          const unpaid = await a2a(operation)
+          expect(quote.structuredContent).to.deep.equal(unpaid.json['payment_required'])
+          expect(quote.structuredContent).to.deep.equal(
+            decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])),
+          )
+          expect(JSON.parse(textOf(quote))).to.deep.equal(quote.structuredContent)
+          expect(JSON.parse(textOf(quote, 1))).to.have.nested.property('error.code', 'payment_required')
+
+          const payment = await payFor(quote)
+          await expectCharges(service, [price], async () => {
+            const bought = await call(client, operation, payloadOf(payment))
+            expect(bought.isError ?? false).to.equal(false)
+            expect(JSON.parse(textOf(bought))).to.deep.equal(bought.structuredContent)
+            const overRest = await rest(operation, payment)
+            expect(overRest.text).to.equal(textOf(bought))
+            expect(bought._meta?.[RECEIPT]).to.deep.equal(payloadOf(String(overRest.headers['payment-response'])))
+            expect(JSON.stringify(messageOf(await a2a(operation, payment)).data)).to.equal(textOf(bought))
+            // Some clients send the value of the header.
+            expect(textOf(await call(client, operation, payment))).to.equal(textOf(bought))
+          })
+        })
+      }
+
+      it('[4.7.3] replays what was bought over REST', async () => {
+        const payment = await payFor(await call(client, LOOKUP))
+        await expectCharges(service, [1000n], async () => {
+          const bought = await rest(LOOKUP, payment)
+          expect(textOf(await call(client, LOOKUP, payloadOf(payment)))).to.equal(bought.text)
+        })
+      })
+
+      it('[4.7.4] answers refusals as results with the code of REST', async () => {
+        const payment = await payFor(await call(client, LOOKUP))
+        const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
+        const invalid = await call(client, looking('x'), payloadOf(payment))
+        expect([invalid.isError, errorOf(invalid).code]).to.deep.equal([true, 'invalid_company_number'])
+        const missing = await call(client, looking('999'), payloadOf(payment))
+        expect(missing.structuredContent).to.include.keys('company', 'source', 'snapshot_id', 'next')
+        expect(errorOf(missing).code).to.equal('company_not_found')
+        for (const wrong of ['x', { x402Version: 2 }, 7, [payloadOf(payment)]]) {
+          const refused = await call(client, LOOKUP, wrong)
+          expect(refused.structuredContent).to.include.keys('x402Version', 'accepts')
+          expect(JSON.parse(textOf(refused, 1))).to.have.nested.property('error.code', 'payment_invalid')
+        }
+      })
+
+      it('refuses an unknown tool as a protocol error', async () => {
+        const fault = await client.callTool({ name: 'constructor', arguments: {} }).catch((cause: unknown) => cause)
+        expect(fault).to.be.instanceOf(Error).with.property('code', -32602)
+      })
+    })
+  }
+
+  describe('[4.7.6] over HTTP', () => {
+    const sized = (bytes: number) => JSON.stringify(listTools).padEnd(bytes, ' ')
+
+    it(`accepts ${BODY_BYTES_MAX} bytes, also with a trailing slash, and refuses one more`, async () => {
+      expect((await post(sized(BODY_BYTES_MAX - 1))).status).to.equal(200)
+      expect((await post(sized(BODY_BYTES_MAX))).status).to.equal(200)
+      const slash = await send({ url: service.url, method: 'POST', path: '/mcp/', headers: HEADERS, body: sized(100) })
+      expect(slash.status).to.equal(200)
+      expectRefusal(await post(sized(BODY_BYTES_MAX + 1)), 'body_too_large')
+    })
+
+    it('refuses what is not one JSON object without repeated names and deep nesting', async () => {
+      const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+      for (const body of ['', '{', '[]', JSON.stringify([listTools]), '{"id":1,"id":2}', `{"params":${nested(25)}}`])
+        expectRefusal(await post(body), 'invalid_body')
+    })
+
+    it('refuses other content types and encodings', async () => {
+      for (const headers of [{ 'Content-Type': 'text/plain' }, { 'Content-Encoding': 'gzip' }])
+        expectRefusal(await post(listTools, headers), 'unsupported_media_type')
+    })
+
+    for (const [origin, status] of [
+      ['https://attacker.example', 403],
+      ['null', 403],
+      ['http://127.0.0.1', 403],
+      [undefined, 200],
+      ['own', 200],
+    ] as const) {
+      it(`answers Origin ${origin ?? 'missing'} with ${status}`, async () => {
+        const value = origin === 'own' ? service.url : origin
+        const reply = await post(listTools, value === undefined ? {} : { Origin: value })
+        expect(reply.status).to.equal(status)
+        if (status === 403) expectRefusal(reply, 'origin_not_allowed')
+      })
+    }
+
+    it('refuses other methods, because there are no sessions', async () => {
+      for (const method of ['GET', 'DELETE', 'PUT']) {
+        const reply = await send({ url: service.url, path: '/mcp', method })
+        expectRefusal(reply, 'method_not_allowed')
+        expect(reply.headers['allow']).to.equal('POST')
+      }
+    })
+
+    it('answers an unknown method and a subscription with a JSON-RPC error', async () => {
+      for (const method of ['nothing', 'subscriptions/listen', 'resources/list'])
+        expect((await post({ jsonrpc: '2.0', id: 1, method, params: {} })).text).to.contain('-32601')
+    })
+  })
+
+  it('[4.7.7] does not exist when it is disabled', async () => {
+    const disabled = await startTestService({ environment: { MCP_ENABLED: 'false' } })
+    try {
+      const url = disabled.url
+      expectRefusal(await send({ url, path: '/mcp', method: 'POST', headers: HEADERS, body: '{}' }), 'not_found')
+      const { text } = await send({ url, path: '/docs/mcp.md' })
+      expect(text).to.contain('no MCP interface')
+    } finally {
+      await disabled.stop()
+    }
+  })
+})
+
+describe('POST /mcp under load', () => {
+  const baseUrl = 'http://127.0.0.1:4021'
+  let sale: SaleHarness
+  let server: ListeningServer
+  let clock: ReturnType<typeof manualTimer>
+  let reports: string[]
+  let serviceInfo: () => object
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    clock = manualTimer()
+    reports = []
+    serviceInfo = () => ({})
+    const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => '' })
+    const tools = describeTools(testTerms, executor.onSale)
+    const report = (event: string) => void reports.push(event)
+    const info = () => serviceInfo()
+    const options = { executor, baseUrl, version: '0.1.0', tools, serviceInfo: info, trustedProxies: 0 }
+    const route = mcpRoute({ ...options, timer: clock.timer, report })
+    server = await listen(createServer(express().use(route)))
+  })
+  afterEach(async () => {
+    server.close()
+    await sale.close()
+  })
+
+  /** Calls a lookup of the synthetic company. */
+  async function buy(payment?: WirePayment): Promise<Result> {
+    const _meta = payment ? { [PAYMENT]: payment } : {}
+    const params = { name: TOOLS.lookup, arguments: { company_number: '00000000' }, _meta }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    const reply = await send({ url: server.url, method: 'POST', path: '/mcp', headers: HEADERS, body })
+    const [, data = reply.text] = /^data: (.*)$/m.exec(reply.text) ?? []
+    return (JSON.parse(data) as { result: Result }).result
+  }
+  const codeOf = (result: Result) =>
+    result.isError === true ? (errorOf(result).code ?? 'quote') : result.structuredContent['company'] && 'answer'
+  const signPayments = (count: number) => Promise.all(Array.from({ length: count }, () => signedPayment()))
+
+  it(`[4.7.6] runs ${CALLS_MAX} sales at once; replays do not count`, async () => {
+    const bought = await signedPayment()
+    expect(codeOf(await buy(bought))).to.equal('answer')
+    const settlement = sale.block('settle')
+    const payments = await signPayments(CALLS_MAX)
+    const calls = payments.slice(1).map(buy)
+    await settlement.arrived(CALLS_MAX - 1)
+    expect((await buy()).structuredContent).to.include.keys('accepts')
+    calls.push(buy(payments[0]))
+    await settlement.arrived(CALLS_MAX)
+    const refused = await buy()
+    expect(codeOf(refused)).to.equal('overloaded')
+    expect(refused.structuredContent['next']).to.include({ charged: 'no', retry_after_seconds: 1 })
+    expect(codeOf(await buy(bought))).to.equal('answer')
+    settlement.release()
+    expect((await Promise.all(calls)).map(codeOf)).to.deep.equal(payments.map(() => 'answer'))
+  })
+
+  it('[4.7.6] answers gateway_unavailable after 65 s; the same payment then gets the stored answer', async () => {
+    const settlement = sale.block('settle')
+    const payment = await signedPayment()
+    const first = buy(payment)
+    await settlement.arrived(1)
+    clock.pass(CALL_TIMEOUT_MS)
+    const late = await first
+    expect(codeOf(late)).to.equal('gateway_unavailable')
+    expect(late.structuredContent['next']).to.include({ charged: 'unknown' })
+    settlement.release()
+    expect(codeOf(await buy(payment))).to.equal('answer')
+    expect(sale.count('settle')).to.equal(1)
+  })
+
+  it('[4.7.4] tells the client to repeat the same call while the outcome is unknown', async () => {
+    sale.script.settle = () => Promise.reject(new Error('reset'))
+    const payment = await signedPayment()
+    const unknown = await buy(payment)
+    expect(codeOf(unknown)).to.equal('payment_outcome_unknown')
+    const { advice, ...next } = unknown.structuredContent['next'] as { advice: string }
+    expect(advice).to.equal('Repeat the same request with the same payment. Never sign another.')
+    expect(next).to.deep.equal({ charged: 'unknown', retry_after_seconds: 5 })
+    expect(JSON.parse(textOf(unknown))).to.deep.equal(unknown.structuredContent)
+  })
+
+  it('answers internal_error without the cause when a tool fails', async () => {
+    serviceInfo = () => {
+      throw new Error('s3cret')
+    }
+    const body = JSON.stringify({ ...listTools, method: 'tools/call', params: { name: 'service_info' } })
+    const { text } = await send({ url: server.url, method: 'POST', path: '/mcp', headers: HEADERS, body })
+    expect(text).to.contain('internal_error').and.not.to.contain('s3cret')
+    expect(reports).to.deep.equal(['mcp_call_failed'])
+  })
+
+  it('[5.4.2] does not sell another operation for the same payment', async () => {
+    const payment = await signedPayment()
+    await sale.lookup(payment, '00000000')
+    const other = { ...payment, extensions: {} }
+    const conflict = await buy(other)
+    expect(codeOf(conflict)).to.equal('payment_replay_conflict')
+    expect(conflict.structuredContent).to.include.keys('company', 'source', 'snapshot_id')
+  })
+})
