@@ -62,7 +62,7 @@ export interface ServiceOptions {
   version: string
   externals: Externals
   /** Opens the response log; the configured one by default. */
-  openLog?: (dataDirectory: string) => ResponseLog
+  openLog?: (config: Config) => Promise<ResponseLog>
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
   processes: Processes
@@ -107,7 +107,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
     })
     closers.push(() => catalog.close())
-    const opened = options.openLog?.(config.dataDirectory) ?? (await openConfiguredLog(config, report))
+    const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, report))
     closers.push(() => opened.close())
     const log = metrics?.observeLog(opened) ?? opened
     const window = openWindow(config.dataDirectory)

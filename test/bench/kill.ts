@@ -1,12 +1,14 @@
 /**
- * `bench kill [--runs N] [--seed S] [--workers N]`: at least N SIGKILLs of the real service, at named points of a sale and
+ * `bench kill [--runs N] [--seed S] [--workers N] [--log lmdb|postgres]`: at least N SIGKILLs of the real service, at named points of a sale and
  * at random times, each followed by a restart and two retries. Fails unless every kill ends in one transfer and the stored
  * response, and every point is reached.
  */
 import { markdown } from './markdown.ts'
-import { planKills } from '../support/kill-plan.ts'
+import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { planKills, type Scenario } from '../support/kill-plan.ts'
 import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
 import { runKills, type Kill, type KillRun } from '../support/kill-run.ts'
+import { startPostgres } from '../support/postgres.ts'
 
 const RUNS_DEFAULT = '100'
 const WORKERS_DEFAULT = '2'
@@ -16,15 +18,46 @@ const RULE_OF_THREE = 3
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 export async function kill(options: Record<string, string>): Promise<boolean> {
-  const { runs = RUNS_DEFAULT, workers = WORKERS_DEFAULT, seed = String(Date.now() % 1_000_000) } = options
-  print(`seed ${seed}`)
+  const {
+    log = 'lmdb',
+    runs = RUNS_DEFAULT,
+    workers = WORKERS_DEFAULT,
+    seed = String(Date.now() % 1_000_000),
+  } = options
+  if (!isLogKind(log)) {
+    print('--log must be lmdb or postgres')
+    return false
+  }
+  print(`seed ${seed}, log ${log}`)
   const plan = planKills({ seed: Number(seed), kills: Number(runs) })
   const begun = performance.now()
   const shares = Array.from({ length: Number(workers) }, (_, worker) => worker)
   const results = await Promise.all(
-    shares.map((worker) => runKills(plan.filter(({ index }) => index % shares.length === worker))),
+    shares.map((worker) =>
+      runShare(
+        plan.filter(({ index }) => index % shares.length === worker),
+        log,
+      ),
+    ),
   )
   return report(results, (performance.now() - begun) / 1000)
+}
+
+const LOG_KINDS = ['lmdb', 'postgres'] as const
+type LogKind = (typeof LOG_KINDS)[number]
+const isLogKind = (name: string): name is LogKind => (LOG_KINDS as readonly string[]).includes(name)
+
+/** Each share has a PostgreSQL server of its own, which keeps running. */
+async function runShare(plan: readonly Scenario[], log: LogKind): Promise<KillRun> {
+  if (log === 'lmdb') return runKills(plan)
+  const server = await startPostgres()
+  try {
+    const url = await server.createDatabase()
+    await migrateDatabase(url)
+    return await runKills(plan, url)
+  } finally {
+    await server.stop()
+  }
 }
 
 const isCorrect = ({ faults }: Kill) => faults.length === 0

@@ -27,7 +27,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
-  kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S]' },
+  kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   race: { run: race, usage: '[--seconds N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
@@ -38,7 +38,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'baseline connections data debug half minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
+  'baseline connections data debug half log minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -12,7 +12,8 @@ import { openInProcessFacilitator } from '../../agent/payments/in-process-facili
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 import { openAccounts } from '../../agent/sandbox/accounts.ts'
 import { startService, type Externals } from '../../agent/service.ts'
-import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import { openConfiguredLog } from '../../agent/response-log.ts'
+import type { ResponseLog } from '../../store/responses.ts'
 import type { KillPoint } from '../support/kill-points.ts'
 
 const POLLING_MS = 20
@@ -37,7 +38,11 @@ const isTarget = (identity: string) => identity.toLowerCase().endsWith(nonce)
 
 function killableLog(log: ResponseLog): ResponseLog {
   return {
-    ...log,
+    reopen: (from, change) => log.reopen(from, change),
+    hasPaid: (payerKey) => log.hasPaid(payerKey),
+    unfinished: () => log.unfinished(),
+    prune: (request) => log.prune(request),
+    close: () => log.close(),
     read: (identity, paymentId) => (point === 'request' && isTarget(identity) ? die() : log.read(identity, paymentId)),
     async claim(record) {
       const writing = log.claim(record)
@@ -134,7 +139,7 @@ const service = await startService({
     chain: killableChain(openChain({ url: rpcUrl, chainId: deployment.chainId })),
     payTo: receiver,
   },
-  openLog: (dataDirectory) => killableLog(openResponseLog(dataDirectory)),
+  openLog: async (given) => killableLog(await openConfiguredLog(given, report)),
   processes: { ownPid: process.pid, token: 'test', isRunning: () => true },
   now,
   random: Math.random,

@@ -75,7 +75,7 @@ export async function startFakedService({
       },
       payTo: testTerms.payTo,
     },
-    openLog: (dataDirectory) => {
+    openLog: async ({ dataDirectory }) => {
       const log = openResponseLog(dataDirectory)
       return {
         ...log,

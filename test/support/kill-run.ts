@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../agent/payments/binding.ts'
 import { DEPLOYMENTS, buildTerms, type Terms } from '../../agent/payments/terms.ts'
+import { openLogForReading } from '../../agent/response-log.ts'
 import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
@@ -17,7 +18,6 @@ import { rpc } from './chain.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
-import { openResponseLog } from '../../store/responses.ts'
 import { SYNTHETIC } from '../../store/source.ts'
 import { ready, startChild, type Child } from './child.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
@@ -67,13 +67,17 @@ interface Sale {
   got: KillResponse | undefined
 }
 
-/** Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its own. */
-export async function runKills(plan: readonly Scenario[]): Promise<KillRun> {
+/**
+ * `responseLog` is the URL of a migrated PostgreSQL database; by default the log is in LMDB.
+ *
+ * Each process is the restart after the previous kill. The run has a chain of its own, so that all transfers are its own.
+ */
+export async function runKills(plan: readonly Scenario[], responseLog?: string): Promise<KillRun> {
   const directory = await mkdtemp(join(tmpdir(), 'kill-'))
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const rpcUrl = chain.url
   const proxy = await openKillProxy(rpcUrl)
-  const run = new Run({ directory, rpcUrl, proxy, accounts: await prepare(directory, rpcUrl) })
+  const run = new Run({ directory, rpcUrl, proxy, responseLog, accounts: await prepare(directory, rpcUrl) })
   try {
     return await run.all(plan)
   } finally {
@@ -98,6 +102,7 @@ interface RunOptions {
   directory: string
   rpcUrl: string
   proxy: KillProxy
+  responseLog: string | undefined
   accounts: Accounts
 }
 
@@ -250,12 +255,9 @@ class Run {
   }
 
   async #stored({ payment }: Sale): Promise<ResponseRecord | undefined> {
-    const log = openResponseLog(this.#options.directory, { readOnly: true })
-    try {
-      return await log.read(paymentIdentity(payment as never))
-    } finally {
-      await log.close()
-    }
+    const { directory: dataDirectory, responseLog } = this.#options
+    await using log = await openLogForReading({ dataDirectory, responseLog })
+    return await log.read(paymentIdentity(payment as never))
   }
 
   /** The transactions of the transfers from buyer to receiver. */
@@ -272,8 +274,9 @@ class Run {
   }
 
   #start(args: string[]): Child {
-    const { directory, proxy } = this.#options
+    const { directory, proxy, responseLog } = this.#options
     const environment = {
+      ...(responseLog !== undefined && { RESPONSE_LOG: responseLog }),
       DATA_DIR: directory,
       RPC_URL: proxy.url,
       DATASET: REGISTER,
