@@ -241,7 +241,7 @@ describe('finding companies by name', () => {
     await register.close()
   })
 
-  it('[12.7] returns nothing when any reading of the clock is over 250 ms after the first', async () => {
+  it('[12.7] returns nothing when any reading of the clock is over 2 s after the first', async () => {
     const register = await openTestRegister(toRows(Array.from({ length: 600 }, () => 'ALPHA BRAVO LIMITED')))
     const query = { name: 'Alpha Brava', fuzzy: 'always' } as const
     let readings = 0
@@ -251,10 +251,10 @@ describe('finding companies by name', () => {
         now: () => new Date((readings += 1) >= jumpAt ? 9_000 + milliseconds : 9_000),
       }).kind
     }
-    expect(findWithJump(250, 2)).to.equal('found')
+    expect(findWithJump(2_000, 2)).to.equal('found')
     const total = readings
     expect(total).to.be.above(3)
-    for (let jumpAt = 2; jumpAt <= total; jumpAt += 1) expect(findWithJump(251, jumpAt)).to.equal('too_broad')
+    for (let jumpAt = 2; jumpAt <= total; jumpAt += 1) expect(findWithJump(2_001, jumpAt)).to.equal('too_broad')
     await register.close()
   })
 })
