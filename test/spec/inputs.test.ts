@@ -24,10 +24,8 @@ const HIDDEN_CHARACTERS: [name: string, text: string][] = [
   ['a variation selector', 'Foo\uFE0FBar'],
   ['a Hangul filler', 'Foo\u3164Bar'],
   ['a NUL', 'Foo\u0000Bar'],
-  ['a tab', 'Foo\tBar'],
-  ['a line end', 'Foo Bar\n'],
   ['a delete', 'Foo\u007FBar'],
-  ['a C1 control', 'Foo\u0085Bar'],
+  ['a C1 control', 'Foo\u0086Bar'],
   ['a language tag', 'Foo\u{E0041}Bar'],
 ]
 
@@ -38,6 +36,8 @@ const LENGTHS: [name: string, text: string, fits: boolean][] = [
   ['2 characters', 'ab', false],
   ['2 characters in blanks', '  ab  ', false],
   ['3 characters', 'abc', true],
+  ['3 characters beside tabs and line ends', '\tabc\r\n', true],
+  ['2 characters beside tabs and line ends', '\tab\r\n', false],
   ['3 characters of four bytes', '\u{10348}\u{10348}\u{10348}', true],
   ['2 characters of four bytes', '\u{10348}\u{10348}', false],
   ['a ligature of 2 letters and 1 letter', '\uFB01x', true],

@@ -26,6 +26,8 @@ export interface QuestionClass {
   perturb?: Perturbation
   /** Another notation of the same name: it must match when only one company has the name. */
   isSameName?: true
+  /** Whether the query has text that the benchmark's own parser does not read. The name without it must be unique. */
+  hasOtherText?: true
   /** Whether the changed name still identifies the company. */
   recoverable: 'always' | 'long names' | 'never'
   /** Every match is wrong. */
@@ -96,6 +98,7 @@ export const CLASSES: readonly QuestionClass[] = [
     id: '20',
     label: 'a trading name after the name',
     perturb: byName(withTradingName),
+    hasOtherText: true,
     isSameName: true,
     recoverable: 'always',
   },
@@ -103,10 +106,18 @@ export const CLASSES: readonly QuestionClass[] = [
     id: '21',
     label: 'a place or number after the name',
     perturb: (random, company) => toQuery(company.name, withTextAfterForm(random, company)),
+    hasOtherText: true,
     isSameName: true,
     recoverable: 'always',
   },
-  { id: '22', label: '& or and omitted', perturb: byName(andDropped), isSameName: true, recoverable: 'always' },
+  {
+    id: '22',
+    label: '& or and omitted',
+    perturb: byName(andDropped),
+    hasOtherText: true,
+    isSameName: true,
+    recoverable: 'always',
+  },
 ]
 
 export const OMITTED_CLASS = '15, former names, because the dataset has none.'

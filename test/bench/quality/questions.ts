@@ -33,7 +33,7 @@ export interface Question {
   expected: BenchCompany | undefined
   /** The right search results: companies that the query does not distinguish from the expected one. */
   accepted: readonly string[]
-  /** Whether only the expected company has the name as asked, after normalisation, or else the original name. */
+  /** Whether only the expected company has the name as asked, after normalisation and without other text. */
   isUnique: boolean
   /** Whether the name of the expected company has at least eight letters. */
   isLong: boolean
@@ -115,7 +115,7 @@ function complete(
     search: search.operation,
     resolve: resolve.operation,
     accepted,
-    isUnique: accepted.length === 1,
+    isUnique: (draft.class.hasOtherText ? accepted : named).length === 1,
     isLong: expected !== undefined && coreLength(expected.name) >= LONG_NAME_LENGTH,
   }
   return [question]
