@@ -22,7 +22,7 @@ import { similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
-export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.65 } as const
+export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
 /** Places that are kept for names whose initials are the query. Corrections of a short word would fill all ten. */

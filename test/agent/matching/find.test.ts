@@ -78,7 +78,7 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   const scored = companies.flatMap((company) => {
     const exact = exactTypeOf(company)
     const found = measure(names.findByNumber(company.company_number)!)
-    const inResolve = found.measured < 0.65 ? 0 : found.measured
+    const inResolve = found.measured < 0.67 ? 0 : found.measured
     const similarity = exact ? 1 : query.fuzzy === 'always' ? found.similarity : inResolve
     if (similarity === 0) return []
     const matchType = exact ?? 'fuzzy_name'

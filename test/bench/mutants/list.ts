@@ -475,7 +475,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'resolve has candidates that are hardly similar',
     file: find,
-    find: 'without_exact: 0.65',
+    find: 'without_exact: 0.67',
     replace: 'without_exact: 0.5',
     caughtBy: 'test/agent/matching/find.test.js',
   },
