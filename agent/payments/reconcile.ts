@@ -15,6 +15,9 @@ import { advanceOrReload, reload, retrySettlement, settledStep } from './settle.
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
+/** Retries of one buyer must not cost the facilitator more. Then only the chain ends the record (contract 5.7.11). */
+const SETTLEMENTS_MAX = 20
+
 type ActionsByFinding = Record<Finding, ReconcileAction>
 
 const UNKNOWN: ActionsByFinding = {
@@ -86,7 +89,7 @@ async function applyEvidence(
     case 'wait':
       return record
     case 'settle':
-      return retrySettlement(payments, record)
+      return record.attempt < SETTLEMENTS_MAX ? retrySettlement(payments, record) : record
     case 'reopen': {
       if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
       if (!(await confirmDenial(payments, record, action))) return record
