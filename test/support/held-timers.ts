@@ -16,10 +16,10 @@ export function holdTimers(isHeld: (milliseconds: number) => boolean): HeldTimer
       return () => void held.delete(entry)
     },
     fire() {
-      for (const entry of [...held]) {
-        held.delete(entry)
-        entry.callback()
-      }
+      const due = [...held]
+      // Timers that the callbacks set are not due yet.
+      held.clear()
+      for (const { callback } of due) callback()
     },
   }
 }
