@@ -53,15 +53,12 @@ interface RunningBuild {
   ended: Promise<unknown>
 }
 
-export interface BuildProcessOptions {
+interface BuildProcessOptions {
   /** The limit of the heap of each child. */
   heapMib?: number
-  /** The program of the child. */
-  program?: string
 }
 
-export function openBuildProcesses(options: BuildProcessOptions = {}): BuildProcesses {
-  const { heapMib = HEAP_MIB_MAX, program = CHILD } = options
+export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptions = {}): BuildProcesses {
   const running = new Set<RunningBuild>()
   let builds = 0
   let peakMemoryBytes = 0
@@ -70,7 +67,7 @@ export function openBuildProcesses(options: BuildProcessOptions = {}): BuildProc
     const { ownPid: pid } = processes
     // A token of this build, so that only its own folder is removed after a crash.
     const token = `${processes.token}-${(builds += 1)}`
-    const child = startChild(program, heapMib)
+    const child = startChild(heapMib)
     const ended = endOf(child)
     const state: RunningBuild = { child, isStopping: false, ended: ended.catch(() => undefined) }
     running.add(state)
@@ -106,11 +103,14 @@ export function openBuildProcesses(options: BuildProcessOptions = {}): BuildProc
   }
 }
 
-/** The child gets no environment, which may hold credentials. V8 writes its state to stderr when the heap is exhausted. */
-function startChild(program: string, heapMib: number): ChildProcess {
+/**
+ * The child gets no environment, which may hold credentials. Its stderr is ignored, because V8 writes many lines to it when
+ * the heap is exhausted.
+ */
+function startChild(heapMib: number): ChildProcess {
   // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/environment.ts). They must not end it.
   const execArgv = [`--max-old-space-size=${heapMib}`, '--unhandled-rejections=none']
-  return fork(program, { execArgv, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  return fork(CHILD, { execArgv, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }
 
 /** Resolves with the signal or exit code once the child has ended and all of its messages have arrived. */
