@@ -68,7 +68,7 @@ export async function startFakedService({
       chain: {
         head: async () => 100n,
         blockHash: async () => `0x${'b1'.repeat(32)}`,
-        progress: async () => ({ time: 0n, finalBlock: 0n }),
+        progress: async () => ({ time: BigInt(Math.floor(now().getTime() / 1000)), finalBlock: 0n }),
         isNonceFree: async () => true,
         hasCode: async () => false,
         evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
