@@ -22,9 +22,15 @@ export const readFreeBytes: ReadFreeBytes = (folder) => {
   }
 }
 
-/** Returns a check that throws a {@link StoreError} while less than `reserve` bytes are free. */
+/** Nothing was written. */
+export class DiskSpaceError extends StoreError {
+  override name = 'DiskSpaceError'
+}
+
+/** Returns a check that throws a {@link DiskSpaceError} while less than `reserve` bytes are free. */
 export function createReserveCheck(folder: string, reserve: number, free: ReadFreeBytes = readFreeBytes): () => void {
   return () => {
-    if (free(folder) < reserve) throw new StoreError(`${folder}: less than ${reserve / MIB} MiB are free on the disk`)
+    if (free(folder) < reserve)
+      throw new DiskSpaceError(`${folder}: less than ${reserve / MIB} MiB are free on the disk`)
   }
 }

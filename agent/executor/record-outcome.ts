@@ -1,6 +1,7 @@
 /** Maps the state of a record to the outcome of the request. */
 import type { ResponseRecord } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
+import { DiskSpaceError } from '../../store/disk-space.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { failedReceipt } from '../payments/failed-receipt.ts'
 import type { QuoteReason } from '../payments/quote.ts'
@@ -32,7 +33,7 @@ export function outcomeUnknown(): Refused {
 }
 
 /**
- * Turns a failure of `work` into an unknown outcome. The payment may have been settled, and after any other error common
+ * Turns a failure of `work` into an unknown outcome, unless the sale did not begin because the disk is nearly full. The payment may have been settled, and after any other error common
  * clients sign a second payment.
  */
 export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
@@ -40,7 +41,8 @@ export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>)
     return await work()
   } catch (cause) {
     report('sale_failed', cause)
-    return outcomeUnknown()
+    // Thrown before the record is written, so nothing was sent to the facilitator.
+    return cause instanceof DiskSpaceError ? refused({ code: 'overloaded' }) : outcomeUnknown()
   }
 }
 

@@ -52,7 +52,7 @@ describe('a nearly full disk', () => {
     await log.close()
     free -= 1
     const full = openResponseLog(directory, { freeBytes: () => free })
-    expect(await full.claim(makeRecord({ identity: 'late' })).catch(nameOf)).to.equal('StoreError')
+    expect(await full.claim(makeRecord({ identity: 'late' })).catch(nameOf)).to.equal('DiskSpaceError')
     expect(await full.read('late')).to.equal(undefined)
     const settled = await full.advance(begun, {
       state: 'settled',
@@ -85,7 +85,7 @@ describe('a nearly full disk', () => {
         build: (file) => buildFile({ ...file, freeBytes: () => free }),
       })
     expect(FREE_BYTES_MIN.import).to.be.greaterThan(FREE_BYTES_MIN.sale)
-    expect(await importWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('StoreError')
+    expect(await importWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('DiskSpaceError')
     expect(await readdir(buildingFolder(directory))).to.deep.equal([])
     expect(catalog.current()).to.equal(undefined)
     expect(((await importWith(FREE_BYTES_MIN.import)) as { changed: boolean }).changed).to.equal(true)
@@ -101,7 +101,7 @@ describe('a nearly full disk', () => {
         { location: `${portal.url}/companies.csv`, folder, validators: null, freeBytes: () => free },
         async ({ path }) => path,
       )
-    expect(await downloadWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('StoreError')
+    expect(await downloadWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('DiskSpaceError')
     expect(existsSync(folder)).to.equal(false)
     expect(await downloadWith(FREE_BYTES_MIN.import)).to.equal(join(folder, 'archive'))
     await portal.close()

@@ -10,6 +10,7 @@ import type { ResolveInput } from '../../../agent/operation/schema.ts'
 import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
+import { DiskSpaceError } from '../../../store/disk-space.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
 import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -636,6 +637,14 @@ describe('a sale', () => {
     expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(sale.count('settle')).to.equal(1)
     expect(await stateOf()).to.equal('settling')
+  })
+
+  it('[8.13] is overloaded and not begun when the disk is nearly full, and the payment stays usable', async () => {
+    const repair = breakLog({ claim: () => Promise.reject(new DiskSpaceError('less than 64 MiB are free')) })
+    expect(summarize(await sale.lookup(payment))).to.equal('overloaded')
+    expect([await stateOf(), sale.count('settle')]).to.deep.equal([undefined, 0])
+    repair()
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
   })
 
   it('is refused when remote calls took so long that the authorization nearly expired', async () => {

@@ -319,6 +319,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'every failure of the log before a settlement is called overloaded',
+    file: 'agent/executor/record-outcome.js',
+    find: 'cause instanceof DiskSpaceError',
+    replace: 'true',
+    caughtBy: 'test/agent/executor/perform.test.js',
+  },
+  {
     name: 'records are removed with a wrong clock',
     file: 'agent/payments/retention.js',
     find: 'if (!(await isClockRight()))',
