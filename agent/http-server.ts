@@ -108,8 +108,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
       if (code === undefined) listener(request, response)
       else sendResponse(response, renderWireError(code))
     }
-    // Node drops what follows in the same read, because it could belong to another protocol.
-    if (request.headers.upgrade !== undefined) response.setHeader('Connection', 'close')
+    if (mustEnd(request)) response.setHeader('Connection', 'close')
     connections.enqueue(socket, { response, run })
   }
 
@@ -159,6 +158,15 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     else endConnection(socket as Socket, renderWireError(toWireCode(error)))
   })
   return server
+}
+
+/**
+ * Whether the connection ends with the answer. After a request for an upgrade, Node drops what follows in the same read.
+ * After an answer, Node reads and discards the rest of the body: chunks of one byte, sent without end, would take all CPU
+ * time.
+ */
+function mustEnd({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined || headers['transfer-encoding'] !== undefined
 }
 
 /** The characters of a host with its port (RFC 3986 section 3.2). A client without one sends an empty value. */

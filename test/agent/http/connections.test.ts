@@ -159,6 +159,19 @@ describe('the connections of the HTTP server', () => {
       expect(client.answers).to.equal(1)
     })
 
+    it('[4.6.4] end with the answer to a chunked request, also if its body has no end', async () => {
+      const head = (path: string) => `POST ${path} HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`
+      const whole = await server.dial(`${head('/body')}1\r\na\r\n0\r\n\r\n${get('/next')}`)
+      await whole.closed
+      expect(whole.heard).to.match(/\r\nConnection: close\r\n[^]*\r\n\r\nread$/)
+      const endless = await server.dial(head('/one'))
+      const sending = setInterval(() => endless.socket.write('1\r\na\r\n'.repeat(100)), 1)
+      await endless.closed
+      clearInterval(sending)
+      expect(endless.answers).to.equal(1)
+      expect(server.paths).to.deep.equal(['/body', '/one'])
+    })
+
     it('end with the answer to a request for an upgrade, which is ignored', async () => {
       const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
       const client = await server.dial(get('/one') + get('/two', upgrade) + get('/three'))
