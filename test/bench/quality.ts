@@ -9,14 +9,20 @@ import { openBenchRegister, type BenchRegister } from './bench-register.ts'
 import { exhaustiveOf } from './search/exhaustive.ts'
 import { loadSearchPeers, productContender } from './search/peers.ts'
 import { OMITTED_CLASS } from './quality/classes.ts'
-import { compare, comparedQuestions, comparisonTable } from './quality/comparison.ts'
+import {
+  compare,
+  comparedQuestions,
+  comparisonByClass,
+  comparisonTable,
+  comparisonTargets,
+} from './quality/comparison.ts'
 import { debugText } from './quality/debug.ts'
 import { createProduct, type Product } from './quality/product.ts'
 import { halfOf, makeQuestions, type Questions } from './quality/questions.ts'
 import { drawSample } from './quality/sample.ts'
 import { classTable, recoverableNote, sampleNote, uniqueTable } from './quality/table.ts'
 import { accuracyTargets } from './quality/tally.ts'
-import { allMet, targetTable } from './markdown.ts'
+import { allMet, targetTable, type Target } from './markdown.ts'
 import { evaluate, type Evaluation } from './quality/evaluate.ts'
 
 const ROWS_DEFAULT = '100000'
@@ -40,11 +46,12 @@ export async function quality(options: Record<string, string>): Promise<boolean>
   const product = createProduct(opened.context)
   const evaluations = made.questions.map((question) => evaluate(question, product))
   const run = { opened, product, seed, half, ...made, evaluations, sampleNote: sampleNote(sample) }
-  const text = report(run) + (options['peers'] === undefined ? '' : await peerReport(run))
+  const peers = options['peers'] === undefined ? undefined : await peerReport(run)
+  const text = report(run) + (peers?.text ?? '')
   process.stdout.write(text)
   if (options['out'] !== undefined) await writeFile(options['out'], text)
   if (options['debug'] !== undefined) await writeFile(options['debug'], debugText(evaluations))
-  return allMet(accuracyTargets(evaluations))
+  return allMet([...accuracyTargets(evaluations), ...(peers?.targets ?? [])])
 }
 
 interface Run extends Questions {
@@ -83,7 +90,7 @@ ${recoverableNote(evaluations)}
 `
 }
 
-async function peerReport({ opened, seed, questions }: Run): Promise<string> {
+async function peerReport({ opened, seed, questions }: Run): Promise<{ text: string; targets: Target[] }> {
   const compared = await compare({
     questions: comparedQuestions(questions, seed),
     register: opened.register,
@@ -91,7 +98,8 @@ async function peerReport({ opened, seed, questions }: Run): Promise<string> {
     exhaustive: exhaustiveOf(opened.context),
     onProgress: (name) => process.stderr.write(`${name} ...\n`),
   })
-  return `
+  const targets = comparisonTargets(compared)
+  const text = `
 ## Compared with other search engines
 
 The same names and queries in one run, about the same number of each class. Peers get names without legal form and accents
@@ -99,5 +107,12 @@ and use their own ranking. Recall is relative to the ten best names by this serv
 it shows whether the service overlooks names; top 1 and top 5 compare the engines.
 
 ${comparisonTable(compared)}
+
+The share of right first answers by class. Parts of names, s1 to s5, have several right answers:
+
+${comparisonByClass(compared)}
+
+${targetTable(targets)}
 `
+  return { text, targets }
 }

@@ -7,7 +7,7 @@ import { benchCompany } from '../../support/bench-company.ts'
 import { CLASSES } from './classes.ts'
 import type { QueryInput } from './evidence.ts'
 import { fold, partsOf } from './names.ts'
-import type { BenchCompany } from './register.ts'
+import { ReferenceRegister, type BenchCompany } from './register.ts'
 import { SLIP_KINDS, withTypo } from './typos.ts'
 
 const UNCHANGED_NAME = new Set(['0', '17', '18', '19'])
@@ -15,7 +15,7 @@ const UNCHANGED_NAME = new Set(['0', '17', '18', '19'])
 function ask(id: string, company: BenchCompany, seed: number): QueryInput | undefined {
   const questionClass = CLASSES.find((each) => each.id === id)
   if (!questionClass?.perturb) throw new Error(`Unknown class ${id}`)
-  return questionClass.perturb(randomFor(seed, 0, 0), company)
+  return questionClass.perturb(randomFor(seed, 0, 0), company, new ReferenceRegister([company]))
 }
 
 /** All results of a class for a name, over enough seeds to see each. */
@@ -111,6 +111,37 @@ describe('the query classes', () => {
       expect([...listVariants(id, name)]).to.have.members(variants)
     })
   }
+
+  const PARTS: [id: string, name: string, parts: string[]][] = [
+    ['s1', 'TESCO FOODS LIMITED', ['tesco']],
+    ['s1', 'A B LIMITED', []],
+    ['s2', 'MURPHY FOODS LIMITED', ['murphy foo', 'murphy food']],
+    ['s2', 'MURPHY LIMITED', []],
+    ['s3', 'BALLYGAR FARMS LIMITED', ['bally']],
+    ['s4', 'DUBLIN BUS HIRE LIMITED', ['dublinbushire']],
+    ['s4', 'DUBLIN BUS LIMITED', []],
+    ['s5', 'ELECTRICITY SUPPLY BOARD', ['esb']],
+    ['s5', 'SUPPLY BOARD', []],
+  ]
+  for (const [id, name, parts] of PARTS) {
+    it(`class ${id} asks for ${parts.join(' or ') || 'nothing'} of ${name}`, () => {
+      expect([...listVariants(id, name)]).to.have.members(parts)
+    })
+  }
+
+  it('the classes of parts accept every company that the part fits', () => {
+    const register = new ReferenceRegister([
+      benchCompany('1', 'TESCO IRELAND LIMITED'),
+      benchCompany('2', 'TESCO LIMITED'),
+      benchCompany('3', 'THE TESCO IRELAND'),
+    ])
+    const accepted = (id: string, query: string) => CLASSES.find((each) => each.id === id)?.accepted?.(register, query)
+    expect(accepted('s1', 'tesco')).to.have.members(['1', '2', '3'])
+    expect(accepted('s2', 'tesco ire')).to.have.members(['1'])
+    expect(accepted('s3', 'irela')).to.have.members(['1', '3'])
+    expect(accepted('s4', 'thetescoireland')).to.have.members(['3'])
+    expect(accepted('s5', 'tti')).to.have.members(['3'])
+  })
 
   it('class 10 adds a word or an article', () => {
     const variants = listVariants('10', 'ACME LIMITED')

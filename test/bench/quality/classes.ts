@@ -11,13 +11,18 @@ import {
 } from './evidence.ts'
 import { formDropped, formSwapped, formWrong } from './legal-forms.ts'
 import { joined, partsOf } from './names.ts'
-import type { BenchCompany } from './register.ts'
+import type { BenchCompany, ReferenceRegister } from './register.ts'
+import { brandOnly, initialsOnly, lastWordCut, prefixAlone, withoutSpaces } from './search-classes.ts'
 import { andRewritten, fadasChanged, initialsRewritten, punctuationChanged, spelledBySound } from './spelling.ts'
 import { withTwoTypos, withTypo } from './typos.ts'
 import { abbreviated, numbersRewritten, wordAdded, wordMissing, wordsJoinedOrSplit, wordsSwapped } from './words.ts'
 
 /** Makes the query of one class for a company; undefined when the class does not apply to it. */
-export type Perturbation = (random: Random, company: BenchCompany) => QueryInput | undefined
+export type Perturbation = (
+  random: Random,
+  company: BenchCompany,
+  register: ReferenceRegister,
+) => QueryInput | undefined
 
 export interface QuestionClass {
   id: string
@@ -32,6 +37,8 @@ export interface QuestionClass {
   recoverable: 'always' | 'long names' | 'never'
   /** Every match is wrong. */
   mustNotMatch?: true
+  /** The companies that a query for a part of a name cannot distinguish; by default those with the same name. */
+  accepted?: (register: ReferenceRegister, query: string) => readonly string[]
 }
 
 const byName =
@@ -56,6 +63,11 @@ const typoInForm = byName((random, name) => {
 function toQuery(name: string, changed: string | undefined): QueryInput | undefined {
   return changed === undefined || changed === name ? undefined : { name: changed }
 }
+
+const partOf =
+  (change: (random: Random, company: BenchCompany, register: ReferenceRegister) => string | undefined): Perturbation =>
+  (random, company, register) =>
+    toQuery(company.name, change(random, company, register))
 
 /** Class 15, former names, is missing, because the dataset has none. */
 export const CLASSES: readonly QuestionClass[] = [
@@ -117,6 +129,41 @@ export const CLASSES: readonly QuestionClass[] = [
     hasOtherText: true,
     isSameName: true,
     recoverable: 'always',
+  },
+  {
+    id: 's1',
+    label: 'only the rarest word',
+    perturb: partOf(brandOnly),
+    accepted: (register, query) => register.withWord(query),
+    recoverable: 'never',
+  },
+  {
+    id: 's2',
+    label: 'the last word cut short',
+    perturb: partOf(lastWordCut),
+    accepted: (register, query) => register.beginningWith(query),
+    recoverable: 'never',
+  },
+  {
+    id: 's3',
+    label: 'only five letters of a word',
+    perturb: partOf(prefixAlone),
+    accepted: (register, query) => register.withFiveLetters(query),
+    recoverable: 'never',
+  },
+  {
+    id: 's4',
+    label: 'three or more words without spaces',
+    perturb: partOf(withoutSpaces),
+    accepted: (register, query) => register.withLetters(query),
+    recoverable: 'never',
+  },
+  {
+    id: 's5',
+    label: 'only the initials',
+    perturb: partOf(initialsOnly),
+    accepted: (register, query) => [...register.withInitials(query), ...register.withWord(query)],
+    recoverable: 'never',
   },
 ]
 

@@ -5,7 +5,14 @@ import { tableLines } from '../../support/markdown.ts'
 import { recall, timed, type Contender } from '../search/contender.ts'
 import { makeQueries } from '../search/queries.ts'
 import { quantile } from '../statistics.ts'
-import { compare, comparedQuestions, comparisonTable } from './comparison.ts'
+import {
+  compare,
+  comparedQuestions,
+  comparisonByClass,
+  comparisonTable,
+  comparisonTargets,
+  type Compared,
+} from './comparison.ts'
 import { makeQuestions } from './questions.ts'
 import { ReferenceRegister } from './register.ts'
 
@@ -101,5 +108,38 @@ describe('the queries of the speed bench', () => {
     expect(groups.map(({ name }) => name)).to.include.members(['exact', 'one typo', 'common words', 'hostile'])
     for (const { queries } of groups) for (const query of queries) expect(query.length).to.be.within(3, 160)
     expect(Math.max(...groups.flatMap(({ queries }) => queries.map((query) => query.length)))).to.equal(160)
+  })
+})
+
+describe('the targets of a comparison', () => {
+  const engine = (name: string, top1: number, right: number, asked = 50): Compared => ({
+    name,
+    asked,
+    top1,
+    top5: 1,
+    recall: 1,
+    p50: 1,
+    p95: 1,
+    p99: 1,
+    byClass: new Map([['s1', { label: 's1 only the rarest word', asked, right }]]),
+  })
+  const met = (compared: readonly Compared[]) => comparisonTargets(compared).map(({ isMet }) => isMet)
+
+  it('are met by more right first answers over all and at least as many in every class', () => {
+    expect(met([engine('own', 0.9, 45), engine('one', 0.8, 45), engine('two', 0.7, 10)])).to.deep.equal([true, true])
+    expect(met([engine('own', 0.9, 45), engine('one', 0.9, 46)])).to.deep.equal([false, false])
+  })
+
+  it('do not judge a class with fewer than 50 queries', () => {
+    expect(met([engine('own', 0.9, 40, 49), engine('one', 0.8, 46, 49)])).to.deep.equal([true, true])
+  })
+
+  it('are none without a peer', () => {
+    expect(comparisonTargets([engine('own', 1, 50)])).to.deep.equal([])
+  })
+
+  it('are shown by class', () => {
+    const table = comparisonByClass([engine('own', 0.9, 45), engine('one', 0.8, 40)])
+    expect(tableLines(table).at(-1)).to.equal('| s1 only the rarest word | 50 | 90 % | 80 % |')
   })
 })

@@ -1,5 +1,5 @@
 /** Compares the service with peers on the same queries: correct results and latency. */
-import { markdown, percent } from '../markdown.ts'
+import { markdown, percent, targetOf, type Target } from '../markdown.ts'
 import { groupedBy } from './grouped.ts'
 import { recall, timed, type OpenContender } from '../search/contender.ts'
 import { quantile } from '../statistics.ts'
@@ -8,8 +8,11 @@ import type { Question } from './questions.ts'
 import type { ReferenceRegister } from './register.ts'
 import { shuffled } from './sample.ts'
 
-/** Resolves differences of one per cent. The slowest peers need over 100 ms per query. */
-const COMPARED_QUESTIONS = 1_000
+/** In classes with fewer queries, engines differ by chance. */
+const JUDGED_QUERIES_MIN = 50
+
+/** About sixty of each class. The slowest peers need over 100 ms per query. */
+const COMPARED_QUESTIONS = 2_000
 
 export interface Compared {
   name: string
@@ -21,6 +24,14 @@ export interface Compared {
   p50: number
   p95: number
   p99: number
+  /** By class, how many first answers were right. */
+  byClass: ReadonlyMap<string, ClassCount>
+}
+
+interface ClassCount {
+  label: string
+  asked: number
+  right: number
 }
 
 /** About the same number of questions of every class, so that no class dominates. */
@@ -87,7 +98,15 @@ function scoreRankings(questions: readonly Question[], rankings: Rankings, truth
   )
   const within = (count: number) => ranks.filter((rank) => rank >= 0 && rank < count).length
   const recalls = rankings.flatMap((ranking, at) => recall(ranking, truth?.[at] ?? []) ?? [])
+  const byClass = new Map<string, ClassCount>()
+  for (const [at, { class: each }] of questions.entries()) {
+    const count = byClass.get(each.id) ?? { label: `${each.id} ${each.label}`, asked: 0, right: 0 }
+    count.asked += 1
+    if (ranks[at] === 0) count.right += 1
+    byClass.set(each.id, count)
+  }
   return {
+    byClass,
     asked: questions.length,
     top1: share(within(1), questions.length),
     top5: share(within(5), questions.length),
@@ -100,6 +119,40 @@ function scoreRankings(questions: readonly Question[], rankings: Rankings, truth
 
 function latencies(times: readonly number[]) {
   return { p50: quantile(times, 0.5), p95: quantile(times, 0.95), p99: quantile(times, 0.99) }
+}
+
+/** A row per class, a column per engine. */
+export function comparisonByClass(compared: readonly Compared[]): string {
+  const classes = [...(compared[0]?.byClass.entries() ?? [])]
+  const lines = classes.map(([id, { label, asked }]) => {
+    const shares = compared.map(({ byClass }) => percent(share(byClass.get(id)?.right ?? 0, asked)))
+    return [label, String(asked)].concat(shares)
+  })
+  return markdown(['class', 'queries', ...compared.map(({ name }) => name)], lines)
+}
+
+/** The service, which comes first, has at least as many right first answers as the best peer. */
+export function comparisonTargets([own, ...peers]: readonly Compared[]): Target[] {
+  if (!own || peers.length === 0) return []
+  const best = Math.max(...peers.map(({ top1 }) => top1))
+  const worse = [...own.byClass].flatMap(([id, { label, asked, right }]) => {
+    if (asked < JUDGED_QUERIES_MIN) return []
+    const peer = Math.max(...peers.map(({ byClass }) => byClass.get(id)?.right ?? 0))
+    return peer > right ? [`${label} (${peer - right} more)`] : []
+  })
+  const [isBetter, areBetter] = [own.top1 > best, worse.length === 0]
+  return [
+    targetOf('more right first answers than any other engine', {
+      value: own.top1,
+      text: percent(own.top1),
+      isMet: isBetter,
+    }),
+    targetOf(`at least as many in every class with ${JUDGED_QUERIES_MIN} queries`, {
+      value: worse.length,
+      text: areBetter ? 'all classes' : worse.join(', '),
+      isMet: areBetter,
+    }),
+  ]
 }
 
 export function comparisonTable(compared: readonly Compared[]): string {

@@ -67,7 +67,11 @@ export function makeQuestions({ register, sample, removed, seed, unlisted = [] }
   }
   for (const [stream, questionClass] of CLASSES.entries())
     for (const { company } of sample)
-      add(questionClass, questionClass.perturb?.(randomFor(seed, Number(company.number), stream), company), company)
+      add(
+        questionClass,
+        questionClass.perturb?.(randomFor(seed, Number(company.number), stream), company, register),
+        company,
+      )
 
   const count = Math.ceil(sample.length * NEGATIVES_RATIO)
   const addUnregistered = (questionClass: QuestionClass, make: (random: Random) => string) => {
@@ -89,13 +93,27 @@ export function makeQuestions({ register, sample, removed, seed, unlisted = [] }
   }
   for (const company of removed) {
     for (const { questionClass, perturb } of REMOVED_CLASSES) {
-      const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company)
+      const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company, register)
       // Another company still has the name, so it is a right answer even with a typo.
       if (asked && register.named(company.name).length > 0) addCollision(questionClass.id)
       else add(questionClass, asked)
     }
   }
   return { questions, collisions }
+}
+
+/** All companies that the query fits as well as the expected one. */
+function acceptedFor(
+  questionClass: QuestionClass,
+  {
+    asked,
+    expected,
+    named,
+    register,
+  }: { asked: QueryInput; expected: BenchCompany; named: readonly string[]; register: ReferenceRegister },
+): readonly string[] {
+  if (questionClass.accepted) return [...questionClass.accepted(register, asked.name), ...named]
+  return named.length > 0 ? named : register.sameName(expected.name)
 }
 
 /** Returns nothing for input that the service rejects. */
@@ -106,7 +124,7 @@ function complete(
 ): Question[] {
   const { asked, expected } = draft
   const { name: q, eircode } = asked
-  const accepted = expected ? (named.length > 0 ? named : register.sameName(expected.name)) : []
+  const accepted = expected ? acceptedFor(draft.class, { asked, expected, named, register }) : []
   const search = parseOperation('search', { q, limit: CANDIDATES, ...(eircode !== undefined && { eircode }) })
   const resolve = parseOperation('resolve', asked)
   if (search.kind === 'invalid' || resolve.kind === 'invalid') return []
