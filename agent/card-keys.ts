@@ -36,7 +36,7 @@ export async function openCardKeys({ directory, sign, now, timer, report }: Card
 
   const load = async (generateIfEmpty: boolean) => {
     const keyring = await openKeyring({ directory, now: () => now().getTime(), generateIfEmpty })
-    // ES256 signatures differ each time, so the card is signed again only by another key.
+    // Each ES256 signature is different, so the card is signed again only when the key changes.
     if (sign && signed?.kid !== keyring.kid) {
       signed = { kid: keyring.kid, document: { ...toDocument(await sign(keyring)), modifiedAt: now() } }
     }
@@ -56,7 +56,7 @@ export async function openCardKeys({ directory, sign, now, timer, report }: Card
   await load(true)
   schedule()
   return {
-    /** Another map after each refresh. */
+    /** A new map after each refresh. */
     documents: () => documents,
     stop() {
       isStopped = true

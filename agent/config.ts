@@ -1,7 +1,7 @@
 /** The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs. */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { isLoopback, isUrl, mayFetch } from '../store/url-policy.ts'
+import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
 import { isPayableAddress } from './payments/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from './payments/terms.ts'
@@ -72,6 +72,8 @@ const dataset = notEmpty
   )
   .transform((value) => (isUrl(value) ? value : resolve(value)))
 
+const flag = z.enum(['true', 'false'], { error: 'must be true or false' })
+
 /** Never repeated in a message, because it can hold a password. */
 const responseLog = url.refine((value) => /^postgres(ql)?:$/.test(new URL(value).protocol), 'must be a postgres:// URL')
 
@@ -99,8 +101,8 @@ const schema = z.object({
     .transform(Number)
     .default(0),
   RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
-  A2A_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
-  MCP_ENABLED: z.enum(['true', 'false'], { error: 'must be true or false' }).default('true'),
+  A2A_ENABLED: flag.default('true'),
+  MCP_ENABLED: flag.default('true'),
   KEYS_DIR: notEmpty.optional(),
   RESPONSE_LOG: responseLog.optional(),
   RESPONSE_RETENTION_DAYS: retentionDays.default(RETENTION_DAYS_MIN),
@@ -130,7 +132,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   const values = parsed.data
   const facilitator = readFacilitator(values)
   // Buyers and the agent card would otherwise get a URL that they cannot reach.
-  if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopbackHost(values.HOST)) {
+  if (facilitator.kind !== 'sandbox' && values.BASE_URL === undefined && !isLoopback(toUrlHost(values.HOST))) {
     throw new ConfigError('BASE_URL must be set when HOST is not a loopback address and FACILITATOR is not sandbox')
   }
   if (values.ERC8004_OWNER !== undefined && values.ERC8004_AGENT_ID === undefined) {
@@ -169,10 +171,6 @@ export function readConfig(environment: Record<string, string | undefined>) {
     contactEmail: values.CONTACT_EMAIL,
     logLevel: values.LOG_LEVEL,
   }
-}
-
-function isLoopbackHost(host: string): boolean {
-  return isLoopback(host.includes(':') ? `[${host}]` : host)
 }
 
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */

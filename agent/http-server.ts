@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
 import type { Report } from '../store/runtime.ts'
+import { toUrlHost } from '../store/url-policy.ts'
 import { Connections } from './http/connections.ts'
 import { readTarget } from './http/request.ts'
 import { commonHeaders, sendResponse } from './http/response.ts'
@@ -37,7 +38,7 @@ const LIMITS = {
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /** With the largest requests they need about 100 MiB. Beyond, the one that has been idle longest is reset [none]. */
+  /** With the largest requests they need about 100 MiB. One more resets the one that has been idle longest [none]. */
   connections: 2_000,
   /** Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none]. */
   unanswered: 16,
@@ -73,7 +74,7 @@ export async function startHttpServer({ config, now, report, ...options }: HttpS
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   return {
-    baseUrl: baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    baseUrl: baseUrl ?? `http://${toUrlHost(host)}:${bound}`,
     port: bound,
     open(app: ReturnType<typeof createApp>) {
       messages.connectTo(app)
@@ -143,7 +144,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
   server.on('connection', (socket) => connections.add(socket))
-  // Only a request beyond the limit of its connection claims to be an upgrade.
+  // Emitted only for a request beyond a limit of its connection (rest-facade/messages.ts).
   server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
@@ -161,8 +162,8 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
 }
 
 /**
- * Whether the connection ends with the answer. After a request for an upgrade, Node drops what follows in the same read.
- * After an answer, Node reads and discards the rest of the body: chunks of one byte, sent without end, would take all CPU
+ * Whether the connection closes after the answer. After a request for an upgrade, Node drops the rest of the data that it
+ * has read. After an answer, Node reads and discards the rest of the body, and an endless chunked body would take all CPU
  * time.
  */
 function mustEnd({ headers }: IncomingMessage): boolean {

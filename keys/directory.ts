@@ -2,8 +2,9 @@
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { syncDirectory } from '../store/atomic-file.ts'
+import { errorCode } from '../store/error-code.ts'
 import { findOpenMode, PRIVATE_DIRECTORY_MODE } from '../store/private-files.ts'
-import { errorCode, throwKeyError, withKeyError } from './errors.ts'
+import { throwKeyError, withKeyError } from './errors.ts'
 import { KEY_FILE_SUFFIX, readKeyFile, type RetiredKey, type SigningKey, type StoredKey } from './key-file.ts'
 
 export type DirectoryKeys = {

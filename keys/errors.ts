@@ -1,4 +1,5 @@
 /** The error of key files and of their directory, and the functions that throw it. */
+import { errorCode } from '../store/error-code.ts'
 
 /**
  * A key, its file or its directory breaks a rule. The message is one line that names the file and the rule.
@@ -19,12 +20,6 @@ export async function withKeyError<T>(path: string, what: string, call: () => Pr
     return await call()
   } catch (cause) {
     if (cause instanceof KeyError) throw cause
-    return throwKeyError(path, `${what} (${errorCode(cause)})`, cause)
+    return throwKeyError(path, `${what} (${errorCode(cause) ?? 'unknown error'})`, cause)
   }
-}
-
-/** Returns the system's code of a failed file system call, such as `ENOENT`. */
-export function errorCode(error: unknown): string {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : 'unknown error'
 }

@@ -35,7 +35,7 @@ const LINKS = [
 interface AppOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
-  /** The number of reverse proxies whose `X-Forwarded-For` entry is believed. Default: 0. */
+  /** The number of reverse proxies whose `X-Forwarded-For` entry is trusted. Default: 0. */
   trustedProxies?: number
   facts: CurrentFacts
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
@@ -51,7 +51,7 @@ interface AppOptions {
   /** The ERC-8004 identity, for the testnet-only routes. */
   registry?: Registry
   report: Report
-  /** Sees every request before it is routed. */
+  /** Called for every request before it is routed. */
   observe?: RequestHandler | undefined
 }
 

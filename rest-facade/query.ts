@@ -46,6 +46,6 @@ function decode(text: string): string | undefined {
   }
 }
 
-function invalidQuery(detail: string): Refused {
+export function invalidQuery(detail: string): Refused {
   return refused({ code: 'invalid_query', detail })
 }

@@ -17,7 +17,7 @@ import {
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
 import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
-import { parseQueryString, rawQuery } from './query.ts'
+import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 
 /** For all clients together, in each window of WINDOW_SECONDS. */
 const REQUESTS_PER_WINDOW_MAX = 60
@@ -100,10 +100,6 @@ function parseFeedbackQuery(parameters: QueryParameters): { kind: 'query'; query
 /** Decimal digits, no sign, no leading zero. */
 function parsePositiveInteger(text: string, max: number): number | undefined {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined
-}
-
-function invalidQuery(detail: string): Refused {
-  return refused({ code: 'invalid_query', detail })
 }
 
 /** Also answers with the feedback of an agent that another account owns, under the status `owner_mismatch`. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { errorCode } from './error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
@@ -26,7 +27,7 @@ export async function createFileAtomically(path: string, text: string): Promise<
     await publish(path, text, link)
     return true
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST') return false
+    if (errorCode(cause) === 'EEXIST') return false
     throw cause
   }
 }

@@ -11,6 +11,7 @@ import { z } from 'zod'
 import { syncDirectory, writeFileAtomically } from './atomic-file.ts'
 import { undefinedIfCorrupt } from './checksum.ts'
 import { openEnvironment, StoreError } from './environment.ts'
+import { errorCode } from './error-code.ts'
 import { RECORDS_DATABASE, responsesFolder, UNFINISHED_DATABASE } from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 import { decodeRecord } from './record.ts'
@@ -156,7 +157,7 @@ async function fileNames(folder: string): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true })
     return entries.flatMap((entry) => (entry.isFile() ? [entry.name] : []))
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return []
+    if (errorCode(cause) === 'ENOENT') return []
     throw cause
   }
 }

@@ -22,7 +22,7 @@ const OPEN_SNAPSHOTS_MAX = 2
 
 const count = z.int().nonnegative()
 
-/** A few sources that fail in turn. The oldest entry is then forgotten, and its archive is tried again. */
+/** Enough for a few failing sources. When there are more, the oldest entry is forgotten and its archive is tried again. */
 const CRASHED_ARCHIVES_MAX = 10
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
@@ -82,7 +82,7 @@ interface OpenedSnapshot {
 
 export interface CatalogOptions {
   report?: Report
-  /** Called when `current` first returns another snapshot than before, whichever process has imported it. Not for the first. */
+  /** Called once for each new snapshot that `current` returns, whichever process imported it. Not called for the first one. */
   onChange?: (retrieval: Retrieval) => void
 }
 

@@ -10,6 +10,11 @@ export function parseUrl(text: string, base?: URL): URL | undefined {
   return URL.canParse(text, base?.href) ? new URL(text, base) : undefined
 }
 
+/** A host as it is written in a URL: an IPv6 address is in brackets. */
+export function toUrlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
 /** Whether a URL may be fetched. URLs with credentials are refused, because locations are stored and logged. */
 export function mayFetch(url: URL): boolean {
   if (url.username || url.password) return false

@@ -7,7 +7,7 @@ import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import { CallLimit } from '../executor/call-limit.ts'
+import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX } from '../executor/call-limit.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
@@ -20,10 +20,8 @@ import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
 import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.1. */
-export const BODY_BYTES_MAX = 16_384
-/** This limit and the next two: contract 4.5.10. */
-export const CALLS_MAX = 8
-export const CALL_TIMEOUT_MS = 65_000
+export const A2A_BODY_BYTES_MAX = 16_384
+/** Contract 4.5.10. */
 export const RESPONSE_BYTES_MAX = 1_048_576
 
 /** The header and the query parameter with the protocol version. */
@@ -79,7 +77,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
   }
 
   async function route(request: Request, response: Response): Promise<void> {
-    const body = await readBody(request, BODY_BYTES_MAX)
+    const body = await readBody(request, A2A_BODY_BYTES_MAX)
     if (typeof body === 'string') return refuse(response, { code: body })
     if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.

@@ -22,7 +22,7 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
   PAID_PATHS.resolve,
 ])
 
-/** Sees each request before it is routed, as Express middleware. */
+/** Express middleware that runs before a request is routed. */
 export type RequestObserver = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 
 export class ServiceMetrics {

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import type { Report } from '../../store/runtime.ts'
+import { toUrlHost } from '../../store/url-policy.ts'
 import type { Readiness } from './readiness.ts'
 
 /** A scrape needs one connection. */
@@ -57,7 +58,7 @@ export async function startAdminServer({
   await once(server, 'listening')
   const bound = (server.address() as AddressInfo).port
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    url: `http://${toUrlHost(host)}:${bound}`,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

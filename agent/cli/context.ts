@@ -18,7 +18,7 @@ export interface CommandContext extends CliContext {
   finish: (result: CommandResult) => void
 }
 
-/** Whether the command has done its work. `outcome unknown`: a payment was sent and may have been settled. */
+/** Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. */
 export type CommandResult = boolean | 'outcome unknown'
 
 /**

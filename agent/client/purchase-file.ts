@@ -6,6 +6,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
+import { errorCode } from '../../store/error-code.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
@@ -41,7 +42,7 @@ export async function findPurchase(path: string): Promise<Purchase | undefined> 
   try {
     return await readPurchase(path)
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined
+    if (errorCode(cause) === 'ENOENT') return undefined
     throw cause
   }
 }

@@ -1,6 +1,11 @@
 /** Limits how many new sales of one transport run at once. Replays do not count. */
 import { refused, type Refused } from '../operation/outcome.ts'
 
+/** The new sales that one transport runs at once (contract 4.5.10). */
+export const CALLS_MAX = 8
+/** The time limit of a call over A2A or MCP (contract 4.5.10). A sale that exceeds it continues. */
+export const CALL_TIMEOUT_MS = 65_000
+
 /** Counts as one running sale until it is disposed, unless it has a refusal. */
 interface CallSlot extends Disposable {
   refusal?: Refused

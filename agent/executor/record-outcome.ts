@@ -33,8 +33,8 @@ export function outcomeUnknown(): Refused {
 }
 
 /**
- * Turns a failure of `work` into an unknown outcome, unless the sale did not begin because the disk is nearly full. The payment may have been settled, and after any other error common
- * clients sign a second payment.
+ * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign a
+ * second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused instead.
  */
 export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
   try {

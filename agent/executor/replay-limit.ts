@@ -1,6 +1,6 @@
 /**
  * Limits requests with a recorded payment that has no payment id (contract 6.2.7). The calldata of the settlement is public,
- * so anybody can rebuild such a payment and try which request it bought.
+ * so anyone can rebuild such a payment and guess which request it bought.
  */
 import { LRUCache } from 'lru-cache'
 import type { Refused } from '../operation/outcome.ts'
@@ -38,7 +38,7 @@ class Allowance {
 
 export class ReplayLimit {
   readonly #time: () => number
-  /** Requests with one payment from one client address. Others cannot use up the requests of an honest client. */
+  /** Requests with one payment from one client address, so that no other address can use up the requests of a client. */
   readonly #requests = new Allowance()
   /** Conflicts of one client address, with all payments. */
   readonly #conflicts = new Allowance()
@@ -47,7 +47,7 @@ export class ReplayLimit {
     this.#time = () => now().getTime()
   }
 
-  /** Counts a request. Refuses it, whatever it asks for, so that a refusal does not tell a right guess from a wrong one. */
+  /** Counts a request. A refusal does not depend on what the request asks for, so it does not reveal a right guess. */
   enter(identity: string, client: string): Refused | undefined {
     const now = this.#time()
     const key = `${client} ${identity}`

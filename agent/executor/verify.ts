@@ -5,14 +5,12 @@
 import { refused, type Refused } from '../operation/outcome.ts'
 import { verifyWithFacilitator } from '../payments/facilitator.ts'
 import { checkTimes } from '../payments/payment-checks.ts'
+import { REORG_BLOCKS_MAX } from '../payments/range-search.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { PayerCode } from './payer-code.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
-
-/** A reorganisation can move a transaction to a block before the head that was read, by at most this many blocks. */
-const REORG_BLOCKS_MAX = 64n
 
 interface QuotedPayment {
   checked: CheckedPayment

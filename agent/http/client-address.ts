@@ -20,7 +20,7 @@ export function clientAddress(request: IncomingMessage, trustedProxies: number):
   let client = direct
   for (const entry of forwarded.toReversed().slice(0, trustedProxies)) {
     const address = normalizeAddress(entry)
-    // A proxy that writes no address cannot be seen through. Its own address then counts for all its clients.
+    // If a proxy writes no address, its own address counts for all its clients.
     if (address === undefined) break
     client = address
   }

@@ -33,7 +33,7 @@ export function candidateByNumber(
   return buildCandidate(company, evidence, { matchType, exact: undefined, ...comparison })
 }
 
-/** Whether the most literal reading of the name that any company equals is that of this company or of another one. */
+/** Finds the first reading of the name that any company equals. Tells whether this company or only another one equals it. */
 function compareEqualNames(registers: readonly Register[], company: Company, name: string) {
   const query = parseQueryName(name)
   const found = registers.flatMap((register) => {

@@ -39,7 +39,7 @@ function containsWords(text: string, fragment: string): boolean {
 }
 
 /**
- * The contradictions between the query and a company (contract 12.4). A fragment that the address does not contain is none,
+ * The contradictions between the query and a company (contract 12.4). A missing address fragment is not a contradiction,
  * because the same address is written in many ways.
  */
 export function listConflicts(signals: EvidenceSignals, isOtherName: boolean): Candidate['conflicts'] {

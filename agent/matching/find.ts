@@ -16,7 +16,7 @@ import { parseForSimilarity, parseQueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
 import { findEqualNames } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
-import { addFromPool, highestScore, type Outcome, type Search } from './score-pool.ts'
+import { addFromPool, highestScore, type PoolOutcome, type Search } from './score-pool.ts'
 import { corrected, CORRECTED_MAX, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
 import { similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
@@ -25,8 +25,8 @@ import { TopCandidates } from './top-candidates.ts'
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
-/** Places that are kept for names whose initials are the query. Corrections of a short word would fill all ten. */
-const INITIALS_PLACES = 3
+/** Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten. */
+const INITIALS_CANDIDATES_MAX = 3
 /** Names with the initials that are read to find the first ones. */
 const INITIALS_READ_MAX = 30
 /**
@@ -82,7 +82,7 @@ export function findCompanies(
   }
   const isSearch = query.fuzzy === 'always'
   const parsed = parseForSimilarity(query.name)
-  const outcomes: Outcome[] = []
+  const outcomes: PoolOutcome[] = []
   if (isSearch) outcomes.push(addContainingNames(search, parsed))
   if (isSearch ? top.canEnter(highestScore(search, CORRECTED_MAX)) : equal.size === 0)
     outcomes.push(addSimilarNames(search, parsed, query.fuzzy))
@@ -93,10 +93,10 @@ export function findCompanies(
 }
 
 /** Adds the names that contain every word of a search. */
-function addContainingNames(search: Search, { core, suffix }: ParsedName): Outcome {
+function addContainingNames(search: Search, { core, suffix }: ParsedName): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  let outcome: Outcome = isTimeUp() ? 'time_up' : 'complete'
+  let outcome: PoolOutcome = isTimeUp() ? 'time_up' : 'complete'
   const readings = listReadings(names, core, { isOpenEnded: suffix === '', budget: budgets.spelling })
   for (const reading of readings) {
     if (outcome === 'time_up') break
@@ -112,7 +112,7 @@ function addContainingNames(search: Search, { core, suffix }: ParsedName): Outco
 }
 
 /** Adds names that have only some words of the query, or spelling variants of them. */
-function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: CompanyQuery['fuzzy']): Outcome {
+function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: CompanyQuery['fuzzy']): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
   const similarityMin = SIMILARITY_MIN[fuzzy]
@@ -130,12 +130,12 @@ function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: Co
   return addFromPool(search, pool, { similarityOf, highestOf: scale })
 }
 
-/** The best candidates, with the first names whose initials are the query behind them. */
+/** The best candidates, followed by the first names whose initials are the query. */
 function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
   const { register, query, budgets, top, accepts } = search
   const [initials = ''] = core
   if (core.length !== 1 || !areInitials(initials)) return top.candidates()
-  const found = new TopCandidates(INITIALS_PLACES)
+  const found = new TopCandidates(INITIALS_CANDIDATES_MAX)
   const names = register.names.namesWithInitials(initials, budgets.postings).filter(accepts)
   for (const name of names.slice(0, INITIALS_READ_MAX)) {
     if (!budgets.records.take(1)) break

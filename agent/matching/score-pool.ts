@@ -33,9 +33,9 @@ interface Scale {
 }
 
 /** `truncated` when names were left out that could be among the best. An exceeded budget is not reported here. */
-export type Outcome = 'complete' | 'truncated' | 'time_up'
+export type PoolOutcome = 'complete' | 'truncated' | 'time_up'
 
-export function addFromPool(search: Search, pool: CandidatePool, { similarityOf, highestOf }: Scale): Outcome {
+export function addFromPool(search: Search, pool: CandidatePool, { similarityOf, highestOf }: Scale): PoolOutcome {
   const { budgets, top, isTimeUp } = search
   const threshold = new ScoreThreshold(top)
   const found: ScoredName[] = []

@@ -11,7 +11,7 @@ import { publishedSimilarity, similarityMeasure } from './similarity.ts'
 /** The lowest similarity of each range. The ranges do not overlap; SCORE_DEFINITION states the same values to clients. */
 const WRITTEN_MIN = 0.85
 const NOTATION_MIN = 0.7
-/** Of names whose initials are the query. Below all other names that are returned. */
+/** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
 export const INITIALS_SIMILARITY = 0.2
 
 /** Names that contain every word, each exactly as written. */

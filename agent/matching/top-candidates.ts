@@ -8,22 +8,22 @@ const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i
 
 export class TopCandidates {
   readonly #candidates: Candidate[] = []
-  readonly #places: number
+  readonly #max: number
 
-  constructor(places = CANDIDATES_MAX) {
-    this.#places = places
+  constructor(max = CANDIDATES_MAX) {
+    this.#max = max
   }
 
   /** Whether a candidate of this score could still be among the best. */
   canEnter(score: number): boolean {
-    const last = this.#candidates[this.#places - 1]
+    const last = this.#candidates[this.#max - 1]
     return last === undefined || score >= last.score
   }
 
   add(candidate: Candidate): void {
     const at = this.#candidates.findIndex((other) => compareRank(candidate, other) < 0)
     this.#candidates.splice(at === -1 ? this.#candidates.length : at, 0, candidate)
-    this.#candidates.length = Math.min(this.#candidates.length, this.#places)
+    this.#candidates.length = Math.min(this.#candidates.length, this.#max)
   }
 
   candidates(): Candidate[] {

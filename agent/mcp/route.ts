@@ -4,7 +4,7 @@
  */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
-import { CallLimit } from '../executor/call-limit.ts'
+import { CallLimit, CALLS_MAX } from '../executor/call-limit.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
@@ -13,10 +13,8 @@ import type { RefusalCode } from '../operation/refusal.ts'
 import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
 import { createServer, type McpServerOptions } from './server.ts'
 
-/** Like A2A: a request and a payment of at most 8 KiB. */
-export const BODY_BYTES_MAX = 16_384
-/** Like A2A (contract 4.5.10). */
-export const CALLS_MAX = 8
+/** Contract 4.7.6. Enough for a request and a payment of at most 8 KiB. */
+export const MCP_BODY_BYTES_MAX = 16_384
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'sales'> {
   trustedProxies: number
@@ -34,7 +32,7 @@ export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Route
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
-    const body = await readBody(request, BODY_BYTES_MAX)
+    const body = await readBody(request, MCP_BODY_BYTES_MAX)
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })

@@ -2,7 +2,7 @@
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
 import type { Report, Timer } from '../../store/runtime.ts'
 import type { CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import type { CallLimit } from '../executor/call-limit.ts'
+import { CALL_TIMEOUT_MS, type CallLimit } from '../executor/call-limit.ts'
 import { refused, type Outcome } from '../operation/outcome.ts'
 import { inputRefusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
@@ -10,9 +10,6 @@ import { parseOperation, type OperationName } from '../operation/schema.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, type ToolDefinition } from './tools.ts'
-
-/** The limit of A2A (contract 4.5.10). */
-export const CALL_TIMEOUT_MS = 65_000
 
 export interface McpServerOptions {
   executor: CompanyAgentExecutor

@@ -19,7 +19,7 @@ export function toToolResult(outcome: Outcome): CallToolResult {
   return { content: [...content, { type: 'text', text: JSON.stringify(error) }], structuredContent, isError: true }
 }
 
-/** The error body of REST. What HTTP says in `Retry-After`, and what the client does next, are members of the error. */
+/** The error body of REST, with the advice and the value of `Retry-After` in the member `next`. */
 function describe(refusal: Refusal): object {
   const { error, ...rest } = refusalBody(refusal)
   return { error, ...rest, next: nextStep(refusal) }

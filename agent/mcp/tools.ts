@@ -86,7 +86,7 @@ export function listTools(terms: Terms, onSale: readonly OperationName[]): ToolD
 }
 
 /**
- * Names the quote and the errors too: strict clients refuse every `structuredContent` that does not match, also with
+ * Includes the quote and the errors, because strict clients refuse every `structuredContent` that does not match, also with
  * `isError`.
  */
 function outputSchema(answer: z.ZodType): ToolDefinition['outputSchema'] {

@@ -48,8 +48,8 @@ function text(min: number, max: number) {
 
 /**
  * The limits of a text as JSON Schema, for clients that check before they send. They apply before normalisation, so they
- * refuse a few texts that become valid by it. The pattern excludes control characters other than white space; a regular expression for all hidden
- * characters would not work in every language.
+ * refuse a few texts that normalisation makes valid. The pattern excludes control characters other than white space; a
+ * regular expression for all hidden characters would not work in every language.
  */
 const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLength, pattern: NO_CONTROLS })
 

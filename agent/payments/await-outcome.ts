@@ -27,7 +27,7 @@ export function awaitOutcome(payments: PaymentServices, settlement: UnclearSettl
 }
 
 /** Reads the chain once, for the transfer of a payment that was not settled. */
-export function lookOnce(payments: PaymentServices, record: ResponseRecord): Promise<AwaitedOutcome> {
+export function readOutcomeOnce(payments: PaymentServices, record: ResponseRecord): Promise<AwaitedOutcome> {
   return read(payments, { record, isRefused: false }, [0])
 }
 

@@ -1,6 +1,7 @@
 /**
- * Remembers readings of the chain by which a buyer would lose a payment, and looks at ended payments. One reading can come
- * from a fork or from another chain behind the same URL, so it never ends a payment. In memory: a restart only delays an end.
+ * Remembers chain readings that would end a payment at the buyer's cost, and when the chain was read for ended payments. One
+ * reading never ends a payment, because it can come from a fork or from another chain behind the same URL. A restart forgets
+ * all readings, which only delays an end.
  */
 import type { ChainProgress } from './chain.ts'
 
@@ -8,9 +9,9 @@ import type { ChainProgress } from './chain.ts'
 const READINGS_APART_MS = 60_000
 /** More than the open payments of an hour at the default rate limit. */
 const READINGS_MAX = 100_000
-/** The shortest time between two looks for the transfer of an ended payment. */
-const LOOK_INTERVAL_MS = 60_000
-const LOOKS_MAX = 10_000
+/** The shortest time between two readings for the transfer of an ended payment. */
+const REREAD_INTERVAL_MS = 60_000
+const REREADS_MAX = 10_000
 
 /** What a reading would do to the record. */
 export type Denial = 'reopen' | 'rejected' | 'expired'
@@ -23,7 +24,7 @@ interface Reading extends ChainProgress {
 export class Denials {
   readonly #now: () => Date
   readonly #first = new Map<string, Reading>()
-  readonly #lookedAt = new Map<string, number>()
+  readonly #rereadAt = new Map<string, number>()
 
   constructor(now: () => Date) {
     this.#now = now
@@ -50,12 +51,12 @@ export class Denials {
     this.#first.delete(identity)
   }
 
-  /** Whether a buyer of an ended payment gets a new look at the chain now. */
-  takeLook(identity: string): boolean {
+  /** Whether the chain may be read now for a retry of an ended payment. Counts the reading. */
+  takeReread(identity: string): boolean {
     const now = this.#now().getTime()
-    const last = this.#lookedAt.get(identity)
-    if (last !== undefined && last <= now && now - last < LOOK_INTERVAL_MS) return false
-    setBounded(this.#lookedAt, LOOKS_MAX, [identity, now])
+    const last = this.#rereadAt.get(identity)
+    if (last !== undefined && last <= now && now - last < REREAD_INTERVAL_MS) return false
+    setBounded(this.#rereadAt, REREADS_MAX, [identity, now])
     return true
   }
 }

@@ -4,7 +4,7 @@ import type { ResponseRecord } from '../../store/record.ts'
 import type { QuoteReason } from './quote.ts'
 import { recordedPayment } from './recorded-payment.ts'
 
-/** Depends on the record only, so every replay has the same header. x402 wants an empty transaction without a settlement. */
+/** Depends on the record only, so every replay has the same header. x402 requires an empty transaction without a settlement. */
 export function failedReceipt(record: ResponseRecord, errorReason: QuoteReason): string {
   const { payment, requirements } = recordedPayment(record)
   const response: SettleResponse = {

@@ -1,6 +1,6 @@
 /**
- * Searches ranges of blocks that adapt to the limits of a node, down to one block. A search that is not finished goes on at
- * the next call. Progress is in memory: after a restart the search starts again.
+ * Searches ranges of blocks that adapt to the limits of a node, down to one block. An unfinished search continues at the next
+ * call. Progress is in memory: after a restart the search starts again.
  */
 import { LRUCache } from 'lru-cache'
 import { RpcError } from '../rpc/json-rpc.ts'
@@ -10,8 +10,8 @@ import { ReplyError } from '../rpc/post-json.ts'
 const SPAN_FIRST_BLOCKS = 1_000n
 /** For one call. On a node that allows ten blocks this is enough for the first minutes of a payment. */
 export const RANGES_MAX = 20
-/** A reorganisation can move an event to an earlier block than the one in which it was found. */
-const REORG_BLOCKS_MAX = 64n
+/** A reorganisation can move an event to an earlier block, by at most this many blocks. */
+export const REORG_BLOCKS_MAX = 64n
 const SEARCHES_MAX = 1_000
 
 export interface BlockRange {

@@ -4,7 +4,7 @@
  */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
 import type { AuthorizationEvidence, ChainProgress } from './chain.ts'
-import { lookOnce } from './await-outcome.ts'
+import { readOutcomeOnce } from './await-outcome.ts'
 import type { Denial } from './denials.ts'
 import { tryReadEvidence } from './evidence.ts'
 import { FINDINGS, interpretEvidence, isNewerThan, type Finding } from './finding.ts'
@@ -15,7 +15,7 @@ import { advanceOrReload, reload, retrySettlement, settledStep } from './settle.
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
 
-/** Retries of one buyer must not cost the facilitator more. Then only the chain ends the record (contract 5.7.11). */
+/** Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11). */
 const SETTLEMENTS_MAX = 20
 
 type ActionsByFinding = Record<Finding, ReconcileAction>
@@ -143,12 +143,12 @@ async function tryReadProgress({ chain, report }: PaymentServices): Promise<Chai
 }
 
 /**
- * For a buyer who returns to a payment that ended without a transfer. Looks at the chain once, at most every minute, and
- * reopens the record if the transfer is there after all.
+ * For a retry of a payment that ended without a transfer. Reads the chain once, at most every minute, and reopens the record
+ * if the transfer is there after all.
  */
 export async function reconsider(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
-  if (!payments.denials.takeLook(record.identity)) return record
-  const outcome = await lookOnce(payments, record)
+  if (!payments.denials.takeReread(record.identity)) return record
+  const outcome = await readOutcomeOnce(payments, record)
   if (outcome.kind !== 'settled') return record
   payments.report('denied_settlement_found', `was ${record.state}`)
   const change = { ...settledStep(record, outcome.transaction), updated_at: payments.now().toISOString() }

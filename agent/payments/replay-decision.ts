@@ -9,7 +9,7 @@ export type ReplayDecision =
   | 'ask_chain'
   /** Paid: return the stored response. */
   | 'repeat'
-  /** Not charged according to the chain: look once more before the refusal. */
+  /** Not charged according to the chain: read the chain once more before the refusal. */
   | 'reconsider'
   /** Not charged, and never settled again: the client needs a new signature. */
   | 'refuse'

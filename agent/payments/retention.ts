@@ -1,6 +1,6 @@
 /**
  * Removes final records after the published retention period: at start and daily, in bounded batches. Removes nothing while
- * the local clock is wrong, because a paid answer would be lost for ever.
+ * the local clock is wrong, because a paid answer could be lost.
  */
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Report, Timer } from '../../store/runtime.ts'

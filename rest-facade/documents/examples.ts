@@ -33,7 +33,7 @@ const CANDIDATE: Candidate = {
   conflicts: [],
 }
 
-/** Of the synthetic company on testnet. On mainnet, which does not have it, of a made-up company. */
+/** The synthetic company on testnet. On mainnet, which does not have it, another made-up company. */
 function lookupAnswer({ terms }: DocumentedDeployment): CompanyResponse {
   return { company: terms.mode === 'testnet' ? SYNTHETIC_COMPANY : CANDIDATE.company, ...PROVENANCE }
 }

@@ -52,7 +52,7 @@ export interface ServiceFacts {
   rateLimitPerMinute: number
 }
 
-/** With the dataset of the moment. */
+/** The facts and the sources of the current dataset. */
 export interface CurrentFacts extends ServiceFacts {
   catalog: Catalog
   now: () => Date

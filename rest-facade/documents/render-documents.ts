@@ -157,7 +157,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   return values
 }
 
-/** The example of a resolution without the definition of scores, which is long and stands in that of a search. */
+/** The example of a resolution without the score definition, which is long and already in the example of a search. */
 function shortResolution(found: object) {
   return { ...found, score_definition: 'as in a search' }
 }

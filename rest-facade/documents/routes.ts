@@ -104,7 +104,8 @@ const PAID_ROUTES: readonly RouteDescription[] = [
     description:
       'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
       '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
-      'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must repeat URI, Content-Type and the exact body.',
+      'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must ' +
+      'repeat URI, Content-Type and the exact body.',
     refusals: ['invalid_body', 'unexpected_input', 'query_too_broad', ...BODY, ...BY_NUMBER, ...SALE],
   },
 ]

@@ -3,7 +3,7 @@
  *
  *   NFKD, combining marks removed, lower case, `&`, `+` and `agus` to `and`, apostrophes removed, initials joined
  *   (`A.B.C.`, `A B C` and `ABC` are one word), `O` and `Mc` joined to the following surname, everything else that is
- *   not a letter or digit to a space, also trade mark signs.
+ *   not a letter or digit (trade mark signs included) to a space.
  *
  * A change requires a new MATCHING_VERSION and LAYOUT_VERSION.snapshot, because stored indexes use the old rules.
  */

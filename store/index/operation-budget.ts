@@ -1,6 +1,6 @@
 /**
  * Limits the work of one query by counted operations. A count is the same on every machine, so the same query gives the
- * same answer everywhere; a clock does not.
+ * same answer everywhere. A limit in time would depend on the machine.
  */
 
 export class OperationBudget {
@@ -28,10 +28,8 @@ export class OperationBudget {
   }
 }
 
-/**
- * The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25 ms
- * on a register of a million companies (docs/benchmarks.md).
- */
+// The limits of the parts of a query. At these limits the slowest query that `bench slowest` finds takes less than 25 ms on
+// a register of a million companies (docs/benchmarks.md).
 
 /**
  * Comparisons of query words with the words of the register: one per letter set and per cell of an edit distance. Twice what

@@ -1,5 +1,5 @@
 /**
- * Frequent words of company names that are no surnames. After `O` or `Mc` they show that the letters are initials: "MC
+ * Frequent words of company names that are not surnames. After `O` or `Mc` they show that the letters are initials: "MC
  * ENGINEERING" is not "McEngineering". Words that also follow O or Mc in a surname are left out.
  */
 const WORDS = `

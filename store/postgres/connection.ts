@@ -33,9 +33,9 @@ export function openPool({ url, report }: PoolOptions): Pool {
 }
 
 /**
- * Refuses a standby, and a server that does not write commits to disk. A standby can lag
- * behind, so its reads must not decide about money. `synchronous_commit` is raised for this session, because the database
- * may have another default; `remote_apply` is stronger and stays. CockroachDB has no `fsync` setting.
+ * Refuses a standby, whose reads can be old, and a server that does not write commits to disk. Sets `synchronous_commit` for
+ * this session, because the database may have another default; `remote_apply` is stronger and stays. CockroachDB has no
+ * `fsync` setting.
  */
 async function checkServer(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ read_only: string; fsync: string | null; commit: string | null }>(

@@ -4,6 +4,7 @@
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../environment.ts'
+import { errorCode } from '../error-code.ts'
 import { openPool } from './connection.ts'
 
 /** The statements of migration n are at index n - 1. */
@@ -88,7 +89,7 @@ async function readVersion(pool: Pool): Promise<number> {
     )
     return rows[0]?.version ?? 0
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === UNDEFINED_TABLE) return 0
+    if (errorCode(cause) === UNDEFINED_TABLE) return 0
     throw cause
   }
 }

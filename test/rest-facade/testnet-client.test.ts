@@ -166,7 +166,7 @@ describe('the test client', () => {
     expect((await fetch(`${serviceUrl}${LOOKUP}`, { headers })).status).to.equal(409)
   })
 
-  it('[14.7] reports a 402 after a payment as a statement of the service, and invites no second signature', async () => {
+  it('[14.7] reports a 402 after a payment as a statement of the service, and proposes no second signature', async () => {
     faults = [() => ({ kind: 'answer', status: 402, body: refusal('payment_failed') })]
     const { stderr } = await buy()
     const { payload } = decodePaymentSignatureHeader(payments[0] ?? '')

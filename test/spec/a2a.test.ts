@@ -4,7 +4,8 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import express from 'express'
 import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
-import { a2aRoute, BODY_BYTES_MAX, CALL_TIMEOUT_MS, CALLS_MAX, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
+import { A2A_BODY_BYTES_MAX, a2aRoute, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/executor/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { buildExamples } from '../../agent/operation/examples.ts'
@@ -507,12 +508,12 @@ describe('POST /a2a', () => {
 
     for (const chunked of [false, true]) {
       const how = chunked ? ' in chunks' : ''
-      it(`[8.7] accepts ${BODY_BYTES_MAX} bytes${how}`, async () => {
-        const reply = await post(service.url, sized(BODY_BYTES_MAX), {}, { chunked })
+      it(`[8.7] accepts ${A2A_BODY_BYTES_MAX} bytes${how}`, async () => {
+        const reply = await post(service.url, sized(A2A_BODY_BYTES_MAX), {}, { chunked })
         expect(messageOf(reply).role).to.equal('ROLE_AGENT')
       })
 
-      for (const bytes of [BODY_BYTES_MAX + 1, 204_800]) {
+      for (const bytes of [A2A_BODY_BYTES_MAX + 1, 204_800]) {
         it(`[8.7] refuses ${bytes} bytes${how} with 413`, async () => {
           expectRefusal(await post(service.url, sized(bytes), {}, { chunked }), 'body_too_large')
         })
@@ -521,7 +522,7 @@ describe('POST /a2a', () => {
 
     it('answers as soon as the body is too large', async () => {
       const type = { 'Content-Type': 'application/json', 'A2A-Version': '1.0' }
-      const large = sized(BODY_BYTES_MAX + 1)
+      const large = sized(A2A_BODY_BYTES_MAX + 1)
       expect(await begin(service.url, '/a2a', { ...type, 'Transfer-Encoding': 'chunked' }, large)).to.equal(413)
       expect(await begin(service.url, '/a2a', { ...type, 'Content-Length': String(large.length) })).to.equal(413)
     })

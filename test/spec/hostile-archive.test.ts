@@ -64,7 +64,7 @@ describe('a service whose source sends an archive that cannot be read', function
     }
   }
 
-  it('[11.1, 11.13] serves the stored snapshot, and starts again beside a row of 150 million commas', async () => {
+  it('[11.1, 11.13] serves the stored snapshot, and starts again, while the source has a row of 150 million commas', async () => {
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
     await start()
     const before = await served()

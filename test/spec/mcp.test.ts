@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import express from 'express'
 import { createServer } from 'node:http'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
-import { BODY_BYTES_MAX, CALLS_MAX, mcpRoute } from '../../agent/mcp/route.ts'
-import { CALL_TIMEOUT_MS } from '../../agent/mcp/server.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/executor/call-limit.ts'
+import { MCP_BODY_BYTES_MAX, mcpRoute } from '../../agent/mcp/route.ts'
 import { listTools as describeTools } from '../../agent/mcp/tools.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
@@ -155,12 +155,12 @@ describe('POST /mcp', () => {
   describe('[4.7.6] over HTTP', () => {
     const sized = (bytes: number) => JSON.stringify(listTools).padEnd(bytes, ' ')
 
-    it(`accepts ${BODY_BYTES_MAX} bytes, also with a trailing slash, and refuses one more`, async () => {
-      expect((await post(sized(BODY_BYTES_MAX - 1))).status).to.equal(200)
-      expect((await post(sized(BODY_BYTES_MAX))).status).to.equal(200)
+    it(`accepts ${MCP_BODY_BYTES_MAX} bytes, also with a trailing slash, and refuses one more`, async () => {
+      expect((await post(sized(MCP_BODY_BYTES_MAX - 1))).status).to.equal(200)
+      expect((await post(sized(MCP_BODY_BYTES_MAX))).status).to.equal(200)
       const slash = await send({ url: service.url, method: 'POST', path: '/mcp/', headers: HEADERS, body: sized(100) })
       expect(slash.status).to.equal(200)
-      expectRefusal(await post(sized(BODY_BYTES_MAX + 1)), 'body_too_large')
+      expectRefusal(await post(sized(MCP_BODY_BYTES_MAX + 1)), 'body_too_large')
     })
 
     it('refuses what is not one JSON object without repeated names and deep nesting', async () => {

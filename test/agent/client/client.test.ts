@@ -233,7 +233,7 @@ describe('the client', () => {
     [409, 'payment_replay_conflict', ' (payment_replay_conflict)'],
     [409, 'constructor', ''],
   ] as const) {
-    it(`[14.7] reports ${status} ${code} after a payment as a statement of the service, and invites no second signature`, async () => {
+    it(`[14.7] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
       expect(await client('lookup', '1')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
@@ -289,7 +289,7 @@ describe('the client', () => {
     ])
   })
 
-  describe('[14.7] with a service that lies about itself', () => {
+  describe('[14.7] with a service that publishes false data', () => {
     const MAINNET = DEPLOYMENTS.mainnet
     const mainnetTerms = { network: MAINNET.network, asset: MAINNET.asset, extra: MAINNET.domain }
     const pricedAt = (amount: number) => {

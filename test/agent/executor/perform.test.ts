@@ -314,7 +314,7 @@ describe('a sale', () => {
           expect(await stateOf()).to.equal(end)
         })
 
-        it('[5.7.9] delivers when a later look at the chain finds the transfer', async () => {
+        it('[5.7.9] delivers when a later reading of the chain finds the transfer', async () => {
           sale.script.evidence = async () => used()(payment)
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
           expect(await stateOf()).to.equal('settled')
@@ -324,7 +324,7 @@ describe('a sale', () => {
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
         })
 
-        it('[5.7.9] looks again after a minute, and not before', async () => {
+        it('[5.7.9] reads the chain again after a minute, and not before', async () => {
           for (const [seconds, looks] of [
             [0, 1],
             [59, 0],
@@ -337,7 +337,7 @@ describe('a sale', () => {
           }
         })
 
-        it('[5.7.9] ends the look after three seconds', async () => {
+        it('[5.7.9] ends the reading after three seconds', async () => {
           let expire = (): void => undefined
           sale.context.payments.timer = (callback) => {
             expire = callback

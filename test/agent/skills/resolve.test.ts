@@ -226,7 +226,7 @@ describe('resolve', () => {
       }
     })
 
-    it('[12.11] does not do so for another legal form or two companies, live or dissolved', () => {
+    it('[12.11] does not ignore them with another legal form, or when two companies have the name, live or dissolved', () => {
       expectNoMatch(resolve({ name: 'Stone Bridge Waterworks DAC' }), 'ambiguous', ['451'])
       expectNoMatch(resolve({ name: 'Pine Hollowgardens Limited' }), 'ambiguous', ['452'])
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')

@@ -71,7 +71,7 @@ describe('the synthetic company', () => {
     expect(testnet.resolve({ name: 'Synthetic Test Company Ltd' }).match).to.include({ match_type: 'relaxed_name' })
   })
 
-  it('[1.7] competes with companies of the dataset, whose provenance the answer then has', () => {
+  it('[1.7] is ranked with companies of the dataset, whose provenance the answer then has', () => {
     const resolved = testnet.resolve({ name: 'Synthetic Test Company' })
     expect(resolved).to.include({ status: 'ambiguous', match: null })
     expect(companyNumbers(resolved)).to.deep.equal(['102', NUMBER])

@@ -8,7 +8,8 @@ import { buildExamples } from '../../../agent/operation/examples.ts'
 import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payments/terms.ts'
 import { RESOLVE_BODY_BYTES_MAX } from '../../../rest-facade/paid.ts'
-import { BODY_BYTES_MAX, CALLS_MAX } from '../../../agent/a2a/route.ts'
+import { A2A_BODY_BYTES_MAX } from '../../../agent/a2a/route.ts'
+import { CALLS_MAX } from '../../../agent/executor/call-limit.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,
@@ -177,7 +178,7 @@ describe('the A2A guide', () => {
     const errors = [...Object.values(RPC_ERRORS), extensionRequired('')]
     const codes = [...new Set(errors.map(({ code }) => String(code)))]
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
-    for (const limit of [`${BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls`])
+    for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls`])
       expect(text).to.contain(limit)
     const resolution = new RegExp(`body of a resolution +\\| ${RESOLVE_BODY_BYTES_MAX / 1024} KiB`)
     expect(readText(pages, '/docs/api.md')).to.match(resolution)
