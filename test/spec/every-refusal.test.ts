@@ -161,9 +161,9 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
   source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
   query_too_broad({ byName }, payment) {
-    // The clock advances one second per reading, so the time limit is reached at once.
+    // The clock advances by more than the time limit of a query at each reading.
     let time = Date.now()
-    sale.now = () => new Date((time += 1_000))
+    sale.now = () => new Date((time += 3_000))
     return byName!(payment)
   },
   async gateway_unavailable({ valid }, payment) {
