@@ -57,7 +57,8 @@ describe('the output of an import', () => {
     await command()
     expect(lines[0]).to.equal('imported')
     expect(lines.at(-2)).to.match(/^seconds {5}[0-9]+\.[05]$/)
-    expect(lines.at(-1)).to.equal('memory      150 MiB at most')
+    // The larger peak of this process and of the child process that builds.
+    expect(Number(/^memory {6}([0-9]+) MiB at most$/.exec(lines.at(-1) ?? '')?.[1])).to.be.at.least(150)
     expect(progress).to.deep.include({ phase: 'rows', rows: 30, share: 1 })
     lines.length = 0
     await command()
