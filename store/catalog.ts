@@ -89,12 +89,7 @@ export interface CatalogOptions {
 export function openCatalog(dataDirectory: string, options: CatalogOptions = {}): Catalog {
   const { report = () => undefined, onChange = () => undefined } = options
   const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
-  const opened = new LRUCache<string, OpenedSnapshot>({
-    max: OPEN_SNAPSHOTS_MAX,
-    // The environment is read-only, so a failed close loses nothing.
-    dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),
-  })
-
+  const opened = new OpenedSnapshots(dataDirectory)
   let last: { bytes: Buffer; retrieval: Retrieval | undefined } | undefined
 
   /** Reads LMDB every time, but parses only changed bytes. */
@@ -103,17 +98,6 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
     if (bytes === undefined) return undefined
     if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: parseRetrieval(bytes, report) }
     return last.retrieval
-  }
-
-  /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */
-  function openById(id: string): Snapshot {
-    const folder = snapshotFolder(dataDirectory, id)
-    const file = fileIdentity(dataFile(folder))
-    const known = opened.get(id)
-    if (known && (file === undefined || file === known.file)) return known.snapshot
-    const snapshot = openSnapshot(folder)
-    opened.set(id, { snapshot, file })
-    return snapshot
   }
 
   const crashedArchives = () => z.array(sha256Schema).catch([]).parse(environment.get(CRASHED_KEY))
@@ -126,7 +110,7 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
   function refresh(): void {
     try {
       const found = retrieval()
-      current = found && { snapshot: openById(found.snapshot_id), source: found.source }
+      current = found && { snapshot: opened.open(found.snapshot_id), source: found.source }
       isUnreadable = false
       const previousId = seenId
       seenId = found?.snapshot_id
@@ -152,8 +136,8 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
     async info() {
       const id = retrieval()?.snapshot_id
       if (id === undefined) return undefined
-      const known = opened.get(id)
-      if (known) return known.snapshot.info
+      const known = opened.find(id)
+      if (known) return known.info
       const closed = openSnapshot(snapshotFolder(dataDirectory, id))
       await closed.close()
       return closed.info
@@ -168,11 +152,48 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
       const next = hasCrashed ? [archiveSha256, ...others].slice(0, CRASHED_ARCHIVES_MAX) : others
       await awaitWrite(environment.put(CRASHED_KEY, next))
     },
-    openSnapshots: () => [...opened.keys()],
+    openSnapshots: () => opened.ids(),
     async close() {
-      await Promise.all([...opened.values()].map(({ snapshot }) => snapshot.close()))
+      await opened.close()
       await environment.close()
     },
+  }
+}
+
+/** The snapshots that are open. Closes the one that was used longest ago when there are more than {@link OPEN_SNAPSHOTS_MAX}. */
+class OpenedSnapshots {
+  readonly #dataDirectory: string
+  readonly #opened = new LRUCache<string, OpenedSnapshot>({
+    max: OPEN_SNAPSHOTS_MAX,
+    // The environment is read-only, so a failed close loses nothing.
+    dispose: ({ snapshot }) => void snapshot.close().catch(() => undefined),
+  })
+
+  constructor(dataDirectory: string) {
+    this.#dataDirectory = dataDirectory
+  }
+
+  /** Opens a snapshot again if its file was replaced. A snapshot that is open stays usable when its file is deleted. */
+  open(id: string): Snapshot {
+    const folder = snapshotFolder(this.#dataDirectory, id)
+    const file = fileIdentity(dataFile(folder))
+    const known = this.#opened.get(id)
+    if (known && (file === undefined || file === known.file)) return known.snapshot
+    const snapshot = openSnapshot(folder)
+    this.#opened.set(id, { snapshot, file })
+    return snapshot
+  }
+
+  find(id: string): Snapshot | undefined {
+    return this.#opened.get(id)?.snapshot
+  }
+
+  ids(): string[] {
+    return [...this.#opened.keys()]
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#opened.values()].map(({ snapshot }) => snapshot.close()))
   }
 }
 

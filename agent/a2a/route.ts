@@ -48,7 +48,7 @@ interface A2aRouteOptions {
 export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, card, extensionUri, trustedProxies = 0, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
-  const sales = new CallLimit(CALLS_MAX)
+  const callLimit = new CallLimit(CALLS_MAX)
 
   async function answer(request: Request, body: Uint8Array): Promise<HttpResponseContent> {
     checkType(request)
@@ -66,7 +66,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
       sale: {
         paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
         client: clientAddress(request, trustedProxies),
-        sales,
+        callLimit,
       },
     })
     const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)

@@ -49,7 +49,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (context.stopSignal.aborted) return refused({ code: 'overloaded' })
 
   // Concurrent sales of the transport (contract 4.5.10). After step 3, so that replays never wait for sales.
-  using callSlot = request.sales?.take()
+  using callSlot = request.callLimit?.take()
   if (callSlot?.refusal) return callSlot.refusal
 
   // Steps 6 and 7, evaluated early because admission needs the result.

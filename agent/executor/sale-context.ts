@@ -42,7 +42,7 @@ export interface SaleRequest {
   /** The network address of the client, from `clientAddress`. */
   client: string
   /** Limits the sales that run at once. Absent if the transport has no limit. */
-  sales?: CallLimit
+  callLimit?: CallLimit
 }
 
 /** A 402 without its quote. `perform` adds a new quote that states the reason (contract 7.4). */

@@ -38,13 +38,17 @@ function compareEqualNames(registers: readonly Register[], company: Company, nam
   const query = parseQueryName(name)
   const found = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld
-    const { equal, reading } = findEqualNames(register, query, { accepts, budgets: openQueryBudgets() })
-    return [...equal.values()].map(({ company: { company_number }, exact }) => ({ company_number, exact, reading }))
+    const { equal, readingIndex } = findEqualNames(register, query, { accepts, budgets: openQueryBudgets() })
+    return [...equal.values()].map(({ company: { company_number }, exact }) => ({
+      company_number,
+      exact,
+      readingIndex,
+    }))
   })
-  const first = Math.min(...found.map(({ reading }) => reading))
+  const first = Math.min(...found.map(({ readingIndex }) => readingIndex))
   // Compared directly, because the search ends when too many companies have the name.
   const direct = query.readings.slice(0, first + 1).map((reading) => exactMatchType(query, company.legal_name, reading))
-  const own = found.find((each) => each.company_number === company.company_number && each.reading === first)
+  const own = found.find((each) => each.company_number === company.company_number && each.readingIndex === first)
   const exact = direct.find((each) => each !== undefined) ?? own?.exact
   return { exact, isNameOfAnother: found.length > 0 }
 }

@@ -14,8 +14,8 @@ interface EqualName {
 export interface EqualNames {
   /** By position in the name index. When a budget is exceeded, names are missing. */
   equal: Map<number, EqualName>
-  /** How the name was read: the number of earlier readings that no name equals. */
-  reading: number
+  /** The index of the reading that decides. The reading as joined words has the last index. */
+  readingIndex: number
 }
 
 interface Limits {
@@ -33,9 +33,9 @@ export function findEqualNames(register: Register, query: QueryName, { accepts, 
       const exact = exactMatchType(query, company.legal_name, reading)
       if (exact !== undefined) equal.set(name, { company, exact })
     }
-    if (equal.size > 0) return { equal, reading: at }
+    if (equal.size > 0) return { equal, readingIndex: at }
   }
-  return { equal: findJoinedName(register, query, { accepts, budgets }), reading: query.readings.length }
+  return { equal: findJoinedName(register, query, { accepts, budgets }), readingIndex: query.readings.length }
 }
 
 /** A name that is equal only when joined counts if no other name of the snapshot has the same joined words. */

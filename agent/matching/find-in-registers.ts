@@ -8,11 +8,13 @@ export function findInRegisters(registers: readonly Register[], query: CompanyQu
   const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
   if (found.length < results.length) return { kind: 'too_broad' }
   const hasExact = (result: FoundCompanies) => result.candidates.some(({ match_type }) => match_type !== 'fuzzy_name')
-  const reading = Math.min(...found.filter(hasExact).map((each) => each.reading))
+  const readingIndex = Math.min(...found.filter(hasExact).map((each) => each.readingIndex))
   const isUsed = (result: FoundCompanies) =>
-    query.fuzzy === 'always' || reading === Number.POSITIVE_INFINITY || (hasExact(result) && result.reading === reading)
+    query.fuzzy === 'always' ||
+    readingIndex === Number.POSITIVE_INFINITY ||
+    (hasExact(result) && result.readingIndex === readingIndex)
   const top = new TopCandidates()
   for (const each of found.filter(isUsed).flatMap(({ candidates }) => candidates)) top.add(each)
   const isTruncated = found.some((each) => each.isTruncated)
-  return { kind: 'found', candidates: top.candidates(), isTruncated, reading }
+  return { kind: 'found', candidates: top.candidates(), isTruncated, readingIndex }
 }

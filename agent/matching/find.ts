@@ -47,8 +47,8 @@ export interface FoundCompanies {
   kind: 'found'
   candidates: Candidate[]
   isTruncated: boolean
-  /** The reading of the name that exact candidates equal, see {@link EqualNames}. */
-  reading: number
+  /** The index of the reading that exact candidates equal, see {@link EqualNames}. */
+  readingIndex: number
 }
 
 export type FindResult =
@@ -67,7 +67,7 @@ export function findCompanies(
   const hasStatus = statusFilter(register.names, query.status)
   const isOnSale = (position: number) => position !== register.withheld && hasStatus(position)
   const top = new TopCandidates()
-  const { equal, reading } = findEqualNames(register, name, { accepts: isOnSale, budgets })
+  const { equal, readingIndex } = findEqualNames(register, name, { accepts: isOnSale, budgets })
   for (const { company, exact } of equal.values())
     top.add(buildCandidate(company, query, { matchType: exact, similarity: 1, exact }))
   const scored = new Set(equal.keys())
@@ -89,7 +89,7 @@ export function findCompanies(
   if (outcomes.includes('time_up')) return { kind: 'too_broad' }
   const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
-  return { kind: 'found', candidates, isTruncated, reading }
+  return { kind: 'found', candidates, isTruncated, readingIndex }
 }
 
 /** Adds the names that contain every word of a search. */

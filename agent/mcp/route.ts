@@ -16,19 +16,19 @@ import { createServer, type McpServerOptions } from './server.ts'
 /** Contract 4.7.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
 
-interface McpRouteOptions extends Omit<McpServerOptions, 'sales'> {
+interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
   trustedProxies: number
 }
 
 export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Router {
-  const sales = new CallLimit(CALLS_MAX)
+  const callLimit = new CallLimit(CALLS_MAX)
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no field for the address. */
   const clients = new WeakMap<Request, string>()
   const handler = createMcpHandler(({ requestInfo }) => {
     const client = requestInfo && clients.get(requestInfo)
     if (client === undefined) throw new Error('The SDK did not pass the web request')
-    return createServer({ ...options, sales }, client)
+    return createServer({ ...options, callLimit }, client)
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {

@@ -18,7 +18,7 @@ export interface McpServerOptions {
   tools: ToolDefinition[]
   /** The result of the free tool. */
   serviceInfo: () => object
-  sales: CallLimit
+  callLimit: CallLimit
   timer: Timer
   report: Report
 }
@@ -58,11 +58,12 @@ interface ToolCall {
 }
 
 async function perform(options: McpServerOptions, { operation: name, input, payment, client }: ToolCall) {
-  const { executor, baseUrl, sales, timer } = options
+  const { executor, baseUrl, callLimit, timer } = options
   const parsed = parseOperation(name, input)
   if (parsed.kind === 'invalid') return refused(inputRefusal(name, parsed.fault))
   const { operation } = parsed
-  const request = { operation, paymentHeaders: payment, resourceUrl: resourceUrl(baseUrl, operation), client, sales }
+  const url = resourceUrl(baseUrl, operation)
+  const request = { operation, paymentHeaders: payment, resourceUrl: url, client, callLimit }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable' }),

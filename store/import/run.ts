@@ -1,4 +1,4 @@
-/** Imports an archive: fetches it, builds a snapshot, publishes it. The service uses it after the publication, one durable write. */
+/** Imports an archive: fetches it, builds a snapshot and publishes it with one durable write. */
 import type { Catalog, Retrieval } from '../catalog.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { snapshotFolder } from '../layout.ts'

@@ -1,7 +1,7 @@
 /**
- * `bench mutants [--seeds N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and runs the programme that
- * must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a real disk,
- * or a test file. Fails if a mutant is not caught.
+ * `bench mutants [--seeds N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
+ * programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
+ * real disk, or a test file. Fails if a mutant is not caught.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

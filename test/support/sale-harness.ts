@@ -50,6 +50,11 @@ export function settledReply(payload: Payload): SettleResponse {
   return { success: true, transaction: TRANSACTION, network: testTerms.network, payer: payerOf(payload) }
 }
 
+/** The code of a refusal, or `answer`. */
+export function codeOf(outcome: Outcome): string {
+  return outcome.kind === 'answer' ? 'answer' : outcome.refusal.code
+}
+
 export class SaleHarness {
   readonly script: Script = {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,

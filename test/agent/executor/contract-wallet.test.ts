@@ -2,14 +2,11 @@
 import { expect } from 'chai'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
-import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { signedPayment } from '../../support/payments.ts'
-import { SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
 import { compiled } from '../../support/sandbox-chain.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
 import { tokenOn } from '../../support/token.ts'
-
-const codeOf = (outcome: Outcome) => (outcome.kind === 'answer' ? 'answer' : outcome.refusal.code)
 
 describe('[5.3.4] a payment that the key of the payer did not sign', () => {
   const wallet = '0x00000000000000000000000000000000000A11e7'

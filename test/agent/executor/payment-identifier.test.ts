@@ -3,11 +3,8 @@ import { appendPaymentIdentifierToExtensions, generatePaymentId } from '@x402/ex
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
-import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { signedPayment, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
-import { SaleHarness } from '../../support/sale-harness.ts'
-
-const codeOf = (outcome: Outcome) => (outcome.kind === 'answer' ? 'answer' : outcome.refusal.code)
+import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
 
 describe('a payment with a payment id', () => {
   let sale: SaleHarness

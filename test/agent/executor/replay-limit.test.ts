@@ -1,13 +1,10 @@
 /** The limit of requests with a recorded payment that has no payment id. */
 import { expect } from 'chai'
 import { ReplayLimit } from '../../../agent/executor/replay-limit.ts'
-import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
-import { SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
-const codeOf = (outcome: Outcome) => (outcome.kind === 'answer' ? 'answer' : outcome.refusal.code)
-
 describe('[6.2.7] the limit of replays', () => {
   let time: number
   let limit: ReplayLimit
