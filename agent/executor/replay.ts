@@ -31,7 +31,7 @@ export async function replay(
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(payment.identity, payment.id)
     if (!record) return undefined
-    // The payment id is not on chain, so requests of an observer always end here.
+    // The payment id is not on chain. An observer does not know it, so every guess ends here.
     if (record.payment_id !== payment.id) return refused({ code: 'payment_replay_conflict' })
     const limit = record.payment_id === undefined ? replayer : undefined
     const limited = limit?.replayLimit.enter(record.identity, limit.client)
