@@ -80,7 +80,7 @@ export async function startHttpServer({ config, now, report, ...options }: HttpS
       messages.connectTo(app)
       listener = app
     },
-    close: () => closeServer(server, connections),
+    close: () => closeServer(server, connections, limits.requestMs),
   }
 }
 
@@ -204,14 +204,21 @@ function writeAndClose(socket: Socket, { status, headers, body }: HttpResponseCo
   socket.resume()
 }
 
-function closeServer(server: Server, connections: Connections): Promise<void> {
+/** `requestMs` is the time limit of a request. A closed server no longer checks it. */
+function closeServer(server: Server, connections: Connections, requestMs: number): Promise<void> {
   connections.closeAfterAnswers()
   return new Promise((resolve) => {
+    let isLate = false
+    const requestTimer = setTimeout(() => void (isLate = true), requestMs)
     const timer = setTimeout(() => server.closeAllConnections(), STOP_TIMEOUT_MS)
     // A connection that becomes idle during the stop would otherwise stay open for the keep-alive time.
-    const sweep = setInterval(() => connections.closeIdle(), IDLE_SWEEP_MS)
+    const sweep = setInterval(() => {
+      connections.closeIdle()
+      if (isLate) connections.closeIncomplete()
+    }, IDLE_SWEEP_MS)
     server.close(() => {
       clearTimeout(timer)
+      clearTimeout(requestTimer)
       clearInterval(sweep)
       connections.reportResets()
       resolve()

@@ -102,6 +102,12 @@ export class Connections {
     for (const [socket, { unanswered }] of this.#open) if (unanswered.length === 0) socket.destroySoon()
   }
 
+  /** Ends connections that wait for the rest of a request. */
+  closeIncomplete(): void {
+    for (const [socket, { unanswered }] of this.#open)
+      if (unanswered[0]?.response.req.complete === false) socket.destroy()
+  }
+
   /** Writes the resets that are not in the log yet. */
   reportResets(): void {
     const { pipelining, surplus } = this.#resets

@@ -182,6 +182,36 @@ describe('the HTTP server', () => {
       })
     }
 
+    for (const [name, text] of [
+      ['a body', `${RESOLVE}Content-Length: 99\r\n\r\n{`],
+      ['chunks', `${RESOLVE}Transfer-Encoding: chunked\r\n\r\n5\r\n{"nam`],
+      ['a second body', `${GOOD}${RESOLVE}Content-Length: 99\r\n\r\n{`],
+    ] as const) {
+      it(`[14.4] ends ${name} without an end when a stop has lasted the time limit of a request`, async () => {
+        const stopping = await startFakedService({ limits: { headersMs: 500, requestMs: 500, checkMs: 60_000 } })
+        const socket = await dial(stopping)
+        const heard = hear(socket)
+        socket.write(text)
+        // The answer on another connection shows that the server has accepted this one.
+        await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+        await stopping.stop()
+        expect(answers(await heard)).to.deep.equal(text.startsWith(GOOD) ? [200] : [])
+      })
+    }
+
+    it('[14.4] answers a request whose end arrives during a stop, within the time limit of a request', async () => {
+      const stopping = await startFakedService()
+      const socket = await dial(stopping)
+      const heard = hear(socket)
+      const body = '{"name":"Plain Fixture Limited"}'
+      socket.write(`${RESOLVE}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 9)}`)
+      await talk(stopping, GOOD.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'))
+      const stopped = stopping.stop()
+      socket.write(body.slice(9))
+      expect(answers(await heard)).to.have.length(1)
+      await stopped
+    })
+
     it('ignores a client that disconnects during a request', async () => {
       for (const text of [GOOD.slice(0, 20), `${RESOLVE}Content-Length: 9\r\n\r\n{`]) {
         const socket = await dial(service)
