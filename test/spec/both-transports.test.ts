@@ -256,13 +256,13 @@ describe('a search or resolution that exceeds its time limit', () => {
   it('[12.7] is 400 query_too_broad over both transports, without a charge or a record', async () => {
     let clock = Date.now()
     let stepMs = 0
-    // The clock advances one second per reading, so the time limit is reached at once.
+    // The clock advances three seconds per reading, so the time limit is reached at once.
     const service = await startTestService({ now: () => new Date((clock += stepMs)) })
     try {
       const { rest, a2a, payFor } = buyOverTransports(() => service)
       const operations = [searching({ q: 'abc' }), resolving({ name: 'abc' })]
       const payments = [await payFor(rest(operations[0]!)), await payFor(rest(operations[1]!))]
-      stepMs = 1000
+      stepMs = 3000
       await expectCharges(service, [], async () => {
         for (const [index, operation] of operations.entries())
           for (const ask of [rest, a2a]) expectRefusal(await ask(operation, payments[index]), 'query_too_broad')

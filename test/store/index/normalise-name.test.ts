@@ -109,7 +109,9 @@ describe('a normalised name', () => {
       fc.property(anyText, (text) => {
         const normal = normaliseText(text)
         expect(normal).to.match(/^(?:[\p{L}\p{N}]+(?: [\p{L}\p{N}]+)*)?$/u)
-        const written = [normal, text.normalize('NFC'), text.normalize('NFKC')]
+        const written = [normal, text.normalize('NFC')]
+        // NFKC turns these signs into letters. Both the input and the normaliser remove them before.
+        if (!/[™℠]/u.test(text)) written.push(text.normalize('NFKC'))
         // Upper and lower case of some letters do not map to each other.
         if (hasPlainCase(text)) written.push(text.toUpperCase())
         for (const other of written) expect(normaliseText(other)).to.equal(normal)
