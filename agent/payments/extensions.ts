@@ -20,19 +20,21 @@ const paymentIdSchema = z
   .regex(new RegExp(PAYMENT_ID.pattern))
 
 /** The extension as clients send it back, with or without an id. */
-const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) }).optional()
+const paymentIdentifierSchema = z.looseObject({ info: z.looseObject({ id: paymentIdSchema.optional() }) })
 
 export function readPaymentId({
   extensions,
 }: {
   extensions?: Record<string, unknown> | undefined
 }): string | undefined {
-  return paymentIdentifierSchema.parse(extensions?.[PAYMENT_IDENTIFIER])?.info.id
+  const identifier = extensions?.[PAYMENT_IDENTIFIER]
+  return identifier === undefined ? undefined : paymentIdentifierSchema.parse(identifier).info.id
 }
 
 /** Ignores extensions that the service does not use. */
 export function areExtensionsValid(extensions: Record<string, unknown>): boolean {
-  return paymentIdentifierSchema.safeParse(extensions[PAYMENT_IDENTIFIER]).success
+  const identifier = extensions[PAYMENT_IDENTIFIER]
+  return identifier === undefined || paymentIdentifierSchema.safeParse(identifier).success
 }
 
 /** Declared as not required, because the authorization alone identifies a payment. */

@@ -22,12 +22,16 @@ const COMMAS_MAX = 128
 
 const UINT256_MAX = 2n ** 256n - 1n
 
-const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/)
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const NONCE = /^0x[0-9a-fA-F]{64}$/
 /** Decimal text only, because facilitators treat numbers, hex, signs, spaces and leading zeros differently. */
-const uint256 = z
-  .string()
-  .regex(/^(0|[1-9][0-9]{0,77})$/, { abort: true })
-  .refine((value) => BigInt(value) <= UINT256_MAX)
+const DECIMAL = /^(0|[1-9][0-9]{0,77})$/
+const isUint256 = (decimal: string) => BigInt(decimal) <= UINT256_MAX
+/** Longer than every network id of CAIP-2, which has at most 41 characters. */
+const NETWORK_CHARACTERS_MAX = 64
+
+const address = z.string().regex(ADDRESS)
+const uint256 = z.string().regex(DECIMAL, { abort: true }).refine(isUint256)
 
 const authorizationSchema = z.strictObject({
   from: address,
@@ -35,15 +39,17 @@ const authorizationSchema = z.strictObject({
   value: uint256,
   validAfter: uint256,
   validBefore: uint256,
-  nonce: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
+  nonce: z.string().regex(NONCE),
 })
+
+const AUTHORIZATION_MEMBER_COUNT = Object.keys(authorizationSchema.shape).length
 
 const payloadSchema = z.strictObject({
   signature: z.string().regex(new RegExp(`^0x([0-9a-fA-F]{2}){${EOA_SIGNATURE_BYTES},${SIGNATURE_BYTES_MAX}}$`)),
   authorization: authorizationSchema,
 })
 
-const acceptedSchema = z.looseObject({ network: z.string().min(1).max(64), asset: address })
+const acceptedSchema = z.looseObject({ network: z.string().min(1).max(NETWORK_CHARACTERS_MAX), asset: address })
 
 /** Unknown members of loose objects have no effect, but the payment hash covers them. */
 export const paymentSchema = z.looseObject({
@@ -54,15 +60,11 @@ export const paymentSchema = z.looseObject({
   extensions: z.record(z.string(), z.unknown()).refine(areExtensionsValid).optional(),
 })
 
-/** The members that the identity and the terms are read from. */
-const outlineSchema = z.looseObject({
-  accepted: acceptedSchema,
-  payload: z.looseObject({ authorization: authorizationSchema }),
-  extensions: z.custom<Record<string, unknown>>((value) => isJsonObject(value) && areExtensionsValid(value)).optional(),
-})
-
 export type Payment = z.infer<typeof paymentSchema>
-export type PaymentOutline = z.infer<typeof outlineSchema>
+/** The members that the identity and the terms are read from. */
+export type PaymentOutline = Pick<Payment, 'accepted' | 'extensions'> & {
+  payload: Pick<Payment['payload'], 'authorization'>
+}
 export type TransferAuthorization = z.infer<typeof authorizationSchema>
 
 export type ParsedPayment =
@@ -78,10 +80,40 @@ export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const parsed = json === undefined ? undefined : parseSmallJson(json)
   if (json === undefined || !isJsonObject(parsed)) return { kind: 'unreadable', reason: 'invalid_payload' }
   if (parsed['x402Version'] !== X402_VERSION) return { kind: 'unreadable', reason: 'invalid_x402_version' }
-  const outline = outlineSchema.safeParse(parsed)
-  return outline.success
-    ? { kind: 'payment', outline: outline.data, json }
+  return isOutline(parsed)
+    ? { kind: 'payment', outline: parsed, json }
     : { kind: 'unreadable', reason: 'invalid_payload' }
+}
+
+/**
+ * The checks of `paymentSchema` for the members of the outline. With zod, the benchmark rows `forged terms` and `forged
+ * values` cost about 10 % more.
+ */
+function isOutline(parsed: Record<string, unknown>): parsed is PaymentOutline & Record<string, unknown> {
+  const { accepted, payload, extensions } = parsed
+  return (
+    isJsonObject(accepted) &&
+    isNetwork(accepted['network']) &&
+    isText(accepted['asset'], ADDRESS) &&
+    isJsonObject(payload) &&
+    isAuthorization(payload['authorization']) &&
+    (extensions === undefined || (isJsonObject(extensions) && areExtensionsValid(extensions)))
+  )
+}
+
+function isAuthorization(value: unknown): boolean {
+  if (!isJsonObject(value) || Object.keys(value).length !== AUTHORIZATION_MEMBER_COUNT) return false
+  const { from, to, value: amount, validAfter, validBefore, nonce } = value
+  const hasText = isText(from, ADDRESS) && isText(to, ADDRESS) && isText(nonce, NONCE)
+  return hasText && [amount, validAfter, validBefore].every((number) => isText(number, DECIMAL) && isUint256(number))
+}
+
+function isNetwork(value: unknown): boolean {
+  return typeof value === 'string' && value.length > 0 && value.length <= NETWORK_CHARACTERS_MAX
+}
+
+function isText(value: unknown, pattern: RegExp): value is string {
+  return typeof value === 'string' && pattern.test(value)
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Limits of the payment header that hold before its JSON is parsed. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePayment, parsePaymentHeaders } from '../../../agent/payments/headers.ts'
+import { parsePayment, parsePaymentHeaders, paymentSchema } from '../../../agent/payments/headers.ts'
 import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
 
 const toBase64 = (json: string) => Buffer.from(json).toString('base64')
@@ -77,6 +77,56 @@ describe('the limits of a payment header', () => {
       if (!isEncoding) expect(kindOf(sent)).to.equal('unreadable')
     })
     fc.assert(property, { numRuns: 2_000 })
+  })
+
+  it('[5.3.1] refuses the same members as the schema before it looks for a record', () => {
+    const { payload } = payment
+    const accepted = payment.accepted as Record<string, unknown>
+    const wrongTexts = ['', '0x', 1, null, [], {}, undefined]
+    const wrongNumbers = ['-1', '01', '1.0', '0x1', ' 1', '1e3', String(2n ** 256n), '9'.repeat(78)]
+    const refused: unknown[] = []
+    const refuse = (change: object) => refused.push({ ...payment, ...change })
+    const refuseAuthorization = (change: object) =>
+      refuse({ payload: { ...payload, authorization: { ...payload.authorization, ...change } } })
+
+    for (const value of wrongTexts) {
+      refuse({ accepted: value })
+      refuse({ payload: value })
+      refuse({ payload: { ...payload, authorization: value } })
+      refuse({ accepted: { ...accepted, asset: value } })
+      for (const member of Object.keys(payload.authorization)) refuseAuthorization({ [member]: value })
+    }
+    for (const network of ['', 1, null, [], undefined, 'a'.repeat(65)]) refuse({ accepted: { ...accepted, network } })
+    for (const member of ['value', 'validAfter', 'validBefore'])
+      for (const value of wrongNumbers) refuseAuthorization({ [member]: value })
+    for (const [member, digits] of Object.entries({ from: 40, to: 40, nonce: 64 }))
+      for (const hex of ['g'.repeat(digits), 'a'.repeat(digits + 1)]) refuseAuthorization({ [member]: `0x${hex}` })
+    refuseAuthorization({ more: '0' })
+    for (const extensions of [null, [], 'text', 1]) refuse({ extensions })
+    for (const value of [null, {}, { info: null }, { info: { id: 'short' } }, { info: { id: 1 } }, 'text', []])
+      refuse({ extensions: { 'payment-identifier': value } })
+
+    for (const each of refused) {
+      const sent: unknown = JSON.parse(JSON.stringify(each))
+      const text = JSON.stringify(sent)
+      expect(paymentSchema.safeParse(sent).success, text).to.equal(false)
+      expect(kindOf(toBase64(text)), text).to.equal('unreadable')
+    }
+  })
+
+  it('[5.3.1] accepts members at their limits', () => {
+    const { payload } = payment
+    const accepted = payment.accepted as Record<string, unknown>
+    const authorization = { ...payload.authorization, value: String(2n ** 256n - 1n), validAfter: '0' }
+    const largest = {
+      ...payment,
+      accepted: { ...accepted, network: 'a'.repeat(64) },
+      payload: { ...payload, authorization },
+    }
+    for (const extensions of [undefined, {}, { 'payment-identifier': { info: { required: false } } }]) {
+      expect(paymentSchema.safeParse({ ...largest, extensions }).success).to.equal(true)
+      expect(kindOf(header({ ...largest, extensions }))).to.equal('payment')
+    }
   })
 
   it('reads the rest of the payment only on request', () => {
