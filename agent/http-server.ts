@@ -98,6 +98,8 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   const headerEntries = Object.entries(headers)
   /** Connections that are being ended. */
   const closing = new WeakSet<Socket>()
+  /** Connections whose current request is their last one. */
+  const ending = new WeakSet<Socket>()
 
   const handle: RequestListener = (request, response) => {
     const { socket } = request
@@ -109,7 +111,10 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
       if (code === undefined) listener(request, response)
       else sendResponse(response, renderWireError(code))
     }
-    if (mustEnd(request)) response.setHeader('Connection', 'close')
+    if (mustEnd(request)) {
+      response.setHeader('Connection', 'close')
+      ending.add(socket)
+    }
     connections.enqueue(socket, { response, run })
   }
 
@@ -120,9 +125,10 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
     const write = () => writeAndClose(socket, { ...reply, headers: { ...headers, ...reply.headers } })
+    const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
     if (!socket.writable) socket.destroy()
-    else if (!last || last.writableFinished) write()
-    else if (last.req.complete) last.once('finish', write)
+    else if (!last || last.writableFinished) writeAfterAnswers()
+    else if (last.req.complete) last.once('finish', writeAfterAnswers)
     else if (last.headersSent || last.socket !== socket) socket.destroy()
     else write()
   }
@@ -180,8 +186,9 @@ function findFault(request: IncomingMessage, limits: HttpServerLimits): string |
   const hosts = headersDistinct['host'] ?? []
   if (hosts.length > 1 || !HOST_PATTERN.test(hosts[0] ?? '')) return 'malformed_request'
   if (httpVersion === '1.1' && hosts.length === 0) return 'malformed_request'
+  const coding = headers['transfer-encoding']?.toLowerCase()
   // HTTP/1.0 has no chunks. A proxy in between could see another end of the body.
-  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) return 'malformed_request'
+  if (coding !== undefined && (httpVersion === '1.0' || coding !== 'chunked')) return 'malformed_request'
   const target = readTarget(request)
   if (target === undefined) return 'malformed_request'
   request.url = target

@@ -166,6 +166,13 @@ describe('the HTTP server', () => {
       expect(answers(heard)).to.deep.equal(['payment_required', 'malformed_request'])
     })
 
+    for (const coding of ['gzip', 'gzip, chunked', 'identity']) {
+      it(`[7.3] answers 400 once and closes: Transfer-Encoding: ${coding}`, async () => {
+        const heard = await talk(service, GOOD.replace('\r\n\r\n', `\r\nTransfer-Encoding: ${coding}\r\n\r\n`))
+        expect(answers(heard)).to.deep.equal(['malformed_request'])
+      })
+    }
+
     for (const [name, text] of [
       ['nothing', ''],
       ['the start of a request', 'GET /attribution HTTP/1.1\r\nHo'],
