@@ -34,6 +34,8 @@ const retrievalSchema = z.strictObject({
   /** The path, URL or name that was retrieved, to retrieve it again. */
   location: z.string(),
   archive_sha256: sha256Schema,
+  /** The newest update time that this location has stated. Later retrievals without a time keep it. */
+  newest_update: z.iso.datetime().nullable().optional(),
   /** How the snapshot differs from the one that was current before it; for the log. */
   changes: z
     .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })

@@ -76,15 +76,13 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const { info, archive_sha256, changed, changes } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
+  const source_updated_at = sourceUpdatedAt(archive, changed ? undefined : location)
   await catalog.publish({
     snapshot_id: info.snapshot_id,
-    source: {
-      ...publication,
-      retrieved_at: archive.retrievedAt.toISOString(),
-      source_updated_at: sourceUpdatedAt(archive, changed ? undefined : location),
-    },
+    source: { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at },
     location,
     archive_sha256,
+    newest_update: request.isForced ? source_updated_at : later(source_updated_at, newestUpdate(current, location)),
     validators: archive.download.validators,
     changes: isSwitch
       ? changes && { previous_snapshot_id: current?.info.snapshot_id ?? null, ...changes }
@@ -108,11 +106,26 @@ function refuseOlder(
   { path, location = path }: ImportRequest,
   { download, current }: Omit<FetchedArchive, 'retrievedAt'>,
 ): void {
-  if (current?.retrieval.location !== location) return
-  const updatedAt = current.retrieval.source.source_updated_at
+  const updatedAt = newestUpdate(current, location)
   if (download.updatedAt && updatedAt !== null && download.updatedAt < new Date(updatedAt)) {
-    throw new ImportError('source_older', 'the source states an older update time than that of the current snapshot')
+    throw new ImportError('source_older', 'the source states an older update time than before')
   }
+}
+
+/** The later of two ISO 8601 times in UTC, which sort as text. */
+function later(one: string | null, other: string | null): string | null {
+  return (
+    [one, other]
+      .filter((time) => time !== null)
+      .toSorted()
+      .at(-1) ?? null
+  )
+}
+
+/** The newest update time that a location has stated, if the current snapshot is from there. */
+function newestUpdate(current: CurrentSnapshot | undefined, location: string): string | null {
+  if (current?.retrieval.location !== location) return null
+  return current.retrieval.newest_update ?? current.retrieval.source.source_updated_at
 }
 
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */

@@ -157,6 +157,22 @@ describe('a retrieval over HTTP', () => {
       expect((await retrieve('/other')).info.row_count).to.equal(7)
     })
 
+    it('[11.11] remembers the newest time while the source states none', async () => {
+      portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
+      await retrieve()
+      portal.on(ARCHIVE, sendBody(register(4)))
+      await retrieve()
+      expect(updatedAt()).to.equal(null)
+      const older = { 'last-modified': 'Wed, 31 Dec 2025 00:00:00 GMT' }
+      portal.on(ARCHIVE, sendBody(register(4), older))
+      expect(await retrieve()).to.include({ changed: false })
+      portal.on(ARCHIVE, sendBody(register(5), older))
+      expect(await outcomeOf(retrieve())).to.equal('source_older')
+      await retrieve(ARCHIVE, { isForced: true })
+      portal.on(ARCHIVE, sendBody(register(6), older))
+      expect((await retrieve()).info.row_count).to.equal(6)
+    })
+
     it('accepts unchanged bytes with an older time', async () => {
       portal.on(ARCHIVE, sendBody(register(3), { 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }))
       await retrieve()
