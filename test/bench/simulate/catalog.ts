@@ -1,5 +1,5 @@
 /** The dataset of the simulation: one snapshot, which may be replaced, stale or missing at any time. */
-import type { Catalog, Dataset } from '../../../store/catalog.ts'
+import type { Catalog, Dataset, Retrieval } from '../../../store/catalog.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
 import { SYNTHETIC } from '../../../store/source.ts'
 import type { Simulator } from './simulator.ts'
@@ -39,7 +39,7 @@ export class SimulatedCatalog {
     }
     return {
       current: () => (this.#isPresent ? this.#dataset() : undefined),
-      retrieval: unused,
+      retrieval: () => (this.#isPresent ? this.#retrieval() : undefined),
       info: unused,
       publish: unused,
       hasCrashed: unused,
@@ -47,6 +47,12 @@ export class SimulatedCatalog {
       openSnapshots: () => [],
       close: () => Promise.resolve(),
     }
+  }
+
+  #retrieval(): Retrieval {
+    const { source, snapshot } = this.#dataset()
+    const { snapshot_id } = snapshot.info
+    return { snapshot_id, source, location: 'simulated', archive_sha256: '0'.repeat(64), validators: null }
   }
 
   #dataset(): Dataset {
