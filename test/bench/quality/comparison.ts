@@ -131,6 +131,12 @@ export function comparisonByClass(compared: readonly Compared[]): string {
   return markdown(['class', 'queries', ...compared.map(({ name }) => name)], lines)
 }
 
+/** Whether a peer's lead is above two standard errors of the difference of two shares. The table shows every difference. */
+function isBehind({ right, peer, asked }: { right: number; peer: number; asked: number }): boolean {
+  const mean = (right + peer) / (2 * asked)
+  return (peer - right) / asked > 2 * Math.sqrt((2 * mean * (1 - mean)) / asked)
+}
+
 /** The service, which comes first, has at least as many right first answers as the best peer. */
 export function comparisonTargets([own, ...peers]: readonly Compared[]): Target[] {
   if (!own || peers.length === 0) return []
@@ -138,7 +144,7 @@ export function comparisonTargets([own, ...peers]: readonly Compared[]): Target[
   const worse = [...own.byClass].flatMap(([id, { label, asked, right }]) => {
     if (asked < JUDGED_QUERIES_MIN) return []
     const peer = Math.max(...peers.map(({ byClass }) => byClass.get(id)?.right ?? 0))
-    return peer > right ? [`${label} (${peer - right} more)`] : []
+    return isBehind({ right, peer, asked }) ? [`${label} (${peer - right} more)`] : []
   })
   const [isBetter, areBetter] = [own.top1 > best, worse.length === 0]
   return [
@@ -147,7 +153,7 @@ export function comparisonTargets([own, ...peers]: readonly Compared[]): Target[
       text: percent(own.top1),
       isMet: isBetter,
     }),
-    targetOf(`at least as many in every class with ${JUDGED_QUERIES_MIN} queries`, {
+    targetOf(`not fewer, beyond chance, in any class with ${JUDGED_QUERIES_MIN} queries`, {
       value: worse.length,
       text: areBetter ? 'all classes' : worse.join(', '),
       isMet: areBetter,
