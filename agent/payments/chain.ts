@@ -44,7 +44,7 @@ interface AuthorizationQuery {
   authorization: TransferAuthorization
 }
 
-/** What is known of a payment before its evidence is read. */
+/** The recorded facts about a payment, before its evidence is read. */
 export interface EvidenceQuery extends AuthorizationQuery {
   /** No event of the payment is in an older block. */
   fromBlock: bigint
@@ -119,7 +119,7 @@ interface ChainOptions {
   finalConfirmations?: number
 }
 
-/** The node, and what is known of its limits. */
+/** The node and its known limits. */
 interface Node {
   rpc: Rpc
   finalConfirmations: bigint
@@ -161,7 +161,7 @@ async function readEvidence(node: Node, query: EvidenceQuery): Promise<Authoriza
   // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
   const isUsed = await isSpent(rpc, nonce, { blockHash: newest.hash })
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
-  // A node that denies a transfer of which it has the receipt lags, or gives inconsistent answers.
+  // A node that has the receipt of a transfer and does not show the transfer lags behind or contradicts itself.
   if (!isUsed && reported.nonce === 'used') return UNCLEAR
   if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(node, query, newest) }
   return reported.nonce === 'used' ? reported : readSpent(node, { nonce, fromBlock, newest })

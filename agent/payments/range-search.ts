@@ -20,7 +20,7 @@ export interface BlockRange {
 }
 
 interface Search<Result> extends BlockRange {
-  /** What is searched. */
+  /** Identifies the logs to search for. The progress is kept under this key and `from`. */
   key: string
   /** Undefined without a result in the range. */
   read: (range: BlockRange) => Promise<Result | undefined>

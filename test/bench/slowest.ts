@@ -17,7 +17,7 @@ const QUERY_MS_MAX = 25
 const JUDGED_MINUTES_MIN = 1
 /** Queries of each class that are drawn from the register. */
 const QUERIES_PER_CLASS = 200
-/** The least of several measurements is the cost without interruptions. */
+/** The minimum of several measurements, because interruptions only add time. */
 const MEASUREMENTS = 3
 const FINAL_MEASUREMENTS = 21
 /** Changes without an improvement after which the search starts again from another query. */

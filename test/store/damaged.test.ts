@@ -1,4 +1,4 @@
-/** A response log with flipped bits in its file: a read returns what was written, nothing, or an error. */
+/** A response log with flipped bits in its file: a read returns the written record, no record, or an error. */
 import { spawnSync } from 'node:child_process'
 import { hash } from 'node:crypto'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'

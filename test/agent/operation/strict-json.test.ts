@@ -5,7 +5,7 @@ import { parseStrictJson } from '../../../agent/operation/strict-json.ts'
 
 const kind = (text: string | Uint8Array) => parseStrictJson(Buffer.from(text)).kind
 
-/** JSON with the members of an object as a list, so that a name can occur twice. `spelling` is the name as written. */
+/** Parsed JSON whose objects are lists of members, because a name can occur twice. `spelling` is the name as written. */
 type Tree =
   | { kind: 'object'; members: { name: string; spelling: string; value: Tree }[] }
   | { kind: 'array'; items: Tree[] }

@@ -75,7 +75,7 @@ describe('the response log in PostgreSQL', function () {
         proxy.lose(part, 'insert into responses', REPETITIONS + 1)
         expect(await failureOf(log.claim(record))).to.equal('StoreError: The response log does not answer')
         expect(proxy.left()).to.equal(0)
-        // A lost reply hides a write that was made, so the next claim finds the record.
+        // If only the reply was lost, the record was written, and the next claim finds it.
         expect(await log.claim(record)).to.deep.equal({ claimed: part === 'request', record })
       })
     }
