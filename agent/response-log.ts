@@ -1,7 +1,11 @@
-/** Opens the response log that the configuration names: PostgreSQL, or LMDB in the data directory. */
+/** Opens the response log and the rate limit in what the configuration names: PostgreSQL, or LMDB in the data directory. */
 import { openPostgresResponseLog } from '../store/postgres/responses.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
-import type { Report } from '../store/runtime.ts'
+import { openPostgresSlots } from '../store/postgres/slots.ts'
+import type { Report, Timer } from '../store/runtime.ts'
+import type { Slots } from '../store/slots.ts'
+import { WindowSlots } from '../store/window-slots.ts'
+import { openWindow } from '../store/window.ts'
 import type { Config } from './config.ts'
 
 type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>
@@ -11,6 +15,19 @@ export async function openConfiguredLog(
   report: Report,
 ): Promise<ResponseLog> {
   return url === undefined ? openResponseLog(dataDirectory) : openPostgresResponseLog({ url, report })
+}
+
+interface SlotsOptions {
+  config: Pick<Config, 'dataDirectory' | 'responseLog' | 'rateLimitPerMinute'>
+  now: () => Date
+  timer: Timer
+  report: Report
+}
+
+export async function openConfiguredSlots({ config, now, timer, report }: SlotsOptions): Promise<Slots> {
+  const { dataDirectory, responseLog: url, rateLimitPerMinute: perMinute } = config
+  if (url === undefined) return new WindowSlots({ perMinute, now, window: openWindow(dataDirectory), report })
+  return openPostgresSlots({ url, perMinute, clock: () => performance.now(), timer, report })
 }
 
 /** For commands that run beside the service and change nothing. */

@@ -13,7 +13,7 @@ import type { Report, Timer } from '../store/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
 import { responsesFolder } from '../store/layout.ts'
-import { openWindow, type SlidingWindow } from '../store/window.ts'
+import type { Slots } from '../store/slots.ts'
 import { openCardKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
@@ -24,7 +24,7 @@ import { startAdminServer } from './admin/server.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
-import { openConfiguredLog } from './response-log.ts'
+import { openConfiguredLog, openConfiguredSlots } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
@@ -110,14 +110,14 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, report))
     closers.push(() => opened.close())
     const log = metrics?.observeLog(opened) ?? opened
-    const window = openWindow(config.dataDirectory)
-    closers.push(() => window.close())
+    const slots = await openConfiguredSlots({ config, now, timer, report })
+    closers.push(() => slots.close())
     const admin =
       metrics &&
-      (await startAdmin(options, { metrics, catalog, log, window, isStopping: () => stopping.signal.aborted }))
+      (await startAdmin(options, { metrics, catalog, log, slots, isStopping: () => stopping.signal.aborted }))
     closers.push(() => admin?.close())
 
-    const saleContext = createSaleContext(options, { catalog, log, window, stopSignal: stopping.signal })
+    const saleContext = createSaleContext(options, { catalog, log, slots, stopSignal: stopping.signal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const help = () =>
@@ -155,15 +155,15 @@ interface AdminParts {
   metrics: ServiceMetrics
   catalog: Catalog
   log: ResponseLog
-  window: SlidingWindow
+  slots: Slots
   isStopping: () => boolean
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
-  const { metrics, catalog, log, window, isStopping } = parts
-  addStateMetrics(metrics, { catalog, log, window, rateLimitPerMinute: config.rateLimitPerMinute, now })
+  const { metrics, catalog, log, slots, isStopping } = parts
+  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute: config.rateLimitPerMinute, now })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
@@ -175,14 +175,14 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
 
 function createSaleContext(
   { config, externals, now, timer, report }: ServiceOptions,
-  { log, window, ...shared }: { log: ResponseLog; window: SlidingWindow } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
+  { log, slots, ...shared }: { log: ResponseLog; slots: Slots } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo),
     payments: { log, facilitator, chain, denials: new Denials(now), now, timer, report },
-    rateLimit: new RateLimit({ perMinute: config.rateLimitPerMinute, now, window, report }),
+    rateLimit: new RateLimit({ slots, now, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     replayLimit: new ReplayLimit(now),
     payerCode: new PayerCode(now),

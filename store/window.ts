@@ -1,6 +1,6 @@
 /**
  * The sliding window of the rate limit: entries with counts of slots, in the order of time, and their sum. The limits are in
- * agent/executor/rate-limit.ts.
+ * store/slots.ts.
  *
  * {@link openWindow} keeps the window in LMDB, shared by all processes of a data directory. Writes are not synced,
  * so they are fast. A kill loses nothing, because the kernel has the pages. A power loss can leave a file that crashes
@@ -12,10 +12,7 @@ import { z } from 'zod'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-space.ts'
 import { InvalidEnvironmentError, openEnvironment, runWriteSync } from './environment.ts'
 import { ENTRIES_DATABASE, TOTAL_KEY, limitsFolder } from './layout.ts'
-
-const SLOT_KINDS = ['trial', 'known', 'paid', 'failed'] as const
-
-export type SlotKind = (typeof SLOT_KINDS)[number]
+import { SLOT_KINDS } from './slots.ts'
 
 const count = z.int().nonnegative()
 const countsSchema = z.record(z.enum(SLOT_KINDS), count)

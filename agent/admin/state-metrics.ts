@@ -1,7 +1,7 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
 import type { Catalog } from '../../store/catalog.ts'
 import type { ResponseLog } from '../../store/responses.ts'
-import type { SlidingWindow } from '../../store/window.ts'
+import type { Slots } from '../../store/slots.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
@@ -10,13 +10,13 @@ const READ_PAYMENTS_MAX = 1_000
 interface ServiceState {
   catalog: Catalog
   log: ResponseLog
-  window: SlidingWindow
+  slots: Slots
   rateLimitPerMinute: number
   now: () => Date
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, window, rateLimitPerMinute, now } = state
+  const { catalog, slots, rateLimitPerMinute, now } = state
   metrics.addGauge({
     name: 'company_agent_dataset_age_seconds',
     help: 'Time since the last successful retrieval of the dataset; absent without a dataset',
@@ -34,7 +34,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     name: 'company_agent_rate_limit_slots',
     help: 'Slots of the last minute, by kind of request',
     label: 'kind',
-    read: () => Object.entries(window.total().counts),
+    read: async () => Object.entries(await slots.counts()),
   })
   metrics.addGauge({
     name: 'company_agent_rate_limit_slots_max',

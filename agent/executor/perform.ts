@@ -83,7 +83,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (prepared.kind === 'refused') return await refuseUnlessSold(prepared)
 
   // Step 4 again: the payment is verified and an answer is sold for it, so the request now counts as paid.
-  const full = slot.confirmPaid()
+  const full = await slot.confirmPaid()
   if (full) return full
 
   return await unknownIfFailed(payments.report, async () => {

@@ -1,5 +1,6 @@
 /** Connections to the PostgreSQL primary of the response log. */
-import pg, { type ClientBase, type Pool } from 'pg'
+import { setTimeout } from 'node:timers/promises'
+import pg, { type ClientBase, type Pool, type QueryResult, type QueryResultRow } from 'pg'
 import { StoreError } from '../environment.ts'
 import type { Report } from '../runtime.ts'
 
@@ -8,18 +9,21 @@ const CONNECT_MS_MAX = 2_000
 const STATEMENT_MS_MAX = 3_000
 /** More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default. */
 const CONNECTIONS_MAX = 10
+/** The pauses before a statement is repeated. A restart of the server or a new primary takes longer: the buyer retries. */
+const REPEAT_AFTER_MS = [50, 500] as const
 
 interface PoolOptions {
   url: string
   report: Report
+  connections?: number
 }
 
 /** Connects lazily. The URL can hold a password, so no error of this module contains it. */
-export function openPool({ url, report }: PoolOptions): Pool {
+export function openPool({ url, report, connections = CONNECTIONS_MAX }: PoolOptions): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: 'irish-company-agent',
-    max: CONNECTIONS_MAX,
+    max: connections,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     // Enforced by this program. A limit of the server could end the wait for a synchronous standby as a success.
     query_timeout: STATEMENT_MS_MAX,
@@ -46,4 +50,21 @@ async function checkServer(client: ClientBase): Promise<void> {
   if (settings?.read_only !== 'off') throw new StoreError('The database of the response log is read-only')
   if (settings.fsync === 'off') throw new StoreError('The database of the response log runs with fsync=off')
   if (settings.commit !== null && settings.commit !== 'remote_apply') await client.query('set synchronous_commit = on')
+}
+
+/** Repeats a statement that failed, so it must be one that may run more than once. */
+export async function queryRepeatedly<Row extends QueryResultRow>(
+  pool: Pool,
+  statement: string,
+  values: unknown[],
+  repetitions = 0,
+): Promise<QueryResult<Row>> {
+  try {
+    return await pool.query<Row>(statement, values)
+  } catch (cause) {
+    const pauseMs = REPEAT_AFTER_MS[repetitions]
+    if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
+    await setTimeout(pauseMs)
+    return queryRepeatedly(pool, statement, values, repetitions + 1)
+  }
 }

@@ -6,7 +6,7 @@
  * result of this write.
  */
 import { randomUUID } from 'node:crypto'
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { CorruptRecordError } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
@@ -23,11 +23,9 @@ import {
 } from '../record.ts'
 import type { ResponseLog } from '../responses.ts'
 import type { Report } from '../runtime.ts'
-import { openPool } from './connection.ts'
+import { openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
-/** The pauses before a statement is repeated. A restart of the server or a new primary takes longer: the buyer retries. */
-const REPEAT_AFTER_MS = [50, 500] as const
 /** `unfinished` reads this many keys, then lets other events run. */
 const KEYS_PER_READ_MAX = 1_000
 /** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
@@ -177,20 +175,9 @@ class PostgresResponseLog implements ResponseLog {
     return rows[0] && decodeRow(rows[0])
   }
 
-  /** Repeats a statement that failed. All statements of this file may run more than once. */
-  async #query<Row extends QueryResultRow>(
-    statement: string,
-    values: unknown[],
-    repetitions = 0,
-  ): Promise<QueryResult<Row>> {
-    try {
-      return await this.#pool.query<Row>(statement, values)
-    } catch (cause) {
-      const pauseMs = REPEAT_AFTER_MS[repetitions]
-      if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
-      await setTimeout(pauseMs)
-      return this.#query(statement, values, repetitions + 1)
-    }
+  /** All statements of this file may run more than once. */
+  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
+    return queryRepeatedly<Row>(this.#pool, statement, values)
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The schema of the response log in PostgreSQL, as numbered migrations. Only statements that CockroachDB and YugabyteDB
+ * The schema of the response log and the rate limit in PostgreSQL, as numbered migrations. Only statements that CockroachDB and YugabyteDB
  * also accept. Never change a migration after a release: append one.
  */
 import type { Pool } from 'pg'
@@ -22,6 +22,16 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     'create index responses_unfinished on responses (identity) where final_at is null',
     'create index responses_final on responses (final_at) where final_at is not null',
     'create index responses_payer on responses (payer_key)',
+  ],
+  [
+    `create table rate_limit_slots (
+       quota text not null,
+       number int not null,
+       free_at timestamptz not null,
+       holder uuid,
+       primary key (quota, number)
+     )`,
+    'create index rate_limit_slots_free on rate_limit_slots (quota, free_at)',
   ],
 ]
 

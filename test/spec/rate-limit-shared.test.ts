@@ -1,4 +1,4 @@
-/** Two processes on one data directory share one rate limit and one response log (contract 6.2.1). */
+/** Two processes on one data directory or one PostgreSQL database share one rate limit and one response log (contract 6.2.1). */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import { generatePrivateKey } from 'viem/accounts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { header, signedPayment } from '../support/payments.ts'
+import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { loadDescription } from '../support/openapi-check.ts'
 import { requestOverTransports } from '../support/transports.ts'
@@ -18,83 +19,88 @@ const LIMIT = 12
 const TIMEOUT_MS = 90_000
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 
-describe('[6.2.1] the rate limit of two processes', function () {
-  // Each test starts two services first.
-  this.timeout(TIMEOUT_MS)
-  let directory: string
-  let urls: string[]
-  let requirements: PaymentRequirements | undefined
-  const children: Child[] = []
+for (const log of ['LMDB', 'PostgreSQL'])
+  describe(`[6.2.1] the rate limit of two processes with ${log}`, function () {
+    // Each test starts two services first.
+    this.timeout(TIMEOUT_MS)
+    let directory: string
+    let urls: string[]
+    let requirements: PaymentRequirements | undefined
+    const children: Child[] = []
 
-  beforeEach(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'shared-'))
-    const environment = {
-      DATA_DIR: directory,
-      RPC_URL: await testChainUrl(),
-      PORT: '0',
-      LOG_LEVEL: 'silent',
-      RATE_LIMIT_PER_MINUTE: String(LIMIT),
+    before(function () {
+      if (log === 'PostgreSQL' && findPostgres() === undefined) this.skip()
+    })
+    beforeEach(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'shared-'))
+      const environment = {
+        DATA_DIR: directory,
+        RPC_URL: await testChainUrl(),
+        PORT: '0',
+        LOG_LEVEL: 'silent',
+        RATE_LIMIT_PER_MINUTE: String(LIMIT),
+        ...(log === 'PostgreSQL' && { RESPONSE_LOG: await makeEmptyLog() }),
+      }
+      const start = () => {
+        const child = startChild('agent/main.js', ['serve'], environment)
+        children.push(child)
+        return ready(child)
+      }
+      // The first process creates the sandbox's accounts and dataset; the second reuses them.
+      urls = [await start(), await start()]
+      for (const url of urls) await loadDescription(url)
+      // One quote for all payments, because quotes have a limit of their own.
+      const quoted = await rest(urls[0] ?? '')
+      requirements = decodePaymentRequiredHeader(String(quoted.headers['payment-required'])).accepts[0]
+    })
+    afterEach(async () => {
+      for (const child of children.splice(0)) {
+        child.process.kill('SIGKILL')
+        await child.ended
+      }
+      await rm(directory, { recursive: true })
+    })
+
+    const at = (url: string) => requestOverTransports(() => ({ url }))
+    const rest = (url: string, payment?: string) => at(url).lookup('00000000', payment)
+    const a2a = (url: string, payment?: string) => at(url).a2a(LOOKUP, payment)
+
+    const pay = async (key: Hex) => header(await signedPayment({ key, ...(requirements && { requirements }) }))
+
+    /** Sends payments of payers without money to each process and over each transport alternately. */
+    async function askBy(index: number): Promise<RawReply> {
+      const payment = await pay(generatePrivateKey())
+      return (Math.floor(index / 2) % 2 === 0 ? rest : a2a)(urls[index % 2] ?? '', payment)
     }
-    const start = () => {
-      const child = startChild('agent/main.js', ['serve'], environment)
-      children.push(child)
-      return ready(child)
-    }
-    // The first process creates the sandbox's accounts and dataset; the second reuses them.
-    urls = [await start(), await start()]
-    for (const url of urls) await loadDescription(url)
-    // One quote for all payments, because quotes have a limit of their own.
-    const quoted = await rest(urls[0] ?? '')
-    requirements = decodePaymentRequiredHeader(String(quoted.headers['payment-required'])).accepts[0]
+
+    it('is exact over both processes and transports, and known payers still buy at both', async () => {
+      const buyer = children[0]?.said.get('buyer') as Hex
+      expect((await rest(urls[0] ?? '', await pay(buyer))).status).to.equal(200)
+      for (let index = 0; index < LIMIT; index += 1) expectRefusal(await askBy(index), 'payment_rejected')
+      for (let index = 0; index < 4; index += 1) {
+        const reply = await askBy(index)
+        expectRefusal(reply, 'rate_limited')
+        expect(Number(reply.headers['retry-after'])).to.be.within(1, log === 'LMDB' ? 60 : 62)
+      }
+      for (const [index, url] of urls.entries()) {
+        const payment = await pay(buyer)
+        expect((await rest(url, payment)).status).to.equal(200)
+        // A replay, at the process that did not sell.
+        expect((await rest(urls[1 - index] ?? '', payment)).status).to.equal(200)
+      }
+    })
+
+    it('is exact for concurrent requests', async () => {
+      const replies = await Promise.all(Array.from({ length: 2 * LIMIT }, (_, index) => askBy(index)))
+      const limited = replies.filter(({ status }) => status === 429)
+      expect(limited).to.have.lengthOf(LIMIT)
+    })
+
+    it('keeps the counts of a killed process', async () => {
+      for (let index = 0; index < LIMIT; index += 1) await rest(urls[0] ?? '', await pay(generatePrivateKey()))
+      const payment = await pay(generatePrivateKey())
+      children[0]?.process.kill('SIGKILL')
+      await children[0]?.ended
+      expectRefusal(await rest(urls[1] ?? '', payment), 'rate_limited')
+    })
   })
-  afterEach(async () => {
-    for (const child of children.splice(0)) {
-      child.process.kill('SIGKILL')
-      await child.ended
-    }
-    await rm(directory, { recursive: true })
-  })
-
-  const at = (url: string) => requestOverTransports(() => ({ url }))
-  const rest = (url: string, payment?: string) => at(url).lookup('00000000', payment)
-  const a2a = (url: string, payment?: string) => at(url).a2a(LOOKUP, payment)
-
-  const pay = async (key: Hex) => header(await signedPayment({ key, ...(requirements && { requirements }) }))
-
-  /** Sends payments of payers without money to each process and over each transport alternately. */
-  async function askBy(index: number): Promise<RawReply> {
-    const payment = await pay(generatePrivateKey())
-    return (Math.floor(index / 2) % 2 === 0 ? rest : a2a)(urls[index % 2] ?? '', payment)
-  }
-
-  it('is exact over both processes and transports, and known payers still buy at both', async () => {
-    const buyer = children[0]?.said.get('buyer') as Hex
-    expect((await rest(urls[0] ?? '', await pay(buyer))).status).to.equal(200)
-    for (let index = 0; index < LIMIT; index += 1) expectRefusal(await askBy(index), 'payment_rejected')
-    for (let index = 0; index < 4; index += 1) {
-      const reply = await askBy(index)
-      expectRefusal(reply, 'rate_limited')
-      expect(Number(reply.headers['retry-after'])).to.be.within(1, 60)
-    }
-    for (const [index, url] of urls.entries()) {
-      const payment = await pay(buyer)
-      expect((await rest(url, payment)).status).to.equal(200)
-      // A replay, at the process that did not sell.
-      expect((await rest(urls[1 - index] ?? '', payment)).status).to.equal(200)
-    }
-  })
-
-  it('is exact for concurrent requests', async () => {
-    const replies = await Promise.all(Array.from({ length: 2 * LIMIT }, (_, index) => askBy(index)))
-    const limited = replies.filter(({ status }) => status === 429)
-    expect(limited).to.have.lengthOf(LIMIT)
-  })
-
-  it('keeps the counts of a killed process', async () => {
-    for (let index = 0; index < LIMIT; index += 1) await rest(urls[0] ?? '', await pay(generatePrivateKey()))
-    const payment = await pay(generatePrivateKey())
-    children[0]?.process.kill('SIGKILL')
-    await children[0]?.ended
-    expectRefusal(await rest(urls[1] ?? '', payment), 'rate_limited')
-  })
-})

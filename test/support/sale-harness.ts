@@ -21,6 +21,7 @@ import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { SYNTHETIC } from '../../store/source.ts'
+import { WindowSlots } from '../../store/window-slots.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 import { pausesOnly } from './timers.ts'
@@ -197,7 +198,10 @@ export class SaleHarness {
 
   #openLimits(perMinute: number): Pick<SaleContext, 'rateLimit' | 'quoteLimit'> {
     const options = { perMinute, now: () => this.now() }
-    return { rateLimit: new RateLimit(options), quoteLimit: new QuoteLimit(options) }
+    return {
+      rateLimit: new RateLimit({ slots: new WindowSlots(options), now: options.now }),
+      quoteLimit: new QuoteLimit(options),
+    }
   }
 
   async #closeStore(): Promise<void> {

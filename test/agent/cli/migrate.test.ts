@@ -33,9 +33,12 @@ describe('irish-company-agent migrate', function () {
       const url = await server.createDatabase()
       const environment = { RESPONSE_LOG: url }
       const first = await runCommand(['migrate'], { environment })
-      expect([first.code, first.lines]).to.deep.equal([0, ['applied migration 1', 'schema version 1']])
+      expect([first.code, first.lines]).to.deep.equal([
+        0,
+        ['applied migration 1', 'applied migration 2', 'schema version 2'],
+      ])
       const second = await runCommand(['migrate'], { environment })
-      expect([second.code, second.lines]).to.deep.equal([0, ['schema version 1']])
+      expect([second.code, second.lines]).to.deep.equal([0, ['schema version 2']])
       await (await openPostgresResponseLog({ url, report: () => undefined })).close()
       expect(await runCommand(['payments', 'unfinished'], { environment })).to.include({ code: 0, text: '' })
     })

@@ -166,7 +166,7 @@ describe('the rate limit of a sale', () => {
     const first = sale.lookup(await newPayer())
     await arrived(1)
     // Another request takes the last paid slot.
-    expect(sale.context.rateLimit.enter('paid').kind).to.equal('slot')
+    expect((await sale.context.rateLimit.enter('paid')).kind).to.equal('slot')
     release()
     expect(await codeOf(first)).to.equal('rate_limited')
     expect(sale.calls).to.not.include('settle')

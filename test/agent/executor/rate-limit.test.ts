@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { RateLimit, type AdmissionKind, type Slot } from '../../../agent/executor/rate-limit.ts'
+import { RateLimit, type Slot } from '../../../agent/executor/rate-limit.ts'
 import type { Refused } from '../../../agent/operation/outcome.ts'
 import { MemoryWindow } from '../../../store/memory-window.ts'
-import { NO_SLOTS, openWindow, type SlotKind, type SlidingWindow } from '../../../store/window.ts'
+import type { AdmissionKind, SlotKind } from '../../../store/slots.ts'
+import { WindowSlots } from '../../../store/window-slots.ts'
+import { NO_SLOTS, openWindow, type SlidingWindow } from '../../../store/window.ts'
 
 const START = Date.parse('2026-01-01T00:00:00.000Z')
 const MINUTE_MS = 60_000
@@ -26,10 +28,13 @@ class LimitHarness {
 
   constructor(perMinute: number, windows: SlidingWindow[]) {
     const report = (event: string) => void this.reports.push(event)
-    this.limits = windows.map((window) => new RateLimit({ perMinute, now: () => new Date(this.time), window, report }))
+    const now = () => new Date(this.time)
+    this.limits = windows.map(
+      (window) => new RateLimit({ slots: new WindowSlots({ perMinute, now, window, report }), now, report }),
+    )
   }
 
-  enter(kind: AdmissionKind): Slot | Refused {
+  enter(kind: AdmissionKind): Promise<Slot | Refused> {
     const [next] = this.limits
     if (!next) throw new Error('The test has no rate limit')
     this.limits.push(...this.limits.splice(0, 1))
@@ -37,15 +42,15 @@ class LimitHarness {
   }
 
   /** Throws when the request is refused. */
-  take(kind: AdmissionKind): Slot {
-    const slot = this.enter(kind)
+  async take(kind: AdmissionKind): Promise<Slot> {
+    const slot = await this.enter(kind)
     if (slot.kind === 'refused') throw new Error('The limit is reached')
     return slot
   }
 
   /** The seconds of `Retry-After`, or 0 when a slot is free. Takes no slot. */
-  wait(kind: AdmissionKind): number {
-    const slot = this.enter(kind)
+  async wait(kind: AdmissionKind): Promise<number> {
+    const slot = await this.enter(kind)
     if (slot.kind === 'refused') {
       expect(slot.refusal.code).to.equal('rate_limited')
       return slot.refusal.retryAfterSeconds ?? Number.NaN
@@ -54,13 +59,15 @@ class LimitHarness {
     return 0
   }
 
-  fill(kind: AdmissionKind, count: number): Slot[] {
-    return Array.from({ length: count }, () => this.take(kind))
+  async fill(kind: AdmissionKind, count: number): Promise<Slot[]> {
+    const slots = []
+    while (slots.length < count) slots.push(await this.take(kind))
+    return slots
   }
 
   /** The number of requests admitted before one is refused. */
-  count(kind: AdmissionKind): number {
-    for (let count = 0; ; count += 1) if (this.enter(kind).kind === 'refused') return count
+  async count(kind: AdmissionKind): Promise<number> {
+    for (let count = 0; ; count += 1) if ((await this.enter(kind)).kind === 'refused') return count
   }
 }
 
@@ -84,21 +91,21 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
     for (const kind of ['trial', 'paid'] as const) {
       describe(`for ${kind} requests`, () => {
         for (const perMinute of [1, 3, 120]) {
-          it(`admits ${perMinute} a minute, refuses the next and does not count it`, () => {
+          it(`admits ${perMinute} a minute, refuses the next and does not count it`, async () => {
             const limit = openLimit(perMinute)
             for (const minute of [0, 1]) {
               limit.time = START + minute * MINUTE_MS
-              limit.fill(kind, perMinute)
-              for (let attempt = 0; attempt < 3; attempt += 1) expect(limit.wait(kind)).to.equal(60)
+              await limit.fill(kind, perMinute)
+              for (let attempt = 0; attempt < 3; attempt += 1) expect(await limit.wait(kind)).to.equal(60)
             }
           })
         }
 
-        it('[6.2.4] frees a slot after a minute and rounds the wait up to whole seconds', () => {
+        it('[6.2.4] frees a slot after a minute and rounds the wait up to whole seconds', async () => {
           const limit = openLimit(2)
-          limit.take(kind)
+          await limit.take(kind)
           limit.time += 10_000
-          limit.take(kind)
+          await limit.take(kind)
           const WAITS: [at: number, seconds: number][] = [
             [10_000, 50],
             [10_001, 50],
@@ -110,36 +117,36 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
           ]
           for (const [at, seconds] of WAITS) {
             limit.time = START + at
-            expect(limit.wait(kind), String(at)).to.equal(seconds)
+            expect(await limit.wait(kind), String(at)).to.equal(seconds)
           }
-          limit.take(kind)
-          expect(limit.wait(kind)).to.equal(10)
+          await limit.take(kind)
+          expect(await limit.wait(kind)).to.equal(10)
         })
 
-        it('holds when the clock is set back, and refuses for a minute at most', () => {
+        it('holds when the clock is set back, and refuses for a minute at most', async () => {
           for (const jump of [200, 30_000, 3_600_000]) {
             const limit = openLimit(2)
-            limit.take(kind)
+            await limit.take(kind)
             limit.time += 20_000
-            limit.take(kind)
+            await limit.take(kind)
             limit.time -= jump
-            expect(limit.wait(kind), String(jump)).to.be.within(1, 60)
+            expect(await limit.wait(kind), String(jump)).to.be.within(1, 60)
             limit.time += MINUTE_MS
-            limit.fill(kind, 2)
-            expect(limit.wait(kind), `a minute after ${jump}`).to.equal(60)
+            await limit.fill(kind, 2)
+            expect(await limit.wait(kind), `a minute after ${jump}`).to.equal(60)
           }
         })
 
-        it('frees all slots when the clock is set ahead', () => {
+        it('frees all slots when the clock is set ahead', async () => {
           const limit = openLimit(2)
-          limit.fill(kind, 2)
+          await limit.fill(kind, 2)
           limit.time += 86_400_000
-          expect(limit.wait(kind)).to.equal(0)
+          expect(await limit.wait(kind)).to.equal(0)
         })
       })
     }
 
-    it('[6.2.2] limits each kind by its own groups of kinds', () => {
+    it('[6.2.2] limits each kind by its own groups of kinds', async () => {
       const ROWS: [taken: Partial<Record<SlotKind, number>>, admitted: string, refused: string][] = [
         [{ paid: 119 }, 'paid', ''],
         [{ paid: 120 }, '', 'paid trial known'],
@@ -155,82 +162,87 @@ for (const [setup, openWindows] of Object.entries(SETUPS)) {
       for (const [taken, admitted, refused] of ROWS) {
         const limit = openLimit(120)
         // In this order, none of these requests is refused.
-        for (const slot of limit.fill('trial', taken.failed ?? 0)) slot.markFailed()
-        for (const kind of ['paid', 'trial', 'known'] as const) limit.fill(kind, taken[kind] ?? 0)
-        const isFree = (kind: string) => limit.wait(kind as AdmissionKind) === 0
-        expect(admitted.split(' ').filter(Boolean).map(isFree), JSON.stringify(taken)).to.not.include(false)
-        expect(refused.split(' ').filter(Boolean).map(isFree), JSON.stringify(taken)).to.not.include(true)
+        for (const slot of await limit.fill('trial', taken.failed ?? 0)) slot.markFailed()
+        for (const kind of ['paid', 'trial', 'known'] as const) await limit.fill(kind, taken[kind] ?? 0)
+        for (const kind of admitted.split(' ').filter(Boolean) as AdmissionKind[])
+          expect(await limit.wait(kind), `${kind} after ${JSON.stringify(taken)}`).to.equal(0)
+        for (const kind of refused.split(' ').filter(Boolean) as AdmissionKind[])
+          expect(await limit.wait(kind), `${kind} after ${JSON.stringify(taken)}`).to.equal(60)
       }
     })
 
-    it('refuses to confirm a payment when paid requests fill the window', () => {
+    it('refuses to confirm a payment when paid requests fill the window', async () => {
       for (const kind of ['trial', 'known'] as const) {
         const limit = openLimit(2)
-        const [first, second] = limit.fill(kind, 2) as [Slot, Slot]
-        limit.take('paid')
-        expect(first.confirmPaid()).to.equal(undefined)
-        expect(second.confirmPaid()).to.have.nested.property('refusal.retryAfterSeconds', 60)
+        const [first, second] = (await limit.fill(kind, 2)) as [Slot, Slot]
+        await limit.take('paid')
+        expect(await first.confirmPaid()).to.equal(undefined)
+        expect(await second.confirmPaid()).to.have.nested.property('refusal.retryAfterSeconds', 60)
         second.release()
         first.release()
-        expect(limit.wait('paid')).to.equal(0)
-        expect(limit.wait('trial')).to.equal(0)
+        expect(await limit.wait('paid')).to.equal(0)
+        expect(await limit.wait('trial')).to.equal(0)
       }
     })
 
-    it('frees a slot on disposal, unless it is kept, confirmed or marked as failed', () => {
+    it('frees a slot on disposal, unless it is confirmed or marked as failed', async () => {
       const decisions: [decide: (slot: Slot) => unknown, countedAs: AdmissionKind | undefined][] = [
         [() => undefined, undefined],
         [(slot) => slot.release(), undefined],
-        [(slot) => slot.keep(), 'trial'],
         [(slot) => slot.markFailed(), 'trial'],
         [(slot) => slot.confirmPaid(), 'paid'],
       ]
       for (const [decide, countedAs] of decisions) {
         const limit = openLimit(1)
         {
-          using slot = limit.take('trial')
-          decide(slot)
+          using slot = await limit.take('trial')
+          await decide(slot)
         }
         for (const kind of ['trial', 'paid'] as const) {
           // A trial is refused when paid requests fill the window, too.
           const isFree = countedAs === undefined || (kind === 'paid' && countedAs === 'trial')
-          expect(limit.wait(kind) === 0, `${String(decide)} ${kind}`).to.equal(isFree)
+          expect((await limit.wait(kind)) === 0, `${String(decide)} ${kind}`).to.equal(isFree)
         }
       }
     })
 
-    it('remembers a payer whose payment was marked as failed', () => {
-      const limit = new RateLimit({ perMinute: 1, now: () => new Date(START) })
-      const slot = limit.enter('known', 'payer')
+    it('remembers a payer whose payment was marked as failed', async () => {
+      const now = () => new Date(START)
+      const limit = new RateLimit({ slots: new WindowSlots({ perMinute: 1, now }), now })
+      const slot = await limit.enter('known', 'payer')
       if (slot.kind === 'slot') slot.markFailed()
       expect(limit.hasFailed('payer')).to.equal(true)
       expect(limit.hasFailed('other')).to.equal(false)
     })
 
-    it('agrees with a model that counts every slot', () => {
-      fc.assert(
-        fc.property(fc.integer({ min: 1, max: 4 }), fc.array(step, { maxLength: 60 }), (perMinute, steps) => {
-          const limit = openLimit(perMinute)
-          const model = new Model(perMinute)
-          const slots: { slot: Slot; counted: CountedSlot }[] = []
-          for (const { kind, wait, end, of } of steps) {
-            limit.time += wait
-            const expected = model.wait(kind, limit.time)
-            const slot = limit.enter(kind)
-            if (slot.kind === 'refused') {
-              expect(slot.refusal.retryAfterSeconds).to.equal(Math.max(1, Math.ceil(expected / 1000)))
-              expect(expected).to.be.greaterThan(0)
-            } else {
-              expect(expected).to.equal(0)
-              slots.push({ slot, counted: model.enter(kind, limit.time) })
+    it('agrees with a model that counts every slot', async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.integer({ min: 1, max: 4 }),
+          fc.array(step, { maxLength: 60 }),
+          async (perMinute, steps) => {
+            const limit = openLimit(perMinute)
+            const model = new Model(perMinute)
+            const slots: { slot: Slot; counted: CountedSlot }[] = []
+            for (const { kind, wait, end, of } of steps) {
+              limit.time += wait
+              const expected = model.wait(kind, limit.time)
+              const slot = await limit.enter(kind)
+              if (slot.kind === 'refused') {
+                expect(slot.refusal.retryAfterSeconds).to.equal(Math.max(1, Math.ceil(expected / 1000)))
+                expect(expected).to.be.greaterThan(0)
+              } else {
+                expect(expected).to.equal(0)
+                slots.push({ slot, counted: model.enter(kind, limit.time) })
+              }
+              const ended = end === 'none' ? undefined : slots.splice(of % (slots.length || 1), 1)[0]
+              if (!ended || end === 'none') continue
+              const refused = await ended.slot[end]()
+              expect(refused !== undefined).to.equal(model.end(ended.counted, end, limit.time))
             }
-            const ended = end === 'none' ? undefined : slots.splice(of % (slots.length || 1), 1)[0]
-            if (!ended || end === 'none') continue
-            const refused = ended.slot[end]()
-            expect(refused !== undefined).to.equal(model.end(ended.counted, end, limit.time))
-          }
-          expect(limit.reports).to.deep.equal([])
-        }),
+            expect(limit.reports).to.deep.equal([])
+          },
+        ),
         { numRuns: 60 },
       )
     })
@@ -304,15 +316,15 @@ describe('leases of slots', () => {
     return { window, limit, other, advance }
   }
 
-  it('change the window once for all their slots', () => {
+  it('change the window once for all their slots', async () => {
     const { window, limit } = open()
-    limit.fill('trial', LEASE_SLOTS)
+    await limit.fill('trial', LEASE_SLOTS)
     expect(window.total()).to.deep.include({ revision: 1 })
-    limit.take('trial')
+    await limit.take('trial')
     expect(window.total()).to.deep.include({ revision: 2 })
   })
 
-  it('[6.2.1] never admit more than the limit in any minute', () => {
+  it('[6.2.1] never admit more than the limit in any minute', async () => {
     // The lowest limit with leases of more than one slot, so that few requests reach it.
     const perMinute = 2_000
     const burst = fc.record({
@@ -320,15 +332,15 @@ describe('leases of slots', () => {
       count: fc.integer({ min: 1, max: 1_200 }),
       wait: fc.constantFrom(0, 1, 50, 99, 100, 101, 5_000, 59_899, 59_900, 59_999),
     })
-    fc.assert(
-      fc.property(fc.array(burst, { minLength: 4, maxLength: 10 }), (bursts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(burst, { minLength: 4, maxLength: 10 }), async (bursts) => {
         const { limit, other, advance } = open(perMinute)
         const taken: { at: number; count: number }[] = []
         for (const { isOther, count, wait } of bursts) {
           advance(wait)
           const used = isOther ? other : limit
           let entered = 0
-          while (entered < count && used.enter('trial').kind === 'slot') entered += 1
+          while (entered < count && (await used.enter('trial')).kind === 'slot') entered += 1
           taken.push({ at: used.time, count: entered })
           const inLastMinute = taken.filter(({ at }) => at > used.time - MINUTE_MS)
           expect(inLastMinute.reduce((sum, each) => sum + each.count, 0)).to.be.at.most(perMinute)
@@ -338,48 +350,62 @@ describe('leases of slots', () => {
     )
   })
 
-  it('return unused slots with the next lease', () => {
+  it('return unused slots with the next lease', async () => {
     const { window, limit, advance } = open()
     for (let lease = 0; lease < 10; lease += 1) {
-      limit.take('trial')
+      await limit.take('trial')
       advance(101)
     }
     expect(window.total().counts.trial).to.equal(9 + LEASE_SLOTS)
   })
 
-  it('of a crashed process count for a minute', () => {
+  it('of a crashed process count for a minute', async () => {
     const { limit: crashed, other, advance } = open()
-    crashed.take('trial')
-    expect(other.count('trial')).to.equal(PER_MINUTE - LEASE_SLOTS)
+    await crashed.take('trial')
+    expect(await other.count('trial')).to.equal(PER_MINUTE - LEASE_SLOTS)
     advance(MINUTE_MS + 100)
-    expect(other.count('trial')).to.equal(PER_MINUTE)
+    expect(await other.count('trial')).to.equal(PER_MINUTE)
   })
 
-  it('reuse released slots in the same process', () => {
+  it('reuse released slots in the same process', async () => {
     const { window, limit } = open()
-    for (let request = 0; request < 100; request += 1) limit.take('trial').release()
+    for (let request = 0; request < 100; request += 1) (await limit.take('trial')).release()
     expect(window.total()).to.deep.include({ revision: 1 })
   })
 
-  it('are not used after their end or before their start', () => {
+  it('are not used after their end or before their start', async () => {
     for (const jump of [101, -1]) {
       const { window, limit, advance } = open()
-      limit.take('trial')
+      await limit.take('trial')
       advance(jump)
-      limit.take('trial')
+      await limit.take('trial')
       expect(window.total().revision, String(jump)).to.be.greaterThan(1)
     }
   })
 
-  it('count until a minute after their end', () => {
+  it('count until a minute after their end', async () => {
     const { limit, other, advance } = open()
-    limit.fill('trial', PER_MINUTE - 1)
+    await limit.fill('trial', PER_MINUTE - 1)
     advance(100)
-    limit.take('trial')
+    await limit.take('trial')
     advance(MINUTE_MS - 1)
-    expect(other.wait('trial')).to.equal(1)
+    expect(await other.wait('trial')).to.equal(1)
     advance(1)
-    expect(other.count('trial')).to.equal(PER_MINUTE)
+    expect(await other.count('trial')).to.equal(PER_MINUTE)
+  })
+})
+
+describe('slots that cannot be taken', () => {
+  it('[6.2.8] refuse a request with 503, at admission and at the confirmation', async () => {
+    const now = () => new Date(START)
+    const slots = new WindowSlots({ perMinute: 1, now })
+    const reports: string[] = []
+    const limit = new RateLimit({ slots, now, report: (event) => void reports.push(event) })
+    const slot = await limit.enter('trial')
+    slots.take = () => Promise.reject(new Error('ECONNREFUSED'))
+    expect(await limit.enter('paid')).to.have.nested.property('refusal.code', 'overloaded')
+    expect(slot.kind === 'slot' && (await slot.confirmPaid())).to.have.nested.property('refusal.code', 'overloaded')
+    expect(reports).to.deep.equal(['rate_limit_unavailable', 'rate_limit_unavailable'])
   })
 })
 
@@ -398,29 +424,29 @@ describe('a failing shared window', () => {
     limit = new LimitHarness(3, [window])
   })
 
-  it('makes the process count alone for a minute, with one report', () => {
-    limit.fill('trial', 3)
-    expect(limit.wait('trial')).to.equal(60)
+  it('makes the process count alone for a minute, with one report', async () => {
+    await limit.fill('trial', 3)
+    expect(await limit.wait('trial')).to.equal(60)
     expect(limit.reports).to.deep.equal(['rate_limit_alone'])
     limit.time += MINUTE_MS
-    limit.fill('trial', 3)
+    await limit.fill('trial', 3)
     expect(limit.reports).to.deep.equal(['rate_limit_alone', 'rate_limit_alone'])
   })
 
-  it('is used again after a minute', () => {
-    limit.fill('trial', 3)
+  it('is used again after a minute', async () => {
+    await limit.fill('trial', 3)
     isBroken = false
     expect(window.total().counts).to.deep.equal(NO_SLOTS)
     limit.time += MINUTE_MS
-    limit.fill('trial', 3)
+    await limit.fill('trial', 3)
     expect(window.total().counts.trial).to.equal(3)
   })
 
-  it('does not fail requests whose slot cannot be changed', () => {
+  it('does not fail requests whose slot cannot be changed', async () => {
     isBroken = false
-    const slot = limit.take('trial')
+    const slot = await limit.take('trial')
     isBroken = true
-    slot.confirmPaid()
+    await slot.confirmPaid()
     slot.release()
     expect(limit.reports).to.include('rate_limit_alone')
   })

@@ -24,6 +24,7 @@ const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
+const sharedSlots = 'store/postgres/slots.js'
 const byNumber = 'agent/matching/by-number.js'
 const decide = 'agent/matching/decide.js'
 const find = 'agent/matching/find.js'
@@ -506,5 +507,19 @@ export const MUTANTS: readonly Mutant[] = [
     find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
     replace: '',
     caughtBy: 'test/agent/matching/find.test.js',
+  },
+  {
+    name: 'a rate-limit slot is returned that another node has taken since',
+    file: sharedSlots,
+    find: 'and number = any($1) and holder = any($2)',
+    replace: 'and number = any($1) and $2::uuid[] is not null',
+    caughtBy: 'test/store/postgres/slots.test.js',
+  },
+  {
+    name: 'a leased rate-limit slot is used after its time',
+    file: sharedSlots,
+    find: 'row.unused > 0 && now <= row.usableUntil',
+    replace: 'row.unused > 0',
+    caughtBy: 'test/store/postgres/slots.test.js',
   },
 ]

@@ -14,6 +14,7 @@ import type { Timer } from '../../../store/runtime.ts'
 import { Denials } from '../../../agent/payments/denials.ts'
 import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
+import { WindowSlots } from '../../../store/window-slots.ts'
 import type { SlidingWindow } from '../../../store/window.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
@@ -101,7 +102,7 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      rateLimit: new RateLimit({ perMinute: this.#perMinute, now, window }),
+      rateLimit: new RateLimit({ slots: new WindowSlots({ perMinute: this.#perMinute, now, window }), now }),
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
       replayLimit: new ReplayLimit(now),
       payerCode: new PayerCode(now),

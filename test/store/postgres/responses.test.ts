@@ -119,10 +119,13 @@ describe('the response log in PostgreSQL', function () {
     }
 
     it('an older and a newer schema', async () => {
-      const version = 'update schema_migrations set version ='
-      expect(await refusal(`${version} ${SCHEMA_VERSION + 1}`)).to.contain('use the newer program')
-      expect(await refusal(`${version} 0`)).to.contain('irish-company-agent migrate')
-      await withPool(url, (pool) => pool.query(`${version} ${SCHEMA_VERSION}`))
+      const latest = 'update schema_migrations set version ='
+      const from = (version: number) => `where version = ${version}`
+      const newer = `${latest} ${SCHEMA_VERSION + 1} ${from(SCHEMA_VERSION)}`
+      expect(await refusal(newer)).to.contain('use the newer program')
+      const older = `${latest} 0 ${from(SCHEMA_VERSION + 1)}`
+      expect(await refusal(older)).to.contain('irish-company-agent migrate')
+      await withPool(url, (pool) => pool.query(`${latest} ${SCHEMA_VERSION} ${from(0)}`))
       await (await open(url)).close()
     })
 

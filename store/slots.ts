@@ -1,0 +1,50 @@
+/**
+ * The port of the rate limit: slots of a minute that all processes share. {@link WindowSlots} in store/window-slots.ts keeps
+ * them in LMDB or in memory, store/postgres/slots.ts in PostgreSQL.
+ */
+
+export const SLOT_KINDS = ['trial', 'known', 'paid', 'failed'] as const
+
+export type SlotKind = (typeof SLOT_KINDS)[number]
+
+/**
+ * For each kind of admission, the groups of kinds that limit it. Each group must have fewer slots than the limit.
+ * `trial` is a payment of a payer without a settled payment: it may still fail, so it shares a quota with `failed`.
+ * A payment counts as `paid` only once it is verified and something is sold for it.
+ */
+export const LIMITED_GROUPS = {
+  trial: [['paid'], ['trial', 'failed']],
+  known: [['paid']],
+  paid: [['paid']],
+} as const satisfies Partial<Record<SlotKind, readonly (readonly SlotKind[])[]>>
+
+export type AdmissionKind = keyof typeof LIMITED_GROUPS
+
+/** How long a slot counts after it was taken. */
+export const WINDOW_MS = 60_000
+
+/** At high limits, the limit divided by this number of slots is taken and counted at once. */
+export const LEASES_PER_LIMIT = 1_000
+
+/** Counts until a minute has passed, unless it is released. */
+export interface TakenSlot {
+  kind: 'taken'
+  /** The slot counts no longer. Later calls change nothing. */
+  release(): void
+  /** Counts the slot as failed from now on if its kind has such a quota. Otherwise releases it. */
+  markFailed(): void
+}
+
+export interface NoSlot {
+  kind: 'full'
+  /** Until a slot is free. */
+  waitMs: number
+}
+
+export interface Slots {
+  /** @throws StoreError if shared slots cannot be reached */
+  take(kind: AdmissionKind): Promise<TakenSlot | NoSlot>
+  /** The slots that count now, by kind. */
+  counts(): Promise<Partial<Record<SlotKind, number>>>
+  close(): Promise<void>
+}
