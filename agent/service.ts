@@ -40,6 +40,7 @@ import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
 import { Denials } from './payments/denials.ts'
+import { READING_INTERVAL_MS, RecentReadings } from './payments/recent-readings.ts'
 import { startReconciler } from './payments/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
@@ -181,7 +182,16 @@ function createSaleContext(
   return {
     ...shared,
     terms: buildTerms(config.mode, payTo),
-    payments: { log, facilitator, chain, denials: new Denials(now), now, timer, report },
+    payments: {
+      log,
+      facilitator,
+      chain,
+      denials: new Denials(now),
+      readings: new RecentReadings(now, READING_INTERVAL_MS),
+      now,
+      timer,
+      report,
+    },
     rateLimit: new RateLimit({ slots, now, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     replayLimit: new ReplayLimit(now),

@@ -41,6 +41,10 @@ export interface ResponseRecord {
   readonly from_block: string
   /** The hash of that block, which identifies the chain. Older records have none. */
   readonly from_block_hash?: string
+  /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
+  readonly settling_at?: string
+  /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
+  readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
   readonly reported_transaction?: string
   readonly snapshot_id: string
@@ -48,7 +52,7 @@ export interface ResponseRecord {
   readonly body: string
   /** The `PAYMENT-RESPONSE` header, after settlement. */
   readonly payment_response: string | null
-  /** Both ISO 8601, in UTC. */
+  /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
   readonly updated_at: string
 }
@@ -57,7 +61,7 @@ export interface ResponseRecord {
 export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
 
 export type RecordChange = Partial<
-  Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response' | 'reported_transaction'>
+  Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response' | 'reported_transaction' | 'settling_at' | 'reverts'>
 > & {
   updated_at: string
 }

@@ -28,8 +28,12 @@ function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentR
   return { ...refusePayment('payment_failed', reason), paymentResponse: failedReceipt(record, reason) }
 }
 
-export function outcomeUnknown(): Refused {
-  return refused({ code: 'payment_outcome_unknown' })
+/** `waitMs`: the time until a retry reads the chain again. */
+export function outcomeUnknown(waitMs = 0): Refused {
+  return refused({
+    code: 'payment_outcome_unknown',
+    ...(waitMs > 0 && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
+  })
 }
 
 /**

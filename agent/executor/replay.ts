@@ -7,7 +7,7 @@ import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
 import type { ReplayLimit } from './replay-limit.ts'
-import { recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import type { SaleResult } from './sale-context.ts'
 
 /** A payment that can be compared with its record. */
@@ -53,8 +53,11 @@ export async function replayRecord(
   switch (decision) {
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })
-    case 'ask_chain':
+    case 'ask_chain': {
+      const waitMs = payments.readings.waitMs(record.identity)
+      if (waitMs > 0) return outcomeUnknown(waitMs)
       return recordOutcome(await reconcileForBuyer(payments, record))
+    }
     case 'reconsider':
       return recordOutcome(await reconsider(payments, record))
     case 'repeat':

@@ -3,7 +3,9 @@
  * reading never ends a payment, because it can come from a fork or from another chain behind the same URL. A restart forgets
  * all readings, which only delays an end.
  */
+import { setBounded } from './bounded-map.ts'
 import type { ChainProgress } from './chain.ts'
+import { RecentReadings } from './recent-readings.ts'
 
 /** The distance of the two readings, on the local clock and between block timestamps. */
 const READINGS_APART_MS = 60_000
@@ -11,7 +13,6 @@ const READINGS_APART_MS = 60_000
 const READINGS_MAX = 100_000
 /** The shortest time between two readings for the transfer of an ended payment. */
 const REREAD_INTERVAL_MS = 60_000
-const REREADS_MAX = 10_000
 
 /** What a reading would do to the record. */
 export type Denial = 'reopen' | 'rejected' | 'expired'
@@ -24,10 +25,11 @@ interface Reading extends ChainProgress {
 export class Denials {
   readonly #now: () => Date
   readonly #first = new Map<string, Reading>()
-  readonly #rereadAt = new Map<string, number>()
+  readonly #rereads: RecentReadings
 
   constructor(now: () => Date) {
     this.#now = now
+    this.#rereads = new RecentReadings(now, REREAD_INTERVAL_MS)
   }
 
   /** Whether an earlier reading gave the same result a minute and a final block ago. Otherwise remembers this one. */
@@ -53,20 +55,8 @@ export class Denials {
 
   /** Whether the chain may be read now for a retry of an ended payment. Counts the reading. */
   takeReread(identity: string): boolean {
-    const now = this.#now().getTime()
-    const last = this.#rereadAt.get(identity)
-    if (last !== undefined && last <= now && now - last < REREAD_INTERVAL_MS) return false
-    setBounded(this.#rereadAt, REREADS_MAX, [identity, now])
+    if (this.#rereads.waitMs(identity) > 0) return false
+    this.#rereads.note(identity)
     return true
   }
-}
-
-/** Not an LRUCache, which reserves memory for all entries. */
-function setBounded<Value>(map: Map<string, Value>, max: number, [key, value]: [string, Value]): void {
-  map.delete(key)
-  for (const oldest of map.keys()) {
-    if (map.size < max) break
-    map.delete(oldest)
-  }
-  map.set(key, value)
 }

@@ -46,7 +46,7 @@ const KNOWN_REASONS: ReadonlyMap<string, QuoteReason> = new Map([
 ])
 
 /** Settlement errors that occur only before the transaction is sent. After any other error the outcome is unknown. */
-const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
+export const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
   'insufficient_funds',
   'invalid_exact_evm_insufficient_balance',
   'invalid_exact_evm_signature',
@@ -55,6 +55,9 @@ const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
   'invalid_exact_evm_payload_authorization_valid_after',
 ])
 
+/** The error reason of the in-process facilitator if the token reverted the transfer, in a simulation or on chain. */
+export const TRANSFER_REVERTED = 'transfer_reverted'
+
 export type Verification =
   { kind: 'verified' } | { kind: 'refused'; reason: QuoteReason } | { kind: 'unclear'; cause: unknown }
 
@@ -62,7 +65,7 @@ export type Settlement =
   | { kind: 'settled'; transaction: string }
   /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
   | { kind: 'refused'; reason: string; transaction?: string | undefined }
-  | { kind: 'unclear'; cause: unknown; transaction?: string | undefined }
+  | { kind: 'unclear'; cause: unknown; transaction?: string | undefined; isReverted?: boolean }
 
 interface FacilitatorRequest {
   facilitator: FacilitatorClient
@@ -112,6 +115,8 @@ function toRefusal({ errorReason, transaction: text }: SettleReply): Settlement 
   const transaction = parseTransactionHash(text)
   if (typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason))
     return { kind: 'refused', reason: errorReason, transaction }
+  if (errorReason === TRANSFER_REVERTED)
+    return { kind: 'unclear', cause: 'the transfer was reverted', transaction, isReverted: true }
   return { kind: 'unclear', cause: 'the error may have occurred after broadcast', transaction }
 }
 

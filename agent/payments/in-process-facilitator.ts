@@ -4,13 +4,23 @@
  */
 import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'
 import type { FacilitatorClient } from '@x402/core/server'
+import type { SettleResponse } from '@x402/core/types'
 import { toFacilitatorEvmSigner } from '@x402/evm'
 import { ExactEvmScheme } from '@x402/evm/exact/facilitator'
-import { createWalletClient, custom, defineChain, publicActions, type Hex } from 'viem'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  createWalletClient,
+  custom,
+  defineChain,
+  publicActions,
+  type Hex,
+} from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { createNonceManager, jsonRpc } from 'viem/nonce'
 import type { Report } from '../../store/runtime.ts'
 import { onChain, openRpc } from '../rpc/json-rpc.ts'
+import { REFUSED_BEFORE_BROADCAST, TRANSFER_REVERTED } from './facilitator.ts'
 import type { NetworkDeployment } from './terms.ts'
 
 /** Below the 30 s limit of a facilitator call. */
@@ -70,10 +80,16 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
     waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
       wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
   }
-  // The transaction types of x402's signer and of viem differ. The signer does not use them.
-  const signer = toFacilitatorEvmSigner(sender as never, { confirmationTimeoutMs: confirmationMs })
-  const scheme = new ExactEvmScheme(signer, { pendingSettlementStore: NO_PENDING_SETTLEMENTS, simulateInSettle: true })
-  const facilitator = new x402Facilitator().register(network, scheme)
+  const open = (observed: typeof sender) => {
+    // The transaction types of x402's signer and of viem differ. The signer does not use them.
+    const signer = toFacilitatorEvmSigner(observed as never, { confirmationTimeoutMs: confirmationMs })
+    const scheme = new ExactEvmScheme(signer, {
+      pendingSettlementStore: NO_PENDING_SETTLEMENTS,
+      simulateInSettle: true,
+    })
+    return new x402Facilitator().register(network, scheme)
+  }
+  const facilitator = open(sender)
 
   const checkBalance = createBalanceCheck(options, wallet)
   void checkBalance()
@@ -84,9 +100,12 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
       void checkBalance()
       let isSettled = false
       try {
-        const reply = await facilitator.settle(payload, requirements)
+        // A sender for each settlement, because x402 does not tell a revert from other failures.
+        const observed = observeReverts(sender)
+        const reply = await open(observed).settle(payload, requirements)
         isSettled = reply.success
-        return reply
+        const isReverted = observed.isReverted() && !isSettled && !isRefused(reply)
+        return isReverted ? { ...reply, errorReason: TRANSFER_REVERTED } : reply
       } finally {
         // Takes the nonce from the node again, because a dropped transaction leaves a gap that blocks later ones.
         if (!isSettled) await enqueue(async () => nonces.reset({ address: account.address, chainId }))
@@ -94,6 +113,39 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
     },
     getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
   }
+}
+
+type RevertingCalls = Pick<RelayerWallet, 'readContract' | 'waitForTransactionReceipt'>
+
+/** Notes whether the token reverts a simulation or the transaction. */
+function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
+  let isReverted = false
+  return {
+    ...sender,
+    isReverted: () => isReverted,
+    readContract: async (call: Parameters<Sender['readContract']>[0]) => {
+      try {
+        return await sender.readContract(call)
+      } catch (cause) {
+        isReverted ||= cause instanceof BaseError && cause.walk(isRevert) !== null
+        throw cause
+      }
+    },
+    waitForTransactionReceipt: async (wait: Parameters<Sender['waitForTransactionReceipt']>[0]) => {
+      const receipt = await sender.waitForTransactionReceipt(wait)
+      isReverted ||= receipt.status === 'reverted'
+      return receipt
+    },
+  }
+}
+
+function isRevert(cause: unknown): boolean {
+  return cause instanceof ContractFunctionRevertedError
+}
+
+/** Such a refusal costs nothing and may end, for example when the payer gets funds. */
+function isRefused({ errorReason }: SettleResponse): boolean {
+  return errorReason !== undefined && REFUSED_BEFORE_BROADCAST.has(errorReason)
 }
 
 type RelayerWallet = ReturnType<typeof openWallet>['wallet']

@@ -11,12 +11,10 @@ import { FINDINGS, interpretEvidence, isNewerThan, type Finding } from './findin
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 import { advanceOrReload, reload, retrySettlement, settledStep } from './settle.ts'
+import { maySettleAgain } from './settlement-schedule.ts'
 
 /** `settle` calls the facilitator again. `reopen` returns a settled record to `unknown`: the chain does not show it. */
 export type ReconcileAction = 'wait' | 'settle' | 'reopen' | 'settled' | 'confirmed' | 'rejected' | 'expired'
-
-/** Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11). */
-const SETTLEMENTS_MAX = 20
 
 type ActionsByFinding = Record<Finding, ReconcileAction>
 
@@ -61,6 +59,7 @@ export async function reconcile(payments: PaymentServices, record: ResponseRecor
   // Another process advanced the record and started a new attempt.
   if (current.state === 'settling') return current
   const evidence = await tryReadEvidence(payments, current)
+  payments.readings.note(record.identity)
   return evidence ? applyEvidence(payments, current, evidence) : current
 }
 
@@ -89,7 +88,7 @@ async function applyEvidence(
     case 'wait':
       return record
     case 'settle':
-      return record.attempt < SETTLEMENTS_MAX ? retrySettlement(payments, record) : record
+      return maySettleAgain(record, payments.now()) ? retrySettlement(payments, record) : record
     case 'reopen': {
       if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
       if (!(await confirmDenial(payments, record, action))) return record

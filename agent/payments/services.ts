@@ -4,12 +4,15 @@ import type { ResponseLog } from '../../store/responses.ts'
 import type { Report, Timer } from '../../store/runtime.ts'
 import type { Chain } from './chain.ts'
 import type { Denials } from './denials.ts'
+import type { RecentReadings } from './recent-readings.ts'
 
 export interface PaymentServices {
   log: ResponseLog
   facilitator: FacilitatorClient
   chain: Chain
   denials: Denials
+  /** For retries of payments with an unknown outcome. */
+  readings: RecentReadings
   now: () => Date
   /** Schedules the time limit of facilitator calls. */
   timer: Timer

@@ -20,7 +20,9 @@ type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updat
 
 /** Settles an `unknown` record whose nonce is free. Returns the current record. */
 export async function retrySettlement(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
-  const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 })
+  const time = payments.now().toISOString()
+  const attempt = record.attempt + 1
+  const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time })
   // Otherwise another process advanced the record first, and that process makes the attempt.
   return settling ? settleRecord(payments, settling) : reload(payments, record)
 }
@@ -29,7 +31,10 @@ export async function retrySettlement(payments: PaymentServices, record: Respons
 export async function settleRecord(payments: PaymentServices, record: ResponseRecord): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) })
-  const reported = settlement.transaction === undefined ? {} : { reported_transaction: settlement.transaction }
+  const reported = {
+    ...(settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
+    ...(settlement.kind === 'unclear' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
+  }
   if (settlement.kind === 'settled') {
     return recordSuccess(payments, record, { ...settledStep(record, settlement.transaction), ...reported })
   }

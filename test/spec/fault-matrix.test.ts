@@ -18,6 +18,8 @@ const AT_A_TIME = 8
 const HANG_MS = 40_000
 /** The distance of the two readings that deny a settlement. */
 const READINGS_APART_MS = 60_000
+/** The delay after the second settlement of a payment, and more than that after the first one. */
+const SETTLEMENTS_APART_MS = 10_000
 /** Fewer than the authorizations live for. */
 const READINGS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
@@ -98,9 +100,11 @@ describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
       }
     }
     await askAll(0)
+    ahead += SETTLEMENTS_APART_MS
     await askAll(1)
     facilitator.repair()
     isMended = true
+    ahead += SETTLEMENTS_APART_MS
     await named('the restart', service.restart())
     await askAll(2)
     // The reconciler finds false successes by two readings, unless a retry is being answered.

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json as readBody } from 'node:stream/consumers'
 import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
+import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
 
 const TRANSACTION = `0x${'cd'.repeat(32)}`
@@ -59,7 +60,7 @@ const DONE = '200'
 
 /** Paid without a valid answer. The payment is read from the chain before the first answer. */
 const PAID = { chain: 'paid', expected: [DONE, DONE, DONE], transfers: 1 } as const
-/** Nothing was sent. The retry settles again, which succeeds with a correct facilitator. */
+/** Nothing was sent. A retry settles again, which succeeds with a correct facilitator. */
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
 /** Refused before broadcast. */
 const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
@@ -118,6 +119,13 @@ export const FAULTS: FacilitatorFault[] = [
     ...SPENT,
     chain: 'cancelled',
     settle: reply(() => failure('invalid_exact_evm_nonce_already_used')),
+  },
+  {
+    name: 'a transfer that the token reverts',
+    chain: 'untouched',
+    settle: reply(() => failure(TRANSFER_REVERTED)),
+    expected: [UNKNOWN, UNKNOWN, UNKNOWN],
+    transfers: 0,
   },
   { name: 'success as 500', ...PAID, settle: reply(success, 500) },
   { name: 'insufficient funds as 500', ...LOST, settle: reply(() => failure('insufficient_funds'), 500) },

@@ -16,6 +16,7 @@ import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
 import { Denials } from '../../agent/payments/denials.ts'
+import { READING_INTERVAL_MS, RecentReadings } from '../../agent/payments/recent-readings.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
@@ -107,6 +108,12 @@ export class SaleHarness {
     })
   }
 
+  /** Moves the clock of the service forward. */
+  pass(milliseconds: number): void {
+    const { now } = this
+    this.now = () => new Date(now().getTime() + milliseconds)
+  }
+
   limitTo(perMinute: number): void {
     Object.assign(this.context, this.#openLimits(perMinute))
   }
@@ -183,6 +190,7 @@ export class SaleHarness {
         facilitator,
         chain,
         denials: new Denials(() => this.now()),
+        readings: new RecentReadings(() => this.now(), READING_INTERVAL_MS),
         now: () => this.now(),
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),

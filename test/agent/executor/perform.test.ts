@@ -48,6 +48,8 @@ const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 
 const UNKNOWN = 'payment_outcome_unknown'
+/** Enough for the second settlement of a payment, and for another reading of the chain. */
+const SECONDS_APART = 5
 const timeOut = () => Promise.reject(new Error('time-out'))
 const broken = () => Promise.reject(new Error('disk full'))
 const succeed: Settle = async (payload) => settledReply(payload)
@@ -71,8 +73,7 @@ describe('a sale', () => {
 
   const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
   function passSeconds(seconds: number): void {
-    const now = sale.now().getTime() + seconds * 1000
-    sale.now = () => new Date(now)
+    sale.pass(seconds * 1000)
   }
   /** Replaces methods of the response log. Returns a function that restores them. */
   function breakLog(methods: Partial<ResponseLog>): () => void {
@@ -278,6 +279,7 @@ describe('a sale', () => {
         sale.script.settle = succeed
         sale.script.evidence = async () => found(payment)
         await sale.restart()
+        passSeconds(SECONDS_APART)
         if (summary.startsWith('payment_failed')) {
           // The first of two readings.
           expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
@@ -446,7 +448,10 @@ describe('a sale', () => {
       sale.script.settle = timeOut
       await sale.lookup(payment)
       sale.script.settle = refuse
+      passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(2)
+      passSeconds(SECONDS_APART)
       sale.script.evidence = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
@@ -527,6 +532,7 @@ describe('a sale', () => {
 
     it('is settled by a retry when the chain shows an unused nonce', async () => {
       await crash()
+      passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
       expect(sale.count('evidence')).to.equal(1)
       expect(sale.count('settle')).to.equal(2)
@@ -555,6 +561,7 @@ describe('a sale', () => {
       sale.script.evidence = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       repair()
+      passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
       expect(sale.count('settle')).to.equal(1)
     })
@@ -563,11 +570,13 @@ describe('a sale', () => {
       sale.script.settle = timeOut
       await sale.lookup(payment)
       sale.script.settle = succeed
+      passSeconds(SECONDS_APART)
       const repair = breakLog({ advance: broken })
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
       repair()
+      passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
 
@@ -603,6 +612,7 @@ describe('a sale', () => {
       const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       repair()
+      passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
       expect(sale.count('settle')).to.equal(1)
     })
@@ -627,6 +637,7 @@ describe('a sale', () => {
     const { log } = sale.context.payments
     sale.script.settle = timeOut
     await sale.lookup(payment)
+    passSeconds(SECONDS_APART)
     // The write of the other process comes first, so this one finds another state.
     breakLog({
       advance: async (from, change) => {

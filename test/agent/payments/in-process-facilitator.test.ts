@@ -3,12 +3,15 @@ import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { generatePrivateKey } from 'viem/accounts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
-import type { WirePayment } from '../../support/payments.ts'
+import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
 
 const POLL_MS = 20
+/** The delay after the first settlement of a payment. */
+const SETTLEMENTS_APART_MS = 5_000
 
 const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
 
@@ -50,6 +53,7 @@ describe('a relayer whose transaction is dropped', function () {
     expect(codeOf(await place.shop.lookup(second))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(1)
     expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
+    place.shop.pass(SETTLEMENTS_APART_MS)
     expect(codeOf(await place.shop.lookup(first))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(2)
   })
@@ -63,10 +67,36 @@ describe('a relayer whose transaction is dropped', function () {
     expect(codeOf(await outcome)).to.equal('payment_outcome_unknown')
     expect(codeOf(await place.shop.lookup(next))).to.equal('answer')
     await waited
+    place.shop.pass(SETTLEMENTS_APART_MS)
     for (const payment of payments) expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(payments.length)
   })
 })
+
+interface RpcCall {
+  id: number
+  method: string
+  params: unknown[]
+}
+
+/** A proxy of the node. `answer` replaces the reply to a call by a result or an error. */
+async function startProxy(url: string, answer: (call: RpcCall) => object | undefined): Promise<ListeningServer> {
+  return listen(
+    createServer((request, response) => {
+      void json(request).then(async (body) => {
+        const call = body as RpcCall
+        const replaced = answer(call)
+        const reply = replaced ? { jsonrpc: '2.0', id: call.id, ...replaced } : await forward(url, call)
+        return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(reply))
+      })
+    }),
+  )
+}
+
+async function forward(url: string, call: RpcCall): Promise<unknown> {
+  const headers = { 'Content-Type': 'application/json' }
+  return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
+}
 
 /** The error of geth for a relayer without gas. x402 reads it as a payer without funds. */
 const NO_GAS = {
@@ -80,28 +110,12 @@ describe('a relayer without gas', function () {
   let node: ListeningServer
   let hasGas = false
 
-  /** A proxy of the node that rejects transactions. */
-  async function startProxy(url: string): Promise<string> {
-    node = await listen(
-      createServer((request, response) => {
-        void json(request).then(async (call) => {
-          const { id, method } = call as { id: number; method: string }
-          const isRefused = method === 'eth_sendRawTransaction' && !hasGas
-          const answer = isRefused ? { jsonrpc: '2.0', id, error: NO_GAS } : await forward(url, call)
-          return response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(answer))
-        })
-      }),
-    )
-    return node.url
-  }
-
-  async function forward(url: string, call: unknown): Promise<unknown> {
-    const headers = { 'Content-Type': 'application/json' }
-    return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
-  }
-
   before(async () => {
-    place = await openSaleOnChain(startProxy)
+    place = await openSaleOnChain(async (url) => {
+      const isRefused = ({ method }: RpcCall) => method === 'eth_sendRawTransaction' && !hasGas
+      node = await startProxy(url, (call) => (isRefused(call) ? { error: NO_GAS } : undefined))
+      return node.url
+    })
   })
   after(async () => {
     node.close()
@@ -112,7 +126,89 @@ describe('a relayer without gas', function () {
     const payment = await place.sign()
     expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
     hasGas = true
+    place.shop.pass(SETTLEMENTS_APART_MS)
     expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
     expect(await place.transfers()).to.have.lengthOf(1)
+  })
+})
+
+/** `transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)` */
+const TRANSFER_SELECTOR = '0xe3ee160e'
+const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
+
+describe('[5.7.13] a transfer that the token reverts', function () {
+  this.timeout(60_000)
+  let place: SaleOnChain
+  let node: ListeningServer
+  /** The reply to a simulation. */
+  let simulated: object | undefined
+  let simulations: number
+  let sent: number
+
+  beforeEach(async () => {
+    simulations = 0
+    sent = 0
+    simulated = undefined
+    place = await openSaleOnChain(async (url) => {
+      node = await startProxy(url, ({ method, params }) => {
+        if (method === 'eth_sendRawTransaction') sent += 1
+        const isSimulation = method === 'eth_call' && JSON.stringify(params[0]).includes(TRANSFER_SELECTOR)
+        if (isSimulation) simulations += 1
+        return isSimulation ? simulated : undefined
+      })
+      return node.url
+    })
+  })
+  afterEach(async () => {
+    node.close()
+    await place.close()
+  })
+
+  /** Retries more often than a transfer may revert, at times at which a settlement is due. */
+  async function retry(payment: WirePayment): Promise<void> {
+    for (let retries = 0; retries < 4; retries += 1) {
+      place.shop.pass(30_000)
+      expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    }
+  }
+
+  function afterVerification(change: () => void): void {
+    const { facilitator } = place.shop.context.payments
+    const verify = facilitator.verify.bind(facilitator)
+    facilitator.verify = (...call) => verify(...call).finally(change)
+  }
+
+  it('on chain is sent twice', async () => {
+    // The payer has no funds, and the node simulates the transfer wrongly.
+    const payment = await signedPayment({ key: generatePrivateKey(), terms: testTerms })
+    simulated = { result: '0x' }
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(sent).to.equal(1)
+    await retry(payment)
+    expect(sent).to.equal(2)
+  })
+
+  it('in simulations is simulated twice and not sent', async () => {
+    const payment = await place.sign()
+    afterVerification(() => {
+      simulated = REVERT
+      simulations = 0
+    })
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    await retry(payment)
+    expect([simulations, sent]).to.deep.equal([2, 0])
+  })
+
+  it('in no simulation is sent as soon as the node answers', async () => {
+    const payment = await place.sign()
+    afterVerification(() => (simulated = { error: { code: -32005, message: 'limit exceeded' } }))
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    for (const seconds of [5, 10]) {
+      place.shop.pass(seconds * 1000)
+      expect(codeOf(await place.shop.lookup(payment))).to.equal('payment_outcome_unknown')
+    }
+    simulated = undefined
+    place.shop.pass(30_000)
+    expect(codeOf(await place.shop.lookup(payment))).to.equal('answer')
   })
 })

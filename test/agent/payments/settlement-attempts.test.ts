@@ -1,10 +1,19 @@
-/** The number of settlements of one payment. */
+/** When an unknown payment is settled again, and which retries read the chain. */
 import { expect } from 'chai'
-import { reconcileForBuyer } from '../../../agent/payments/reconcile.ts'
+import { paymentIdentity } from '../../../agent/payments/binding.ts'
+import { TRANSFER_REVERTED } from '../../../agent/payments/facilitator.ts'
+import { reconcile, reconcileForBuyer } from '../../../agent/payments/reconcile.ts'
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
-import { SaleHarness } from '../../support/sale-harness.ts'
+import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
 
-describe('[5.7.11] the settlements of an unknown payment', () => {
+const UNKNOWN = 'payment_outcome_unknown'
+/** Seconds from the start of a settlement to the next one. The last value holds for all later ones. */
+const SCHEDULE_SECONDS = [5, 10, 20, 30, 30] as const
+const READING_INTERVAL_MS = 2_000
+
+describe('the settlements of an unknown payment', () => {
   let sale: SaleHarness
 
   beforeEach(async () => {
@@ -18,7 +27,7 @@ describe('[5.7.11] the settlements of an unknown payment', () => {
     [20, 0],
     [21, 0],
   ] as const) {
-    it(`are ${settlements} more after ${attempt}`, async () => {
+    it(`[5.7.11] are ${settlements} more after ${attempt}`, async () => {
       const record = makeRecord({ state: 'unknown', attempt })
       await storeRecord(sale.context.payments.log, record)
       await reconcileForBuyer(sale.context.payments, record)
@@ -26,4 +35,172 @@ describe('[5.7.11] the settlements of an unknown payment', () => {
       expect(sale.count('settle')).to.equal(settlements)
     })
   }
+
+  for (const [reverts, settlements] of [
+    [1, 1],
+    [2, 0],
+    [3, 0],
+  ] as const) {
+    it(`[5.7.13] are ${settlements} more after ${reverts} reverted ones`, async () => {
+      const record = makeRecord({ state: 'unknown', reverts })
+      await storeRecord(sale.context.payments.log, record)
+      await reconcileForBuyer(sale.context.payments, record)
+      expect(sale.count('settle')).to.equal(settlements)
+    })
+  }
+
+  describe('of a buyer who retries', () => {
+    let payment: WirePayment
+    let record: { identity: string }
+    let start: number
+
+    beforeEach(async () => {
+      start = Date.now()
+      sale.now = () => new Date(start)
+      sale.script.settle = () => Promise.reject(new Error('time-out'))
+      payment = await signedPayment()
+      record = { identity: paymentIdentity(payment as never) }
+      expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+      sale.calls.length = 0
+    })
+
+    const setTime = (milliseconds: number) => (sale.now = () => new Date(start + milliseconds))
+    const stored = async () => (await sale.context.payments.log.read(record.identity)) ?? expect.fail('no record')
+
+    it('[5.7.12] wait 5, 10, 20 and then 30 seconds, also after a restart and for the reconciler', async () => {
+      let time = 0
+      for (const [index, seconds] of SCHEDULE_SECONDS.entries()) {
+        for (const [milliseconds, settlements] of [
+          [time + seconds * 1000 - 1, index],
+          [time + seconds * 1000, index + 1],
+        ] as const) {
+          await sale.restart()
+          setTime(milliseconds)
+          if (index % 2 === 0) await sale.lookup(payment)
+          else await reconcile(sale.context.payments, await stored())
+          expect(sale.count('settle'), `at ${milliseconds} ms`).to.equal(settlements)
+        }
+        time += seconds * 1000
+      }
+    })
+
+    it('[5.7.12] are one for many retries at the same time', async () => {
+      setTime(5_000)
+      await Promise.all(Array.from({ length: 20 }, () => sale.lookup(payment)))
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    for (const [name, milliseconds, settlements] of [
+      ['4.999 s behind', -4_999, 0],
+      ['5 s behind', -5_000, 1],
+    ] as const) {
+      it(`[5.7.12] are ${settlements} more by a clock that is ${name} that of the last one`, async () => {
+        await sale.restart()
+        setTime(milliseconds)
+        await sale.lookup(payment)
+        expect(sale.count('settle')).to.equal(settlements)
+      })
+    }
+
+    it('[5.7.12] end with the answer as soon as the chain shows the transfer', async () => {
+      setTime(1)
+      expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+      const { from, to } = payment.payload.authorization
+      const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
+      sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: false })
+      setTime(1 + READING_INTERVAL_MS)
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(0)
+    })
+
+    it('[5.7.13] are two if each one reverts, also after a restart', async () => {
+      sale.script.settle = async (payload) => ({
+        ...settledReply(payload),
+        success: false,
+        errorReason: TRANSFER_REVERTED,
+      })
+      for (const seconds of [5, 15, 45, 75]) {
+        setTime(seconds * 1000)
+        expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
+        await sale.restart()
+      }
+      expect(sale.count('settle')).to.equal(2)
+      expect(await stored()).to.include({ reverts: 2, attempt: 3, state: 'unknown' })
+    })
+  })
+
+  describe('and the readings of the chain for its retries', () => {
+    let payment: WirePayment
+    let start: number
+    let clients = 0
+
+    beforeEach(async () => {
+      start = Date.now()
+      sale.now = () => new Date(start)
+      sale.script.settle = () => Promise.reject(new Error('time-out'))
+      sale.script.evidence = async () => ({ nonce: 'unclear' })
+      payment = await signedPayment()
+      await sale.lookup(payment)
+      sale.calls.length = 0
+    })
+
+    const retry = async () => {
+      // Another client each time, because the retries of one are limited by themselves (contract 6.2.7).
+      clients += 1
+      sale.client = `192.0.2.${clients}`
+      const outcome = await sale.lookup(payment)
+      return [codeOf(outcome), renderOutcome(outcome).headers['Retry-After']]
+    }
+
+    it('[5.7.14] are one for all retries within two seconds, and Retry-After says when the next one is', async () => {
+      const outcomes = await Promise.all(Array.from({ length: 10 }, retry))
+      expect(outcomes[0]).to.deep.equal([UNKNOWN, '5'])
+      expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 9 }, () => [UNKNOWN, '2']))
+      expect(sale.calls).to.deep.equal(['evidence'])
+      for (const [milliseconds, retryAfter, readings] of [
+        [999, '2', 1],
+        [1_000, '1', 1],
+        [1_999, '1', 1],
+        [2_000, '5', 2],
+        [2_001, '2', 2],
+      ] as const) {
+        sale.now = () => new Date(start + milliseconds)
+        expect(await retry(), `after ${milliseconds} ms`).to.deep.equal([UNKNOWN, retryAfter])
+        expect(sale.count('evidence')).to.equal(readings)
+      }
+    })
+
+    it('[5.7.14] count each payment by itself', async () => {
+      await retry()
+      const other = await signedPayment()
+      await sale.lookup(other)
+      sale.calls.length = 0
+      expect(codeOf(await sale.lookup(other))).to.equal(UNKNOWN)
+      expect(sale.calls).to.deep.equal(['evidence'])
+    })
+
+    it('[5.7.14] include those of the reconciler, whose result a retry gets without another one', async () => {
+      const { log } = sale.context.payments
+      const record = await log.read(paymentIdentity(payment as never))
+      const { from, to } = payment.payload.authorization
+      const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
+      sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: false })
+      await reconcile(sale.context.payments, record ?? expect.fail('no record'))
+      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.calls).to.deep.equal(['evidence'])
+    })
+
+    it('[5.7.14] are allowed again after the clock was set back', async () => {
+      await retry()
+      sale.now = () => new Date(start - 1)
+      await retry()
+      expect(sale.count('evidence')).to.equal(2)
+    })
+
+    it('[5.4.2] do not hide that a payment belongs to another request', async () => {
+      await retry()
+      const other = { operation: 'lookup', input: { company_number: '1' } } as const
+      expect(codeOf(await sale.perform(other, [header(payment)]))).to.equal('payment_replay_conflict')
+    })
+  })
 })

@@ -16,6 +16,8 @@ export interface Mutant {
 
 const settle = 'agent/payments/settle.js'
 const reconcile = 'agent/payments/reconcile.js'
+const schedule = 'agent/payments/settlement-schedule.js'
+const attempts = 'test/agent/payments/settlement-attempts.test.js'
 const finding = 'agent/payments/finding.js'
 const chain = 'agent/payments/chain.js'
 const awaitOutcome = 'agent/payments/await-outcome.js'
@@ -47,10 +49,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a repeated settlement is sent before settling is on disk',
     file: settle,
-    find: "const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 });",
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
     replace:
-      "advance(payments, record, { state: 'settling', attempt: record.attempt + 1 }).catch(() => undefined);" +
-      "const settling = { ...record, state: 'settling', attempt: record.attempt + 1 };",
+      "advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time }).catch(() => undefined);" +
+      "const settling = { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {
@@ -246,6 +248,48 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'a payment is settled again without a delay',
+    file: schedule,
+    find: 'Math.abs(now.getTime() - Date.parse(settling_at ?? prepared_at)) >= delay',
+    replace: 'true',
+    caughtBy: attempts,
+  },
+  {
+    name: 'the start of a repeated settlement is not recorded',
+    file: settle,
+    find: 'settling_at: time, updated_at: time',
+    replace: 'updated_at: time',
+    caughtBy: attempts,
+  },
+  {
+    name: 'a payment is settled any number of times',
+    file: schedule,
+    find: 'attempt >= SETTLEMENTS_MAX ||',
+    replace: '',
+    caughtBy: attempts,
+  },
+  {
+    name: 'a transfer that the token reverts is sent again',
+    file: 'agent/payments/in-process-facilitator.js',
+    find: "isReverted ||= receipt.status === 'reverted';",
+    replace: '',
+    caughtBy: 'test/agent/payments/in-process-facilitator.test.js',
+  },
+  {
+    name: 'reverts are not recorded',
+    file: settle,
+    find: 'reverts: (record.reverts ?? 0) + 1',
+    replace: '',
+    caughtBy: attempts,
+  },
+  {
+    name: 'each retry reads the chain',
+    file: reconcile,
+    find: 'payments.readings.note(record.identity);',
+    replace: '',
+    caughtBy: attempts,
+  },
+  {
     name: 'a prepared record expires at a restart',
     file: reconcile,
     find: "prepared: { ...UNKNOWN, free: 'wait' }",
@@ -255,10 +299,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a retry settles while another process does',
     file: settle,
-    find: "const settling = await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 });",
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
     replace:
-      "const settling = (await advance(payments, record, { state: 'settling', attempt: record.attempt + 1 }))" +
-      " ?? { ...record, state: 'settling', attempt: record.attempt + 1 };",
+      "const settling = (await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time }))" +
+      " ?? { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {

@@ -12,6 +12,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/runtime.ts'
 import { Denials } from '../../../agent/payments/denials.ts'
+import { READING_INTERVAL_MS, RecentReadings } from '../../../agent/payments/recent-readings.ts'
 import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
 import { WindowSlots } from '../../../store/window-slots.ts'
@@ -98,6 +99,7 @@ export class SimulatedServer {
         facilitator: facilitator.client(owner),
         chain: chain.reader(owner),
         denials: new Denials(now),
+        readings: new RecentReadings(now, READING_INTERVAL_MS),
         now,
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
