@@ -9,6 +9,7 @@ import type { Report } from '../store/runtime.ts'
 import { toUrlHost } from '../store/url-policy.ts'
 import { Connections } from './http/connections.ts'
 import { readTarget } from './http/request.ts'
+import { assignRequestId, newRequestId, REQUEST_ID_HEADER, requestIdOf } from './http/request-id.ts'
 import { commonHeaders, sendResponse } from './http/response.ts'
 import { renderOutcome, type HttpResponseContent } from './http/render-outcome.ts'
 import { renderWireError } from './http/wire-error.ts'
@@ -106,6 +107,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     // Requests after a fault are not trusted, and an answer could not be sent.
     if (closing.has(socket)) return void response.destroy()
     for (const [name, value] of headerEntries) response.setHeader(name, value)
+    response.setHeader(REQUEST_ID_HEADER, assignRequestId(request))
     const run = () => {
       const code = findFault(request, limits)
       if (code === undefined) listener(request, response)
@@ -119,12 +121,15 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   }
 
   /** Sends the error after the answers to earlier requests, or not at all if the client could take it for one of them. */
-  function endConnection(socket: Socket, reply: HttpResponseContent): void {
+  function endConnection(socket: Socket, reply: HttpResponseContent, ownId?: string): void {
     if (closing.has(socket)) return
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
-    const write = () => writeAndClose(socket, { ...reply, headers: { ...headers, ...reply.headers } })
+    // Without an id of its own, the fault is in the body of the last request or in data that is no request.
+    const requestId = ownId ?? (last?.req.complete === false ? requestIdOf(last.req) : undefined) ?? newRequestId()
+    const write = () =>
+      writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })
     const writeAfterAnswers = () => (ending.has(socket) ? socket.destroySoon() : write())
     if (!socket.writable) socket.destroy()
     else if (!last || last.writableFinished) writeAfterAnswers()
@@ -154,9 +159,9 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
   server.on('upgrade', (_request, socket) => connections.resetPipelining(socket as Socket))
   // Ignores other `Expect` values; Node would answer with an empty 417.
   server.on('checkExpectation', handle)
-  server.on('connect', (_request, socket) => {
+  server.on('connect', (request, socket) => {
     const refusal = refused({ code: 'method_not_allowed', allow: 'GET, HEAD, POST, OPTIONS' })
-    endConnection(socket as Socket, renderOutcome(refusal))
+    endConnection(socket as Socket, renderOutcome(refusal), assignRequestId(request))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()

@@ -1,15 +1,29 @@
 /** The log: JSON lines on stderr. A cause is reduced to error names and codes, so no payment and no remote text is logged. */
-import { pino, type Logger } from 'pino'
+import { pino, type DestinationStream, type Logger } from 'pino'
+import type { Retrieval } from '../store/catalog.ts'
 import { ImportError } from '../store/import/errors.ts'
+import type { SaleLine } from './admin/sale-trace.ts'
 import type { Config } from './config.ts'
 
 const STDERR = 2
 /** Bounds the loop, because a chain of causes can be a cycle. */
 const CAUSES_MAX = 5
 
-export function openLog(level: Config['logLevel']): Logger {
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime }
-  return pino(options, pino.destination({ dest: STDERR, sync: true }))
+export function openLog(
+  level: Config['logLevel'],
+  destination: DestinationStream = pino.destination({ dest: STDERR, sync: true }),
+): Logger {
+  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+}
+
+/** The functions through which a service writes to the log. */
+export function logEvents(log: Logger) {
+  return {
+    report: (event: string, cause: unknown, requestId?: string) =>
+      log.warn({ ...(requestId !== undefined && { request_id: requestId }), ...describeCause(cause) }, event),
+    onDatasetChange: ({ snapshot_id, changes }: Retrieval) => log.info({ snapshot_id, ...changes }, 'dataset_changed'),
+    onSale: (line: SaleLine) => log.info(line, 'sale'),
+  }
 }
 
 /**

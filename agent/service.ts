@@ -19,8 +19,10 @@ import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
 import { ServiceMetrics, type RequestObserver } from './admin/metrics.ts'
+import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
 import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
+import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
@@ -74,6 +76,8 @@ export interface ServiceOptions {
   report: Report
   /** Called when another snapshot is served than before. */
   onDatasetChange?: CatalogOptions['onChange']
+  /** Called at the end of each sale. */
+  onSale?: (line: SaleLine) => void
 }
 
 export interface Service {
@@ -110,7 +114,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     closers.push(() => catalog.close())
     const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, report))
     closers.push(() => opened.close())
-    const log = metrics?.observeLog(opened) ?? opened
+    const log = metrics ? observeLog(opened, metrics) : opened
     const slots = await openConfiguredSlots({ config, now, timer, report })
     closers.push(() => slots.close())
     const admin =
@@ -123,7 +127,13 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const extensionUri = paymentExtensionUri(baseUrl)
     const help = () =>
       helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE, examples: buildExamples(companyNumber()) })
-    const executor = new CompanyAgentExecutor({ context: saleContext, baseUrl, help })
+    const { onSale = () => undefined } = options
+    const executor = new CompanyAgentExecutor({
+      context: saleContext,
+      baseUrl,
+      help,
+      trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+    })
     closers.push(() => executor.drain())
     closers.push(
       startRetention({ log, chain: saleContext.payments.chain, days: config.retentionDays, now, timer, report }),
@@ -147,8 +157,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
 function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): ServiceOptions {
   const { externals, report } = options
-  const facilitator = metrics.observeFacilitator(externals.facilitator)
-  const chain = metrics.observeChain(externals.chain)
+  const facilitator = observeFacilitator(externals.facilitator, metrics)
+  const chain = observeChain(externals.chain, metrics)
   return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
 }
 

@@ -8,6 +8,7 @@ import express, {
   type Router,
 } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
+import { REQUEST_ID_HEADER, requestIdOf } from '../agent/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/http/response.ts'
 import { renderWireError } from '../agent/http/wire-error.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
@@ -30,6 +31,15 @@ const LINKS = [
   `<${FREE_PATHS.guide}>; rel="service-doc"; type="text/html"`,
   `<${FREE_PATHS.apiGuide}>; rel="alternate service-doc"; type="text/markdown"`,
   `<${FREE_PATHS.llmsTxt}>; rel="llms-txt"; type="text/plain"`,
+].join(', ')
+
+/** The headers that browsers may send to the service (contract 7.5). */
+const ALLOWED_HEADERS = [
+  PAYMENT_HEADERS.request,
+  'Content-Type',
+  'A2A-Version',
+  'A2A-Extensions',
+  REQUEST_ID_HEADER,
 ].join(', ')
 
 interface AppOptions {
@@ -106,8 +116,8 @@ export function createApp({
     response.setHeader('Link', LINKS)
     refuse(response, { code: 'not_found' })
   })
-  app.use((error: unknown, _request: Request, response: Response, _next: NextFunction) => {
-    report('request_failed', error)
+  app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {
+    report('request_failed', error, requestIdOf(request))
     refuse(response, { code: 'internal_error' })
   })
   return app
@@ -140,7 +150,7 @@ function answerPreflight(request: Request, response: Response, next: NextFunctio
   response
     .writeHead(204, {
       'Access-Control-Allow-Methods': 'GET, HEAD, POST, OPTIONS',
-      'Access-Control-Allow-Headers': `${PAYMENT_HEADERS.request}, Content-Type, A2A-Version, A2A-Extensions`,
+      'Access-Control-Allow-Headers': ALLOWED_HEADERS,
       'Access-Control-Max-Age': '600',
     })
     .end()

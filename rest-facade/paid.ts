@@ -3,6 +3,7 @@ import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { renderOutcome } from '../agent/http/render-outcome.ts'
 import { clientAddress } from '../agent/http/client-address.ts'
+import { requestIdOf } from '../agent/http/request-id.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../agent/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
@@ -106,6 +107,7 @@ function performInput(
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
     resourceUrl: url ?? resourceUrl(baseUrl, parsed.operation),
     client: clientAddress(request, trustedProxies),
+    requestId: requestIdOf(request),
   })
 }
 

@@ -3,5 +3,8 @@
 /** Calls `callback` once after `milliseconds`. The result cancels the call. */
 export type Timer = (callback: () => void, milliseconds: number) => () => void
 
-/** Reports a failure after which the caller continues. `event` is a fixed name for the log; `cause` is never shown to clients. */
-export type Report = (event: string, cause: unknown) => void
+/**
+ * Reports a failure after which the caller continues. `event` is a fixed name for the log; `cause` is never shown to clients.
+ * `requestId` names the request that failed, if it is one.
+ */
+export type Report = (event: string, cause: unknown, requestId?: string) => void

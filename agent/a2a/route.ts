@@ -11,6 +11,7 @@ import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX } from '../executor/call-limit.ts
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
 import { A2A_PATH } from '../operation/paths.ts'
@@ -66,6 +67,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
       sale: {
         paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
         client: clientAddress(request, trustedProxies),
+        requestId: requestIdOf(request),
         callLimit,
       },
     })
@@ -83,7 +85,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
     const work = answer(request, body).catch((fault: unknown) => {
       if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
-      report('a2a_call_failed', fault)
+      report('a2a_call_failed', fault, requestIdOf(request))
       return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })
     })
     sendResponse(

@@ -4,10 +4,10 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { ResponseLog } from '../../store/responses.ts'
+import type { RecordState } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
 import { A2A_PATH, FREE_PATHS, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { ObservedStep, ServiceObserver } from './observed-services.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
@@ -25,7 +25,7 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
 /** Express middleware that runs before a request is routed. */
 export type RequestObserver = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 
-export class ServiceMetrics {
+export class ServiceMetrics implements ServiceObserver {
   readonly registry = new Registry()
   readonly #requests
   readonly #requestSeconds
@@ -94,9 +94,9 @@ export class ServiceMetrics {
   }
 
   observeReport(report: Report): Report {
-    return (event, cause) => {
+    return (event, cause, requestId) => {
       this.#events.inc({ event })
-      report(event, cause)
+      report(event, cause, requestId)
     }
   }
 
@@ -112,60 +112,12 @@ export class ServiceMetrics {
     }
   }
 
-  observeLog(log: ResponseLog): ResponseLog {
-    return {
-      read: (identity, paymentId) => this.#time('log_read', () => log.read(identity, paymentId)),
-      claim: async (record) => {
-        const result = await this.#time('log_claim', () => log.claim(record))
-        if (result.claimed) this.#transitions.inc({ state: record.state })
-        return result
-      },
-      advance: async (from, change) => {
-        const next = await this.#time('log_advance', () => log.advance(from, change))
-        if (next) this.#transitions.inc({ state: next.state })
-        return next
-      },
-      reopen: async (from, change) => {
-        const next = await this.#time('log_reopen', () => log.reopen(from, change))
-        if (next) this.#transitions.inc({ state: next.state })
-        return next
-      },
-      hasPaid: (payerKey) => log.hasPaid(payerKey),
-      unfinished: () => log.unfinished(),
-      prune: (request) => this.#time('log_prune', () => log.prune(request)),
-      close: () => log.close(),
-    }
+  onStep({ step, result, seconds }: ObservedStep): void {
+    this.#stepSeconds.observe({ step, result }, seconds)
   }
 
-  observeFacilitator(facilitator: PaymentServices['facilitator']): PaymentServices['facilitator'] {
-    return {
-      verify: (...call) => this.#time('facilitator_verify', () => facilitator.verify(...call)),
-      settle: (...call) => this.#time('facilitator_settle', () => facilitator.settle(...call)),
-      getSupported: () => facilitator.getSupported(),
-    }
-  }
-
-  observeChain(chain: PaymentServices['chain']): PaymentServices['chain'] {
-    return {
-      head: () => this.#time('chain_head', () => chain.head()),
-      blockHash: (number) => this.#time('chain_block', () => chain.blockHash(number)),
-      progress: () => this.#time('chain_progress', () => chain.progress()),
-      isNonceFree: (query) => this.#time('chain_nonce', () => chain.isNonceFree(query)),
-      hasCode: (address) => this.#time('chain_code', () => chain.hasCode(address)),
-      evidence: (query) => this.#time('chain_evidence', () => chain.evidence(query)),
-    }
-  }
-
-  async #time<Result>(step: string, work: () => Promise<Result>): Promise<Result> {
-    const start = performance.now()
-    let result = 'failed'
-    try {
-      const value = await work()
-      result = 'done'
-      return value
-    } finally {
-      this.#stepSeconds.observe({ step, result }, (performance.now() - start) / 1000)
-    }
+  onState({ state }: { state: RecordState }): void {
+    this.#transitions.inc({ state })
   }
 }
 

@@ -1,7 +1,6 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Retrieval } from '../../store/catalog.ts'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CliContext } from './context.ts'
 import { processes, timer } from './runtime.ts'
@@ -27,11 +26,12 @@ async function serve(context: CliContext): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
   await checkDirectories(config)
-  const { describeCause, openLog } = await import('../log.ts')
+  const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
   const log = openLog(config.logLevel)
-  const report = (event: string, cause: unknown) => log.warn(describeCause(cause), event)
+  const events = logEvents(log)
+  const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
   process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
   const signal = nextSignal()
@@ -39,9 +39,7 @@ async function serve(context: CliContext): Promise<void> {
   await using opened = await openExternals({ config, now, report, log: (line) => log.warn(line) })
   const { externals, lines } = opened
   const version = await readVersion()
-  const onDatasetChange = ({ snapshot_id, changes }: Retrieval) =>
-    log.info({ snapshot_id, ...changes }, 'dataset_changed')
-  const runtime = { processes, now, random: Math.random, timer, report, onDatasetChange }
+  const runtime = { processes, now, random: Math.random, timer, ...events }
   const service = await startService({ config, version, externals, ...runtime })
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl }, 'ready')
   for (const line of lines) print(line)

@@ -12,6 +12,7 @@ import {
   type ServerCallContextOptions,
 } from '@a2a-js/sdk/server'
 import { z } from 'zod'
+import type { Report } from '../../store/runtime.ts'
 import { sha256Hex } from '../operation/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal } from '../operation/refusal.ts'
@@ -42,11 +43,19 @@ export class CompanyCall extends ServerCallContext {
 /** The data part of a structured request. The schema of the operation checks the input. */
 const structuredRequestSchema = z.strictObject({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
 
+/** Runs `sell` with services that are measured. */
+type TraceSale = (
+  sale: { context: SaleContext; request: SaleRequest },
+  sell: (context: SaleContext) => Promise<Outcome>,
+) => Promise<Outcome>
+
 interface ExecutorOptions {
   context: SaleContext
   baseUrl: string
   /** The answer to a text message. */
   help: () => string
+  /** Called for each request with a payment. */
+  trace?: TraceSale
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
@@ -54,18 +63,21 @@ export class CompanyAgentExecutor implements AgentExecutor {
   readonly #context: SaleContext
   readonly #baseUrl: string
   readonly #help: () => string
+  readonly #trace: TraceSale
   readonly #running = new Set<Promise<Outcome>>()
 
-  constructor({ context, baseUrl, help }: ExecutorOptions) {
+  constructor({ context, baseUrl, help, trace = (sale, sell) => sell(sale.context) }: ExecutorOptions) {
     this.#context = context
     this.#baseUrl = baseUrl
     this.#help = help
+    this.#trace = trace
   }
 
   /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
   async perform(request: SaleRequest): Promise<Outcome> {
-    const sale = perform(this.#context, request).catch((cause: unknown) => {
-      this.#context.payments.report('sale_failed', cause)
+    const { report } = this.#context.payments
+    const sale = this.#perform(request).catch((cause: unknown) => {
+      report('sale_failed', cause, request.requestId)
       return refused({ code: 'internal_error' })
     })
     this.#running.add(sale)
@@ -105,6 +117,16 @@ export class CompanyAgentExecutor implements AgentExecutor {
 
   /** The service has no tasks. */
   async cancelTask(): Promise<void> {}
+
+  #perform(request: SaleRequest): Promise<Outcome> {
+    const context = this.#context
+    if (request.paymentHeaders.length === 0) return perform(context, request)
+    const { payments } = context
+    const report: Report = (event, cause) => payments.report(event, cause, request.requestId)
+    return this.#trace({ context: { ...context, payments: { ...payments, report } }, request }, (traced) =>
+      perform(traced, request),
+    )
+  }
 
   async #performData(data: unknown, { sale }: CompanyCall): Promise<Outcome> {
     const parsed = parseStructuredRequest(data)

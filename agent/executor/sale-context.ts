@@ -41,6 +41,8 @@ export interface SaleRequest {
   resourceUrl: string
   /** The network address of the client, from `clientAddress`. */
   client: string
+  /** For the log. */
+  requestId?: string | undefined
   /** Limits the sales that run at once. Absent if the transport has no limit. */
   callLimit?: CallLimit
 }

@@ -4,6 +4,7 @@ import { refused } from '../operation/outcome.ts'
 import type { Refusal } from '../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../payments/terms.ts'
 import { renderOutcome, type HttpResponseContent } from './render-outcome.ts'
+import { REQUEST_ID_HEADER } from './request-id.ts'
 
 /** A year: the usual value. */
 const HSTS_SECONDS = 31_536_000
@@ -11,7 +12,7 @@ const HSTS_SECONDS = 31_536_000
 /** CORS lets browser clients pay (contract 7.5). The other headers restrict what a browser does with an answer. */
 const COMMON_HEADERS = {
   'Access-Control-Allow-Origin': '*',
-  'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After`,
+  'Access-Control-Expose-Headers': `${PAYMENT_HEADERS.required}, ${PAYMENT_HEADERS.response}, Retry-After, ${REQUEST_ID_HEADER}`,
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Referrer-Policy': 'no-referrer',

@@ -7,11 +7,12 @@ import { Router, type Request as ExpressRequest, type Response as ExpressRespons
 import { CallLimit, CALLS_MAX } from '../executor/call-limit.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
+import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
-import { createServer, type McpServerOptions } from './server.ts'
+import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
 /** Contract 4.7.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
@@ -23,12 +24,12 @@ interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
 export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Router {
   const callLimit = new CallLimit(CALLS_MAX)
   const { origin } = new URL(options.baseUrl)
-  /** The SDK passes the web request to the factory. It has no field for the address. */
-  const clients = new WeakMap<Request, string>()
+  /** The SDK passes the web request to the factory. It has no fields for these. */
+  const callers = new WeakMap<Request, Caller>()
   const handler = createMcpHandler(({ requestInfo }) => {
-    const client = requestInfo && clients.get(requestInfo)
-    if (client === undefined) throw new Error('The SDK did not pass the web request')
-    return createServer({ ...options, callLimit }, client)
+    const caller = requestInfo && callers.get(requestInfo)
+    if (caller === undefined) throw new Error('The SDK did not pass the web request')
+    return createServer({ ...options, callLimit }, caller)
   })
 
   async function route(request: ExpressRequest, response: ExpressResponse): Promise<void> {
@@ -40,7 +41,7 @@ export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Route
     if (parsed.kind !== 'valid' || Array.isArray(parsed.value) || isDeeperThan(parsed.value, JSON_LEVELS_MAX))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request), body })
-    clients.set(web, clientAddress(request, trustedProxies))
+    callers.set(web, { client: clientAddress(request, trustedProxies), requestId: requestIdOf(request) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
     const headers = { 'Content-Type': answer.headers.get('Content-Type') ?? 'application/json', ...NOT_STORED }
     sendResponse(response, { status: answer.status, headers, body: await answer.text() })

@@ -1,4 +1,5 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
+import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/http/request-id.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS } from '../../agent/operation/paths.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
@@ -148,11 +149,12 @@ function inputParameters(
 
 function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
   const { mcpOnly = false } = route
-  const headers = mcpOnly ? {} : headerRefs(isPaid(route) ? PAYMENT_HEADERS.response : 'ETag')
+  const own = mcpOnly ? [] : [isPaid(route) ? PAYMENT_HEADERS.response : 'ETag']
+  const headers = headerRefs(...own, REQUEST_ID_HEADER)
   const contents = route.contents.map((content) => buildContent(content, deployment))
   return {
     200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
-    ...(mcpOnly && { 202: { description: 'A notification was accepted.' } }),
+    ...(mcpOnly && { 202: { description: 'A notification was accepted.', headers } }),
     ...(!isPaid(route) && !mcpOnly && { 304: { description: 'Not changed: the ETag matches.', headers } }),
   }
 }
@@ -182,8 +184,8 @@ function buildRefusals({ refusals, reserved = [] }: RouteDescription) {
 }
 
 function refusalResponse(status: number, codes: readonly RefusalCode[], reserved: readonly RefusalCode[]) {
-  const header = STATUS_HEADERS.get(status)
-  const receipt = codes.includes('payment_failed') && headerRefs(PAYMENT_HEADERS.response)
+  const own = STATUS_HEADERS.get(status) ?? []
+  const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
   const descriptions = codes.map((code) => {
     const { message, advice, charged } = REFUSALS[code]
     const note = reserved.includes(code) ? ' Reserved: this version does not send it here.' : ''
@@ -191,7 +193,7 @@ function refusalResponse(status: number, codes: readonly RefusalCode[], reserved
   })
   return {
     description: descriptions.join('\n\n'),
-    ...(header !== undefined && { headers: { ...headerRefs(header), ...receipt } }),
+    headers: headerRefs(...own, ...receipt, REQUEST_ID_HEADER),
     content: {
       'application/json': {
         schema: refusalSchema(status, codes),
@@ -202,14 +204,15 @@ function refusalResponse(status: number, codes: readonly RefusalCode[], reserved
 }
 
 /** The header that every refusal with the status has. */
-const STATUS_HEADERS = new Map<number, string>([
-  [402, PAYMENT_HEADERS.required],
-  [405, 'Allow'],
-  [429, 'Retry-After'],
-  [503, 'Retry-After'],
+const STATUS_HEADERS = new Map<number, readonly string[]>([
+  [402, [PAYMENT_HEADERS.required]],
+  [405, ['Allow']],
+  [429, ['Retry-After']],
+  [503, ['Retry-After']],
 ])
 
-const headerRefs = (name: string) => ({ [name]: { $ref: `#/components/headers/${name}` } })
+const headerRefs = (...names: readonly string[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The schema of a refusal's body. The possible codes are the names of the examples. */
 function refusalSchema(status: number, codes: readonly RefusalCode[]): JsonSchema {
@@ -246,6 +249,19 @@ function buildHeaders(deployment: DocumentedDeployment) {
       required: true,
       schema: { type: 'string' },
       example: 'GET, HEAD',
+    },
+    [REQUEST_ID_HEADER]: {
+      description:
+        `The id of the request, for questions to the operator: that of the request if it had one of 1 to ` +
+        `${REQUEST_ID_CHARACTERS_MAX} letters, digits and \`-._~\`, otherwise a new one.`,
+      required: true,
+      schema: {
+        type: 'string',
+        minLength: 1,
+        maxLength: REQUEST_ID_CHARACTERS_MAX,
+        pattern: REQUEST_ID_PATTERN.source,
+      },
+      example: '0b6f2c1e-5d0a-4a53-9c3d-6f1d2f6f7a10',
     },
     ETag: { description: 'For `If-None-Match`.', required: true, schema: { type: 'string' }, example: '"0a1b2c"' },
   }

@@ -229,7 +229,7 @@ describe('the HTTP server', () => {
       expect(answers(await talk(service, GOOD.replace(HOST, `${HOST}Connection: close\r\n`)))).to.deep.equal([200])
     })
 
-    after(() => expect([service.lines, service.counts()]).to.deep.equal([[], { recorded: 0, settled: 0 }]))
+    after(() => expect([service.failures(), service.counts()]).to.deep.equal([[], { recorded: 0, settled: 0 }]))
   })
 
   describe('with short time limits', () => {

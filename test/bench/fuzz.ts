@@ -44,14 +44,15 @@ export async function fuzz({ runs = String(RUNS), seed = '1' }: Record<string, s
     ),
   )
   print(`heap after each tenth, MiB: ${heap.map((each) => each.toFixed(1)).join(' ')}`)
-  print(`recorded ${recorded}, settled ${settled}, log lines ${service.lines.length}`)
-  for (const line of new Set(service.lines)) print(`  ${line}`)
+  const failures = service.failures().map(({ msg, error }) => `${msg} ${String(error)}`)
+  print(`recorded ${recorded}, settled ${settled}, log lines ${failures.length}`)
+  for (const line of new Set(failures)) print(`  ${line}`)
   for (const [fault, { count, first }] of result.faults) print(`FAULT ${count} x ${fault}\n  ${first}`)
   // The first half warms up.
   const half = heap.slice(Math.floor(heap.length / 2))
   const isFlat = half.length < 2 || (half.at(-1) ?? 0) - (half[0] ?? 0) <= GROWTH_MIB_MAX
   if (!isFlat) print('FAULT the heap grows')
-  const faults = result.faults.size + service.lines.length + recorded + settled + (isFlat ? 0 : 1)
+  const faults = result.faults.size + failures.length + recorded + settled + (isFlat ? 0 : 1)
   print(`${result.requests} requests, ${faults} faults`)
   return faults === 0
 }

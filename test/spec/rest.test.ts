@@ -10,7 +10,7 @@ import { buyOverTransports, COMPANY, quoteOf, RESOLVE, SEARCH } from '../support
 /** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile'
 
-const CORS_EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After'
+const CORS_EXPOSED = 'PAYMENT-REQUIRED, PAYMENT-RESPONSE, Retry-After, X-Request-Id'
 
 /** Request targets by the answer to GET. */
 const TARGETS: Partial<Record<RefusalCode, string[]>> = {
@@ -189,7 +189,7 @@ describe('the REST routes', () => {
         expect(reply.headers).to.include({
           'access-control-allow-origin': '*',
           'access-control-allow-methods': 'GET, HEAD, POST, OPTIONS',
-          'access-control-allow-headers': 'PAYMENT-SIGNATURE, Content-Type, A2A-Version, A2A-Extensions',
+          'access-control-allow-headers': 'PAYMENT-SIGNATURE, Content-Type, A2A-Version, A2A-Extensions, X-Request-Id',
           'access-control-expose-headers': CORS_EXPOSED,
         })
         expect(reply.headers).not.to.have.property('access-control-allow-credentials')

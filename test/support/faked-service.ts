@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { readConfig } from '../../agent/config.ts'
-import { describeCause } from '../../agent/log.ts'
+import { logEvents, openLog } from '../../agent/log.ts'
 import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { startService } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
@@ -22,6 +22,13 @@ export const MAINNET = {
   FACILITATOR: 'https://facilitator.example',
   RPC_URL: 'https://node.example',
   PAY_TO: testTerms.payTo,
+}
+
+/** A parsed log line. */
+interface LogLine {
+  msg: string
+  request_id?: string
+  [field: string]: unknown
 }
 
 interface FakedOptions {
@@ -45,7 +52,10 @@ export async function startFakedService({
   let settled = 0
   let recorded = 0
   /** The log lines. */
-  const lines: string[] = []
+  const lines: LogLine[] = []
+  const { report, onSale } = logEvents(
+    openLog('info', { write: (line) => void lines.push(JSON.parse(line) as LogLine) }),
+  )
   const service = await startService({
     config: readConfig({
       DATA_DIR: directory,
@@ -90,7 +100,8 @@ export async function startFakedService({
     now,
     random: () => 0.5,
     timer: pausesOnly,
-    report: (event, cause) => void lines.push(JSON.stringify({ event, ...describeCause(cause) })),
+    report,
+    onSale,
   })
   const url = `http://127.0.0.1:${service.port}`
   await loadDescription(url)
@@ -98,6 +109,8 @@ export async function startFakedService({
     directory,
     url,
     lines,
+    /** The log lines of failures. */
+    failures: () => lines.filter(({ msg }) => msg !== 'sale'),
     counts: () => ({ settled, recorded }),
     async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
       const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts

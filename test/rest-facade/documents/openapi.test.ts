@@ -246,8 +246,10 @@ describe('the OpenAPI description', () => {
 
   describe('the check of an answer', () => {
     const refusal = (code: RefusalCode) => ({ text: JSON.stringify({ error: { code, message: 'x' } }) })
-    const withHeader = (name: string, value: string): Pick<HttpAnswer, 'header'> => ({
-      header: (each) => new Map([[name, value]]).get(each) ?? (each === 'content-type' ? 'application/json' : null),
+    const DEFAULTS = { 'content-type': 'application/json', 'X-Request-Id': 'id' }
+    const withHeader = (name: string, value: string | null): Pick<HttpAnswer, 'header'> => ({
+      header: (each) =>
+        new Map<string, string | null>(Object.entries({ ...DEFAULTS, [name]: value })).get(each) ?? null,
     })
     const valid: HttpAnswer = {
       origin: BASE_URL,
@@ -276,6 +278,7 @@ describe('the OpenAPI description', () => {
       'an undescribed path': { target: '/nowhere' },
       'an undescribed method without status 405': { method: 'DELETE' },
       '405 without Allow': { method: 'DELETE', status: 405, ...refusal('method_not_allowed') },
+      'an answer without a request id': withHeader('X-Request-Id', null),
       '402 without the quote': { status: 402, ...refusal('payment_required'), ...withHeader('PAYMENT-REQUIRED', 'x') },
       'a Retry-After of text': { status: 503, ...refusal('overloaded'), ...withHeader('Retry-After', 'soon') },
       '404 as a DataError without its source': { status: 404, ...refusal('company_not_found') },
