@@ -1,4 +1,7 @@
-/** The key set and the signed agent card of a running service. Both follow the key directory without a restart. */
+/**
+ * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
+ * without a restart.
+ */
 import type { SignedCardJson } from '../keys/card-signature.ts'
 import { jwksBody, openKeyring, type Keyring } from '../keys/keyring.ts'
 import type { Documents } from '../rest-facade/documents/current-documents.ts'
@@ -9,14 +12,14 @@ import { FREE_PATHS } from './operation/paths.ts'
 /** Short against the hour for which a new key is published before it signs (keys/lifecycle.ts). */
 export const KEYS_REFRESH_MS = 60_000
 
-interface CardKeysOptions {
+interface ServiceKeysOptions {
   directory: string
-  /** Undefined if there is no card, because A2A is disabled. */
-  sign: ((keyring: Keyring) => Promise<SignedCardJson>) | undefined
   now: () => Date
   timer: Timer
   report: Report
 }
+
+type SignCard = (keyring: Keyring) => Promise<SignedCardJson>
 
 /** The card, and the key that signed it. */
 interface SignedCard {
@@ -24,38 +27,55 @@ interface SignedCard {
   document: WrittenDocument
 }
 
+export type ServiceKeys = Awaited<ReturnType<typeof openServiceKeys>>
+
 /**
  * Opens the keys, or creates the first one, and reads them again every minute. While they cannot be read, the last key set
  * and card are served.
  */
-export async function openCardKeys({ directory, sign, now, timer, report }: CardKeysOptions) {
+export async function openServiceKeys({ directory, now, timer, report }: ServiceKeysOptions) {
+  const open = (generateIfEmpty: boolean) => openKeyring({ directory, now: () => now().getTime(), generateIfEmpty })
   let isStopped = false
   let cancel = () => {}
+  let keyring = await open(true)
+  let sign: SignCard | undefined
   let signed: SignedCard | undefined
-  let documents: Documents
+  let documents = write()
 
-  const load = async (generateIfEmpty: boolean) => {
-    const keyring = await openKeyring({ directory, now: () => now().getTime(), generateIfEmpty })
-    // Each ES256 signature is different, so the card is signed again only when the key changes.
-    if (sign && signed?.kid !== keyring.kid) {
-      signed = { kid: keyring.kid, document: { ...toDocument(await sign(keyring)), modifiedAt: now() } }
-    }
-    documents = new Map([
+  function write(): Documents {
+    return new Map([
       [FREE_PATHS.jwks, toDocument(jwksBody(keyring))],
       ...(signed ? [[FREE_PATHS.agentCard, signed.document] as const] : []),
     ])
   }
-  const schedule = () => {
-    if (isStopped) return
-    cancel = timer(() => {
-      void load(false)
-        .catch((cause: unknown) => report('keys_unreadable', cause))
-        .then(schedule)
-    }, KEYS_REFRESH_MS)
+  async function publish(): Promise<void> {
+    // Each ES256 signature is different, so the card is signed again only when the key changes.
+    if (sign && signed?.kid !== keyring.kid) {
+      signed = { kid: keyring.kid, document: { ...toDocument(await sign(keyring)), modifiedAt: now() } }
+    }
+    documents = write()
   }
-  await load(true)
+  async function refresh(): Promise<void> {
+    try {
+      keyring = await open(false)
+      await publish()
+    } catch (cause) {
+      report('keys_unreadable', cause)
+    }
+    schedule()
+  }
+  function schedule(): void {
+    if (!isStopped) cancel = timer(() => void refresh(), KEYS_REFRESH_MS)
+  }
   schedule()
   return {
+    /** The key that signs now. */
+    keyring: () => keyring,
+    /** Signs the agent card and publishes it, now and after each change of the key. */
+    publishCard(signCard: SignCard): Promise<void> {
+      sign = signCard
+      return publish()
+    },
     /** A new map after each refresh. */
     documents: () => documents,
     stop() {

@@ -14,7 +14,7 @@ import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
 import { responsesFolder } from '../store/layout.ts'
 import type { Slots } from '../store/slots.ts'
-import { openCardKeys } from './card-keys.ts'
+import { openServiceKeys, type ServiceKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
@@ -43,9 +43,11 @@ import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './payments/chain.ts'
 import { Denials } from './payments/denials.ts'
 import { READING_INTERVAL_MS, RecentReadings } from './payments/recent-readings.ts'
+import type { SignReceipt } from './payments/receipts.ts'
 import { startReconciler } from './payments/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
+import { signReceipt as signReceiptWith } from './receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
 import { exampleNumbers } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/name-index-cache.ts'
@@ -122,7 +124,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       (await startAdmin(options, { metrics, catalog, log, slots, isStopping: () => stopping.signal.aborted }))
     closers.push(() => admin?.close())
 
-    const saleContext = createSaleContext(options, { catalog, log, slots, stopSignal: stopping.signal })
+    const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
+    closers.push(() => keys.stop())
+    const signReceipt: SignReceipt = (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
+    const stopSignal = stopping.signal
+    const saleContext = createSaleContext(options, { catalog, log, slots, signReceipt, stopSignal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const help = () =>
@@ -147,7 +153,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     closers.push(() => registry.stop())
 
     const observe = metrics?.observeRequests()
-    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe, closers }))
+    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe, keys }))
     return { baseUrl, port: server.port, adminUrl: admin?.url, stop }
   } catch (cause) {
     await stop()
@@ -186,7 +192,12 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
 
 function createSaleContext(
   { config, externals, now, timer, report }: ServiceOptions,
-  { log, slots, ...shared }: { log: ResponseLog; slots: Slots } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
+  {
+    log,
+    slots,
+    signReceipt,
+    ...shared
+  }: { log: ResponseLog; slots: Slots; signReceipt: SignReceipt } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
@@ -198,6 +209,7 @@ function createSaleContext(
       chain,
       denials: new Denials(now),
       readings: new RecentReadings(now, READING_INTERVAL_MS),
+      signReceipt,
       now,
       timer,
       report,
@@ -263,10 +275,10 @@ async function createRoutes(
     registry: Registry
     companyNumber: () => string | undefined
     observe: RequestObserver | undefined
-    closers: Closer[]
+    keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry, companyNumber, observe, closers } = parts
+  const { baseUrl, catalog, executor, registry, companyNumber, observe, keys } = parts
   const { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
@@ -277,14 +289,7 @@ async function createRoutes(
   const card = (extensionRequired: boolean) =>
     agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
   const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
-  const cardKeys = await openCardKeys({
-    directory: config.keysDirectory,
-    sign: a2aEnabled ? sign : undefined,
-    now,
-    timer,
-    report,
-  })
-  closers.push(() => cardKeys.stop())
+  if (a2aEnabled) await keys.publishCard(sign)
   const { trustedProxies } = config
   const route = a2aRoute({ executor, card: card(false), extensionUri, trustedProxies, timer, report })
 
@@ -304,7 +309,7 @@ async function createRoutes(
     baseUrl,
     trustedProxies,
     facts,
-    signed: cardKeys.documents,
+    signed: keys.documents,
     pages,
     testnetClient: await loadTestnetClient(config.mode, baseUrl),
     ...(a2aEnabled && { a2aRoute: route }),

@@ -1,9 +1,10 @@
 /** The actions of the command `keys`. Each prints its result and returns whether it succeeded. */
+import { compromiseKeys } from './compromise.ts'
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
-import { generateKey, nowInSeconds, type Clock } from './generate.ts'
+import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
 import type { StoredKey } from './key-file.ts'
-import { isPublished, keyStates, RETIRED_KEY_SECONDS_MIN, signsFromSeconds } from './lifecycle.ts'
+import { keyStates, signsFromSeconds } from './lifecycle.ts'
 import { rotateKeys } from './rotate.ts'
 
 type KeysCommandOptions = {
@@ -11,6 +12,8 @@ type KeysCommandOptions = {
   /** Returns milliseconds since 1970. */
   readonly now: Clock
   readonly print: (line: string) => void
+  /** The ids that the user has named. */
+  readonly kids?: readonly string[]
 }
 
 /** Creates the first key. Refuses if a signing key exists. */
@@ -28,25 +31,37 @@ export const generateFirstKey = printingKeyErrors(async ({ directory, now, print
 
 /** Creates the next key and prints from when it signs. */
 export const rotateAndReport = printingKeyErrors(async ({ directory, now, print }) => {
-  const { made, retired, removed } = await rotateKeys({ directory, now })
+  const { made, retired } = await rotateKeys({ directory, now })
   print(`made ${made.publicJwk.kid}`)
   for (const kid of retired) print(`retired ${kid}`)
-  for (const kid of removed) print(`removed ${kid}`)
   print(
     `a running service publishes the new key within a minute and signs with it from ${toIsoTime(signsFromSeconds(made))}`,
   )
   return true
 })
 
+/** Marks keys as compromised and prints which key signs now. */
+export const compromiseAndReport = printingKeyErrors(async ({ directory, now, print, kids = [] }) => {
+  const { made } = await compromiseKeys({ directory, kids, now })
+  for (const kid of kids) print(`marked ${kid} as compromised`)
+  if (made) print(`made ${made.publicJwk.kid}`)
+  const { current } = keyStates(await readDirectory(directory), nowInSeconds(now))
+  if (current) print(`a running service signs with ${current.publicJwk.kid} within a minute`)
+  return true
+})
+
 /** Prints every key with its time and state. */
 export const listKeys = printingKeyErrors(async ({ directory, now, print }) => {
   const atSeconds = nowInSeconds(now)
-  const { current, pending, superseded, retired } = keyStates(await readDirectory(directory), atSeconds)
-  if (current === undefined && retired.length === 0) print('no keys')
+  const keys = await readDirectory(directory)
+  const { current, pending, superseded, retired } = keyStates(keys, atSeconds)
+  if (current === undefined && retired.length + keys.compromised.length === 0) print('no keys')
   if (current !== undefined) print(describeKey(current, 'current'))
   for (const key of pending) print(describeKey(key, `published, signs from ${toIsoTime(signsFromSeconds(key))}`))
-  for (const { key, retiredAtSeconds } of superseded) print(describeKey(key, retiredState(retiredAtSeconds, atSeconds)))
-  for (const key of retired) print(describeKey(key, retiredState(key.retiredAtSeconds, atSeconds)))
+  for (const { key, retiredAtSeconds } of superseded) print(describeKey(key, `retired ${toIsoTime(retiredAtSeconds)}`))
+  for (const key of retired) print(describeKey(key, `retired ${toIsoTime(key.retiredAtSeconds)}`))
+  for (const key of keys.compromised)
+    print(describeKey(key, `compromised ${toIsoTime(key.compromisedAtSeconds)}, not published`))
   return true
 })
 
@@ -67,15 +82,4 @@ function printingKeyErrors(action: KeysAction): KeysAction {
 
 function describeKey(key: StoredKey, state: string): string {
   return `${key.publicJwk.kid}  made ${toIsoTime(key.madeAtSeconds)}  ${state}`
-}
-
-function retiredState(retiredAtSeconds: number, atSeconds: number): string {
-  const end = toIsoTime(retiredAtSeconds + RETIRED_KEY_SECONDS_MIN)
-  const published = isPublished({ retiredAtSeconds }, atSeconds) ? `published until ${end}` : 'no longer published'
-  return `retired ${toIsoTime(retiredAtSeconds)}, ${published}`
-}
-
-/** Formats seconds since 1970 as UTC without fractions. */
-function toIsoTime(seconds: number): string {
-  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }

@@ -5,13 +5,22 @@ import { syncDirectory } from '../store/atomic-file.ts'
 import { errorCode } from '../store/error-code.ts'
 import { findOpenMode, PRIVATE_DIRECTORY_MODE } from '../store/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
-import { KEY_FILE_SUFFIX, readKeyFile, type RetiredKey, type SigningKey, type StoredKey } from './key-file.ts'
+import {
+  KEY_FILE_SUFFIX,
+  readKeyFile,
+  type CompromisedKey,
+  type RetiredKey,
+  type SigningKey,
+  type StoredKey,
+} from './key-file.ts'
 
 export type DirectoryKeys = {
   /** Private keys, newest first. Between equal times, the first kid in text order comes first. */
   readonly signing: readonly SigningKey[]
   /** The key that was retired last comes first. */
   readonly retired: readonly RetiredKey[]
+  /** The key that was compromised last comes first. */
+  readonly compromised: readonly CompromisedKey[]
 }
 
 /** Creates the directory with mode 0700 if it is missing. */
@@ -35,9 +44,11 @@ export async function readDirectory(directory: string): Promise<DirectoryKeys> {
 function sortKeys(keys: readonly StoredKey[]): DirectoryKeys {
   const signing = keys.filter((key) => key.kind === 'signing')
   const retired = keys.filter((key) => key.kind === 'retired')
+  const compromised = keys.filter((key) => key.kind === 'compromised')
   return {
     signing: signing.toSorted((a, b) => b.madeAtSeconds - a.madeAtSeconds || byKid(a, b)),
     retired: retired.toSorted((a, b) => b.retiredAtSeconds - a.retiredAtSeconds || byKid(a, b)),
+    compromised: compromised.toSorted((a, b) => b.compromisedAtSeconds - a.compromisedAtSeconds || byKid(a, b)),
   }
 }
 

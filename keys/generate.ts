@@ -6,9 +6,14 @@ import { keyFilePath, readKeyFile, writeKeyFile, type KeyFileContent, type Signi
 /** Returns milliseconds since 1970, as `Date.now` does. */
 export type Clock = () => number
 
-/** Returns whole seconds since 1970, the unit of `iat` and `retired_at`. */
+/** Returns whole seconds since 1970, the unit of the times in key files. */
 export function nowInSeconds(now: Clock): number {
   return Math.floor(now() / 1000)
+}
+
+/** Formats seconds since 1970 as UTC without fractions. */
+export function toIsoTime(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * Reads, checks and writes key files. A file has one ES256 key as a JWK (RFC 7517) and is named after its RFC 7638
- * thumbprint: `<kid>.jwk.json`. A signing key has the private member `d`. A retired key has `retired_at` instead.
+ * thumbprint: `<kid>.jwk.json`. A signing key has the private member `d`. A retired key has `retired_at` instead, and a
+ * compromised key `compromised_at`.
  */
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
@@ -35,7 +36,15 @@ export type RetiredKey = {
   readonly retiredAtSeconds: number
 }
 
-export type StoredKey = SigningKey | RetiredKey
+/** A key whose private part may be known to others. Nothing that it has signed is valid. */
+export type CompromisedKey = {
+  readonly kind: 'compromised'
+  readonly publicJwk: PublicJwk
+  readonly madeAtSeconds: number
+  readonly compromisedAtSeconds: number
+}
+
+export type StoredKey = SigningKey | RetiredKey | CompromisedKey
 
 /** 32 bytes in base64url. The unused bits of the last character must be zero (RFC 4648 section 3.5). */
 const coordinate = (member: string) =>
@@ -61,6 +70,7 @@ const keyFileSchema = z.object(
     alg: z.literal('ES256', 'does not say "alg":"ES256"'),
     iat: seconds('iat'),
     retired_at: seconds('retired_at').optional(),
+    compromised_at: seconds('compromised_at').optional(),
   },
   'is not a JSON object',
 )
@@ -69,7 +79,7 @@ const keyFileSchema = z.object(
 export type KeyFileContent = z.infer<typeof keyFileSchema>
 
 /** The members of a key that are published. */
-export type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at'>>
+export type PublicJwk = Readonly<Omit<KeyFileContent, 'd' | 'iat' | 'retired_at' | 'compromised_at'>>
 
 export function keyFilePath(directory: string, kid: string): string {
   return join(directory, `${kid}${KEY_FILE_SUFFIX}`)
@@ -84,6 +94,11 @@ export async function readKeyFile(path: string): Promise<StoredKey> {
   await checkNames(path, content)
   const key = await importKey(path, content)
   const publicJwk = publicPart(content)
+  if (content.compromised_at !== undefined) {
+    if (content.d !== undefined) throwKeyError(path, 'has both a private part and the time of a compromise')
+    const compromisedAtSeconds = content.compromised_at
+    return { kind: 'compromised', publicJwk, madeAtSeconds: content.iat, compromisedAtSeconds }
+  }
   if (content.retired_at !== undefined) {
     if (content.d !== undefined) throwKeyError(path, 'has both a private part and a retirement time')
     return { kind: 'retired', publicJwk, madeAtSeconds: content.iat, retiredAtSeconds: content.retired_at }

@@ -1,9 +1,9 @@
 /** Opens the key directory: the key that signs, and every public key that may be needed to verify a signature. */
 import type { CryptoKey } from 'jose'
-import { makeDirectory, readDirectory } from './directory.ts'
+import { makeDirectory, readDirectory, type DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
-import { generateKey, nowInSeconds, type Clock } from './generate.ts'
-import { publicPart, type PublicJwk } from './key-file.ts'
+import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
+import { publicPart, type CompromisedKey, type PublicJwk } from './key-file.ts'
 import { keyStates, publishedKeys } from './lifecycle.ts'
 
 export type Keyring = {
@@ -13,6 +13,7 @@ export type Keyring = {
   readonly privateKey: CryptoKey
   /** The signing key comes first. */
   readonly publicKeys: readonly PublicJwk[]
+  readonly compromisedKeys: readonly CompromisedKey[]
 }
 
 /**
@@ -27,28 +28,36 @@ export async function openKeyring(options: {
 }): Promise<Keyring> {
   const { directory, now } = options
   let keys = await readDirectory(directory)
-  if (options.generateIfEmpty && keys.signing.length === 0 && keys.retired.length === 0) {
+  if (options.generateIfEmpty && isEmpty(keys)) {
     await makeDirectory(directory)
     await generateKey({ directory, now })
     keys = await readDirectory(directory)
   }
-  const atSeconds = nowInSeconds(now)
-  const states = keyStates(keys, atSeconds)
+  const states = keyStates(keys, nowInSeconds(now))
   const { current } = states
   if (current === undefined) return throwKeyError(directory, 'has no signing key: run the command keys generate')
   return {
     kid: current.publicJwk.kid,
     privateKey: current.privateKey,
-    publicKeys: publishedKeys(states, atSeconds),
+    publicKeys: publishedKeys(states),
+    compromisedKeys: keys.compromised,
   }
 }
 
+function isEmpty({ signing, retired, compromised }: DirectoryKeys): boolean {
+  return signing.length + retired.length + compromised.length === 0
+}
+
 /**
- * The body of `/.well-known/jwks.json`, a JWK Set (RFC 7517 section 5). The signing key comes first. Members are copied by
- * name, so no private member can be published.
+ * The body of `/.well-known/jwks.json`, a JWK Set (RFC 7517 section 5) with the member `compromised`. The signing key comes
+ * first. Members are copied by name, so no private member can be published.
  */
-export function jwksBody({ publicKeys }: Pick<Keyring, 'publicKeys'>) {
-  return { keys: publicKeys.map(publicPart) }
+export function jwksBody({ publicKeys, compromisedKeys }: Pick<Keyring, 'publicKeys' | 'compromisedKeys'>) {
+  const compromised = compromisedKeys.map(({ publicJwk, compromisedAtSeconds }) => ({
+    kid: publicJwk.kid,
+    compromised_at: toIsoTime(compromisedAtSeconds),
+  }))
+  return { keys: publicKeys.map(publicPart), compromised }
 }
 
 export type JwksBody = ReturnType<typeof jwksBody>

@@ -1,6 +1,7 @@
 /**
- * The life of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and leaves the
- * key set 30 days after that. All of this follows from the times in the key files and the clock.
+ * The life of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and stays in the
+ * key set for ever, because receipts are verified years later. Only a compromised key leaves it. All of this follows from
+ * the times in the key files and the clock.
  */
 import type { DirectoryKeys } from './directory.ts'
 import type { PublicJwk, RetiredKey, SigningKey } from './key-file.ts'
@@ -11,8 +12,8 @@ import type { PublicJwk, RetiredKey, SigningKey } from './key-file.ts'
  */
 export const KEY_LEAD_SECONDS = 60 * 60
 
-/** A retired key stays published for 30 days (contract 13.2), because agent cards are stored. */
-export const RETIRED_KEY_SECONDS_MIN = 30 * 24 * 60 * 60
+/** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year. */
+export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 
 /** A private key that no longer signs, and the time at which the next key has begun to sign. */
 export interface SupersededKey {
@@ -32,7 +33,10 @@ export interface KeyStates {
 }
 
 /** The newest key that has been published long enough signs. If none has, the oldest signs, so that there is always one. */
-export function keyStates({ signing, retired }: DirectoryKeys, atSeconds: number): KeyStates {
+export function keyStates(
+  { signing, retired }: Pick<DirectoryKeys, 'signing' | 'retired'>,
+  atSeconds: number,
+): KeyStates {
   const isReady = signing.map((key) => signsFromSeconds(key) <= atSeconds)
   const at = isReady.includes(true) ? isReady.indexOf(true) : signing.length - 1
   const superseded = signing.slice(at + 1).map((key, older) => {
@@ -46,17 +50,8 @@ export function signsFromSeconds(key: SigningKey): number {
   return key.madeAtSeconds + KEY_LEAD_SECONDS
 }
 
-/** Whether a retired key is still in the JWKS. The last second is included because times are truncated to seconds. */
-export function isPublished({ retiredAtSeconds }: { retiredAtSeconds: number }, atSeconds: number): boolean {
-  return atSeconds - retiredAtSeconds <= RETIRED_KEY_SECONDS_MIN
-}
-
 /** All keys of the JWKS. The signing key comes first. */
-export function publishedKeys({ current, pending, superseded, retired }: KeyStates, atSeconds: number): PublicJwk[] {
-  const former = [
-    ...superseded.map(({ key, retiredAtSeconds }) => ({ publicJwk: key.publicJwk, retiredAtSeconds })),
-    ...retired,
-  ]
-  const published = [...(current ? [current] : []), ...pending, ...former.filter((key) => isPublished(key, atSeconds))]
-  return published.map((key) => key.publicJwk)
+export function publishedKeys({ current, pending, superseded, retired }: KeyStates): PublicJwk[] {
+  const keys = [...(current ? [current] : []), ...pending, ...superseded.map(({ key }) => key), ...retired]
+  return keys.map((key) => key.publicJwk)
 }

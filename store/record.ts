@@ -31,6 +31,8 @@ export interface ResponseRecord {
   readonly payment_hash: string
   /** SHA-256 of the canonical operation that the payment bought. */
   readonly operation_digest: string
+  /** That operation. Records of older versions have none. */
+  readonly operation?: object
   readonly state: RecordState
   /** The number of settlements that may have been started. A new record has 1. */
   readonly attempt: number
@@ -52,6 +54,8 @@ export interface ResponseRecord {
   readonly body: string
   /** The `PAYMENT-RESPONSE` header, after settlement. */
   readonly payment_response: string | null
+  /** The receipt of this settlement, a JWT (contract 5.9). Records of older versions get one at the first replay. */
+  readonly receipt?: string | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
   readonly updated_at: string
@@ -61,7 +65,10 @@ export interface ResponseRecord {
 export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
 
 export type RecordChange = Partial<
-  Pick<ResponseRecord, 'state' | 'attempt' | 'payment_response' | 'reported_transaction' | 'settling_at' | 'reverts'>
+  Pick<
+    ResponseRecord,
+    'state' | 'attempt' | 'payment_response' | 'receipt' | 'reported_transaction' | 'settling_at' | 'reverts'
+  >
 > & {
   updated_at: string
 }
@@ -76,6 +83,20 @@ export function isFinal(state: RecordState): boolean {
  */
 export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
+}
+
+export function isPaid(state: RecordState): boolean {
+  return state === 'settled' || state === 'confirmed'
+}
+
+/** @throws if only a defect of the caller can give a record of this state a receipt */
+export function checkPaid({ state }: RecordVersion): void {
+  if (!isPaid(state)) throw new Error(`A ${state} record cannot get a receipt`)
+}
+
+/** Whether the record still has this version and no receipt. */
+export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boolean {
+  return record.state === from.state && record.attempt === from.attempt && record.receipt === undefined
 }
 
 /** Revisions count up from here and must stay safe integers. */

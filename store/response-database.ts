@@ -18,6 +18,7 @@ import {
   encodeRecord,
   isFinal,
   isVoid,
+  lacksReceipt,
   randomFirstRevision,
   type RecordChange,
   type RecordVersion,
@@ -122,6 +123,24 @@ export class ResponseDatabase {
         const { payment_id } = record
         if (payment_id !== undefined && this.#getIdentity(payment_id) === undefined)
           void this.#paymentIds.put(payment_id, identity)
+        this.#cache.delete(identity)
+        return next
+      }),
+    )
+  }
+
+  /**
+   * Adds the receipt to a final record. Undefined if it has changed. Final records change in transactions only, so no
+   * condition of another write can be affected.
+   */
+  addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined> {
+    const { identity } = from
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const record = this.#get(this.#records, identity)?.record
+        if (!record || !lacksReceipt(record, from)) return undefined
+        const next = { ...record, receipt }
+        void this.#records.put(identity, encodeRecord(next))
         this.#cache.delete(identity)
         return next
       }),

@@ -12,8 +12,11 @@ import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-s
 import { StoreError } from './environment.ts'
 import { responsesFolder } from './layout.ts'
 import {
+  checkPaid,
   isFinal,
+  isPaid,
   isVoid,
+  lacksReceipt,
   TRANSITIONS,
   type RecordChange,
   type RecordState,
@@ -38,6 +41,11 @@ export interface ResponseLog {
    * it. Undefined if the record has changed.
    */
   reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined>
+  /**
+   * Adds the receipt to a paid record that has none. Undefined if the record has changed: read it, another process may have
+   * added one.
+   */
+  addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined>
   /** Whether a payment whose identity begins with this payer's key was settled. */
   hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
@@ -101,10 +109,22 @@ export function openResponseLog(
       return database.reopen(from, change)
     },
 
+    async addReceipt(from, receipt) {
+      checkPaid(from)
+      const current = database.findUnfinished(from.identity)
+      if (!current) return database.addReceipt(from, receipt)
+      if (!lacksReceipt(current.record, from)) return undefined
+      const next = { ...current.record, receipt }
+      return (await database.replace(current, next)) ? next : undefined
+    },
+
     async hasPaid(payerKey) {
       if (payers.get(payerKey)) return true
       const identities = database.listIdentities(payerKey, PAYER_RECORDS_MAX)
-      const hasPaid = identities.some((identity) => isPaid(undefinedIfCorrupt(() => database.find(identity))))
+      const hasPaid = identities.some((identity) => {
+        const record = undefinedIfCorrupt(() => database.find(identity))
+        return record !== undefined && isPaid(record.state)
+      })
       if (hasPaid) payers.set(payerKey, true)
       return hasPaid
     },
@@ -123,8 +143,4 @@ export function openResponseLog(
 
     close: () => database.close(),
   }
-}
-
-function isPaid(record: ResponseRecord | undefined): boolean {
-  return record?.state === 'settled' || record?.state === 'confirmed'
 }

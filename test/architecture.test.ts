@@ -17,7 +17,7 @@ const MAY_IMPORT = readImportTable(DOCUMENT)
 /** The folders that may import a package. */
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^lmdb$/, ['store']],
-  [/^jose$/, ['keys', 'agent/client']],
+  [/^jose$/, ['keys', 'agent/client', 'agent/receipt']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp']],
   [/^@x402\//, ['agent/payments', 'agent/client', 'agent/sandbox', 'agent']],

@@ -68,6 +68,10 @@ class ObservedLog implements ResponseLog {
     return next
   }
 
+  addReceipt(...call: Parameters<ResponseLog['addReceipt']>) {
+    return timed(this.#observer, 'log_receipt', () => this.#log.addReceipt(...call))
+  }
+
   async reopen(...call: Parameters<ResponseLog['reopen']>) {
     const next = await timed(this.#observer, 'log_reopen', () => this.#log.reopen(...call))
     if (next) this.#observer.onState(next)

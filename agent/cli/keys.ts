@@ -1,13 +1,17 @@
-/** The command `keys`: the ES256 keys that sign the agent card. */
+/** The command `keys`: the ES256 keys that sign receipts and the agent card. */
 import { loadConfig, type AddCommand } from './context.ts'
 
 const HELP = `
-A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the JWKS
-for 30 days, so that cached agent cards still verify. No restart is needed.
+A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the key
+set for ever, because receipts are verified years later. No restart is needed.
+
+If a private key was stolen, mark it: it leaves the key set, which lists it with the time, and nothing that it has signed
+verifies any more. Mark all private keys of a stolen directory in one command.
 
 Examples:
   irish-company-agent keys list
-  irish-company-agent keys rotate`
+  irish-company-agent keys rotate
+  irish-company-agent keys compromise KID`
 
 const ACTIONS = [
   ['generate', 'make the first key', 'generateFirstKey'],
@@ -19,7 +23,7 @@ export const addKeysCommand: AddCommand = (program, context) => {
   const { print, now, finish } = context
   const keys = program
     .command('keys')
-    .description('Manage the keys that sign the agent card')
+    .description('Manage the keys that sign receipts and the agent card')
     .addHelpText('after', HELP)
   for (const [name, description, exported] of ACTIONS) {
     keys
@@ -31,4 +35,13 @@ export const addKeysCommand: AddCommand = (program, context) => {
         finish(await commands[exported]({ directory, now: () => now().getTime(), print }))
       })
   }
+  keys
+    .command('compromise')
+    .description('mark keys as compromised; makes a new key if none is left')
+    .argument('<kid...>', 'the ids that "keys list" prints')
+    .action(async (kids: string[]) => {
+      const { compromiseAndReport } = await import('../../keys/command.ts')
+      const { keysDirectory: directory } = await loadConfig(context)
+      finish(await compromiseAndReport({ directory, now: () => now().getTime(), print, kids }))
+    })
 }

@@ -79,7 +79,7 @@ function cacheKey(header: string): string {
 }
 
 function bindPayment(parsed: unknown, operation: Operation): PaymentBinding {
-  return { payment_hash: paymentHash(parsed), operation_digest: operationDigest(operation) }
+  return { payment_hash: paymentHash(parsed), operation_digest: operationDigest(operation), operation }
 }
 
 function once<T>(compute: () => T): () => T {

@@ -5,6 +5,7 @@ import { DiskSpaceError } from '../../store/disk-space.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { failedReceipt } from '../payments/failed-receipt.ts'
 import type { QuoteReason } from '../payments/quote.ts'
+import { withReceipt } from '../payments/receipts.ts'
 import { refusePayment, type PaymentRefusal, type SaleResult } from './sale-context.ts'
 
 export function recordOutcome(record: ResponseRecord): SaleResult {
@@ -50,7 +51,8 @@ export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>)
   }
 }
 
-function storedAnswer({ body, payment_response, identity, payment_hash }: ResponseRecord): Outcome {
+function storedAnswer({ body, payment_response, receipt, identity, payment_hash }: ResponseRecord): Outcome {
   if (payment_response === null) throw new Error('A settled record has no payment response')
-  return { kind: 'answer', body, paymentResponse: payment_response, purchaseKey: `${identity} ${payment_hash}` }
+  const paymentResponse = withReceipt(payment_response, receipt)
+  return { kind: 'answer', body, paymentResponse, purchaseKey: `${identity} ${payment_hash}` }
 }

@@ -3,6 +3,7 @@ import type { ResponseRecord } from '../../store/record.ts'
 import { refused } from '../operation/outcome.ts'
 import type { PaymentBinding } from '../payments/binding.ts'
 import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
+import { addMissingReceipt } from '../payments/receipts.ts'
 import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
@@ -50,19 +51,21 @@ export async function replayRecord(
   record: ResponseRecord,
 ): Promise<SaleResult> {
   const decision = decideReplay(record, binding)
+  const deliver = async (current: ResponseRecord) =>
+    recordOutcome(await addMissingReceipt(payments, current, binding.operation))
   switch (decision) {
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })
     case 'ask_chain': {
       const waitMs = payments.readings.waitMs(record.identity)
       if (waitMs > 0) return outcomeUnknown(waitMs)
-      return recordOutcome(await reconcileForBuyer(payments, record))
+      return deliver(await reconcileForBuyer(payments, record))
     }
     case 'reconsider':
-      return recordOutcome(await reconsider(payments, record))
+      return deliver(await reconsider(payments, record))
     case 'repeat':
     case 'refuse':
-      return recordOutcome(record)
+      return deliver(record)
     case 'sell':
       throw new Error('The replay table treats an existing record as new')
   }

@@ -1,11 +1,12 @@
 /** Identifies a payment, and hashes it to detect a retry with changed content. */
 import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import type { Operation } from '../operation/schema.ts'
 import type { ResponseRecord } from '../../store/record.ts'
 import { readPaymentId } from './extensions.ts'
 import type { PaymentOutline } from './headers.ts'
 
 /** What a payment is bound to: the content of its payload and the operation. */
-export type PaymentBinding = Pick<ResponseRecord, 'payment_hash' | 'operation_digest'>
+export type PaymentBinding = Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: Operation }
 
 /**
  * Network, asset, payer and nonce. The token accepts each such combination at most once. In lower case, because the

@@ -25,9 +25,9 @@ export async function showPayment(log: ResponseLog, identity: string, print: Pri
   return record !== undefined
 }
 
-/** Omits the signature, which can move money until `validBefore`, and the response that was sold. */
+/** Omits the signature, which can move money until `validBefore`, the response that was sold, and its receipt. */
 function withoutSecrets(record: ResponseRecord) {
-  const { payment, body, ...rest } = record
+  const { payment, body, receipt: _, ...rest } = record
   const { authorization } = paymentSchema.parse(payment).payload
   return { ...rest, authorization, body_bytes: Buffer.byteLength(body) }
 }

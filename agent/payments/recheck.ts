@@ -4,7 +4,7 @@ import type { ResponseLog } from '../../store/responses.ts'
 import type { AuthorizationEvidence, Chain } from './chain.ts'
 import { interpretEvidence } from './finding.ts'
 import { recordedPayment } from './recorded-payment.ts'
-import { settledStep } from './settle.ts'
+import { unsignedStep } from './settle.ts'
 
 /** Each continues the search where the one before ended, so that limits of a node do not end it. */
 const READINGS_MAX = 200
@@ -32,7 +32,7 @@ export async function recheckPayment({ log, chain, now, print, identity, fromBlo
   const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
   print(`the chain shows: ${finding}`)
   if (evidence.nonce !== 'used' || (finding !== 'paid' && finding !== 'paid_final')) return false
-  const step = settledStep(record, evidence.transfer.transaction)
+  const step = unsignedStep(record, evidence.transfer.transaction)
   print(`transaction ${evidence.transfer.transaction}`)
   const change = { ...step, updated_at: now().toISOString() }
   const canSettle = (TRANSITIONS[record.state] as readonly RecordState[]).includes('settled')

@@ -102,7 +102,7 @@ async function applyEvidence(
       if (action === 'confirmed' && !progress) return record
       // The header names the transaction on chain, which may differ from the one that the facilitator named.
       if (evidence.nonce !== 'used') throw new Error('The evidence of a settlement has no transfer')
-      const step = settledStep(record, evidence.transfer.transaction)
+      const step = await settledStep(payments, record, evidence.transfer.transaction)
       return advanceOrReload(payments, record, { ...step, state: action, ...(progress && endedAt(payments, progress)) })
     }
     case 'rejected':
@@ -150,6 +150,7 @@ export async function reconsider(payments: PaymentServices, record: ResponseReco
   const outcome = await readOutcomeOnce(payments, record)
   if (outcome.kind !== 'settled') return record
   payments.report('denied_settlement_found', `was ${record.state}`)
-  const change = { ...settledStep(record, outcome.transaction), updated_at: payments.now().toISOString() }
+  const step = await settledStep(payments, record, outcome.transaction)
+  const change = { ...step, updated_at: payments.now().toISOString() }
   return (await payments.log.reopen(record, change)) ?? reload(payments, record)
 }

@@ -30,7 +30,7 @@ const DECISIONS: Record<RecordState, ReplayDecision> = {
 
 export function decideReplay(
   record: ResponseRecord | undefined,
-  { payment_hash, operation_digest }: PaymentBinding,
+  { payment_hash, operation_digest }: Pick<PaymentBinding, 'payment_hash' | 'operation_digest'>,
 ): ReplayDecision {
   if (!record) return 'sell'
   const isSame = record.payment_hash === payment_hash && record.operation_digest === operation_digest

@@ -5,6 +5,7 @@ import type { Report, Timer } from '../../store/runtime.ts'
 import type { Chain } from './chain.ts'
 import type { Denials } from './denials.ts'
 import type { RecentReadings } from './recent-readings.ts'
+import type { SignReceipt } from './receipts.ts'
 
 export interface PaymentServices {
   log: ResponseLog
@@ -13,6 +14,7 @@ export interface PaymentServices {
   denials: Denials
   /** For retries of payments with an unknown outcome. */
   readings: RecentReadings
+  signReceipt: SignReceipt
   now: () => Date
   /** Schedules the time limit of facilitator calls. */
   timer: Timer

@@ -13,6 +13,7 @@ import {
 } from '../../store/record.ts'
 import { awaitOutcome } from './await-outcome.ts'
 import { settleWithFacilitator } from './facilitator.ts'
+import { issueReceipt, recordedReceipt } from './receipts.ts'
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -36,14 +37,16 @@ export async function settleRecord(payments: PaymentServices, record: ResponseRe
     ...(settlement.kind === 'unclear' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),
   }
   if (settlement.kind === 'settled') {
-    return recordSuccess(payments, record, { ...settledStep(record, settlement.transaction), ...reported })
+    const step = await settledStep(payments, record, settlement.transaction)
+    return recordSuccess(payments, record, { ...step, ...reported })
   }
   report(`settlement_${settlement.kind}`, settlement.kind === 'unclear' ? settlement.cause : settlement.reason)
   // The transaction of an earlier attempt may still be pending, so only the first attempt can end in a refusal.
   const isRefused = record.attempt === 1 && settlement.kind === 'refused'
   const outcome = await awaitOutcome(payments, { record: { ...record, ...reported }, isRefused })
   if (outcome.kind === 'settled') {
-    return recordSuccess(payments, record, { ...settledStep(record, outcome.transaction), ...reported })
+    const step = await settledStep(payments, record, outcome.transaction)
+    return recordSuccess(payments, record, { ...step, ...reported })
   }
   return advanceOrReload(payments, record, { state: outcome.kind, ...reported })
 }
@@ -85,8 +88,14 @@ export async function reload({ log }: PaymentServices, { identity }: RecordVersi
   return record
 }
 
-/** The step to `settled`, with the `PAYMENT-RESPONSE` header of every response from this record. */
-export function settledStep(record: ResponseRecord, transaction: string) {
+/** The step to `settled`, with the settlement response and the receipt of every response from this record. */
+export async function settledStep(payments: PaymentServices, record: ResponseRecord, transaction: string) {
+  const step = unsignedStep(record, transaction)
+  return { ...step, receipt: step.receipt ?? (await issueReceipt(payments, record, transaction)) }
+}
+
+/** The step without a new receipt. The next replay then adds one. */
+export function unsignedStep(record: ResponseRecord, transaction: string) {
   const { payment, requirements } = recordedPayment(record)
   const response: SettleResponse = {
     success: true,
@@ -97,5 +106,6 @@ export function settledStep(record: ResponseRecord, transaction: string) {
   }
   // The same text as encodePaymentResponseHeader of @x402/core, which a test compares. Its base64 is much slower.
   const paymentResponse = Buffer.from(JSON.stringify(response)).toString('base64')
-  return { state: 'settled', payment_response: paymentResponse } as const
+  const receipt = recordedReceipt(record, transaction)
+  return { state: 'settled', payment_response: paymentResponse, receipt } as const
 }

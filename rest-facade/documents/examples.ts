@@ -168,6 +168,7 @@ export const KEY_SET = {
       use: 'sig',
     },
   ],
+  compromised: [],
 }
 
 export function exampleCard({ baseUrl, version }: DocumentedDeployment) {

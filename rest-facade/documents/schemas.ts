@@ -12,6 +12,7 @@ import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { INPUT_SCHEMAS, type OperationName } from '../../agent/operation/schema.ts'
 import { paymentSchema } from '../../agent/payments/headers.ts'
 import { X402_VERSION } from '../../agent/payments/terms.ts'
+import { RECEIPT_EXTENSION } from '../../agent/receipt/claims.ts'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
@@ -67,8 +68,21 @@ const documentedPaymentSchema = paymentSchema
 
 /** The decoded `PAYMENT-RESPONSE` header. */
 const receiptSchema = z
-  .looseObject({ success: z.boolean(), transaction: z.string(), network: z.string() })
-  .meta({ description: 'x402 v2 SettlementResponse with the transaction on chain.' })
+  .looseObject({
+    success: z.boolean(),
+    transaction: z.string(),
+    network: z.string(),
+    extensions: z
+      .looseObject({
+        [RECEIPT_EXTENSION]: z.object({
+          info: z.object({ receipt: z.string().meta({ description: 'A JWT that binds the answer to its payment.' }) }),
+        }),
+      })
+      .optional(),
+  })
+  .meta({
+    description: 'x402 v2 SettlementResponse with the transaction on chain and, after a sale, a signed receipt.',
+  })
 
 const keySetSchema = z.strictObject({
   keys: z.array(
@@ -82,6 +96,7 @@ const keySetSchema = z.strictObject({
       use: z.literal('sig'),
     }),
   ),
+  compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
 })
 
 const cardSchema = z

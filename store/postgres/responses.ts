@@ -11,10 +11,12 @@ import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { CorruptRecordError } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
 import {
+  checkPaid,
   decodeRecord,
   encodeRecord,
   isFinal,
   isVoid,
+  lacksReceipt,
   TRANSITIONS,
   type RecordChange,
   type RecordState,
@@ -42,6 +44,7 @@ const REPLACE = `update responses set state = $3, final_at = $4, revision = $5, 
 const REOPEN = `update responses set state = $3, final_at = null, revision = $4, record = $5,
   payment_id = case when exists (select 1 from responses where payment_id = $6) then null else $6 end
   where identity = $1 and revision = $2`
+const ADD_RECEIPT = 'update responses set revision = $3, record = $4 where identity = $1 and revision = $2'
 const HAS_PAID = `select 1 from responses where payer_key = $1 and state in ('settled', 'confirmed') limit 1`
 const LIST_UNFINISHED =
   'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
@@ -138,6 +141,17 @@ class PostgresResponseLog implements ResponseLog {
     const { rowCount } = await this.#query(REOPEN, values)
     if (rowCount === 1) return next
     return (await this.#find(identity))?.revision === revision ? next : undefined
+  }
+
+  async addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined> {
+    checkPaid(from)
+    const current = await this.#find(from.identity)
+    if (!current || !lacksReceipt(current.record, from)) return undefined
+    const next = { ...current.record, receipt }
+    const revision = randomUUID()
+    const { rowCount } = await this.#query(ADD_RECEIPT, [from.identity, current.revision, revision, encodeRecord(next)])
+    if (rowCount === 1) return next
+    return (await this.#find(from.identity))?.revision === revision ? next : undefined
   }
 
   async hasPaid(payerKey: string): Promise<boolean> {

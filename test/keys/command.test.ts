@@ -2,17 +2,17 @@
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { generateFirstKey, listKeys, rotateAndReport } from '../../keys/command.ts'
-import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { compromiseAndReport, generateFirstKey, listKeys, rotateAndReport } from '../../keys/command.ts'
+import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, filesIn, makeKeyAt, pathOf, readJwk, START_SECONDS } from './support.ts'
 
 let directory: string
 
-async function run(action: typeof listKeys, folder: string, seconds = START_SECONDS) {
+async function run(action: typeof listKeys, folder: string, seconds = START_SECONDS, kids: string[] = []) {
   const lines: string[] = []
   const print = (line: string) => void lines.push(line)
-  const isDone = await action({ directory: folder, now: clockAt(seconds), print })
+  const isDone = await action({ directory: folder, now: clockAt(seconds), print, kids })
   return { isDone, lines, text: lines.join('\n') }
 }
 
@@ -35,20 +35,20 @@ describe('the command keys', () => {
     expect(await filesIn(directory)).to.have.length(1)
   })
 
-  it('rotates and prints the created, retired and removed keys', async () => {
+  it('rotates and prints the created and retired keys', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
-    const first = await run(rotateAndReport, directory)
+    const tooEarly = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN - 1)
+    expect(tooEarly.isDone).to.equal(false)
+    expect(tooEarly.text).to.include('the next rotation is possible at 2027-01-22T08:00:00Z')
+    const first = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN)
     expect(first.isDone).to.equal(true)
     expect(first.lines).to.have.length(2)
     expect(first.lines[0]).to.match(/^made [\w-]{43}$/)
     expect(first.lines[1]).to.equal(
-      'a running service publishes the new key within a minute and signs with it from 2027-01-15T09:00:01Z',
+      'a running service publishes the new key within a minute and signs with it from 2027-01-22T09:00:00Z',
     )
-    const retiredAt = START_SECONDS + 1 + KEY_LEAD_SECONDS
-    const second = await run(rotateAndReport, directory, retiredAt)
+    const second = await run(rotateAndReport, directory, START_SECONDS + 2 * ROTATION_SECONDS_MIN)
     expect(second.lines).to.include(`retired ${old}`)
-    const third = await run(rotateAndReport, directory, retiredAt + RETIRED_KEY_SECONDS_MIN + 1)
-    expect(third.lines).to.include(`removed ${old}`)
   })
 
   it('does not rotate without a key and refers to generate', async () => {
@@ -68,16 +68,35 @@ describe('the command keys', () => {
       `${first}  made 2027-01-15T08:00:00Z  current`,
       `${second}  made 2027-01-15T08:00:01Z  published, signs from 2027-01-15T09:00:01Z`,
     ])
-    const formerLine = `${first}  made 2027-01-15T08:00:00Z  retired 2027-01-15T09:00:01Z, published until 2027-02-14T09:00:01Z`
+    const formerLine = `${first}  made 2027-01-15T08:00:00Z  retired 2027-01-15T09:00:01Z`
     expect((await run(listKeys, directory, switched)).lines).to.deep.equal([
       `${second}  made 2027-01-15T08:00:01Z  current`,
       formerLine,
     ])
     // A rotation erases the private part of the former key and changes nothing of its state.
-    await run(rotateAndReport, directory, switched)
-    expect((await run(listKeys, directory, switched)).lines[2]).to.equal(formerLine)
-    const later = await run(listKeys, directory, switched + RETIRED_KEY_SECONDS_MIN + 1)
-    expect(later.lines[2]).to.match(/no longer published$/)
+    const later = START_SECONDS + 1 + ROTATION_SECONDS_MIN
+    await run(rotateAndReport, directory, later)
+    expect((await run(listKeys, directory, later)).lines[2]).to.equal(formerLine)
+  })
+
+  it('marks keys as compromised, names the key that signs, and lists them', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const unknown = await run(compromiseAndReport, directory, START_SECONDS, ['x'])
+    expect(unknown).to.deep.include({ isDone: false })
+    expect(unknown.text).to.include('has no key "x" that is not marked yet')
+    const { isDone, lines } = await run(compromiseAndReport, directory, START_SECONDS + 60, [kid])
+    expect(isDone).to.equal(true)
+    const made = lines[1]?.replace('made ', '') ?? ''
+    expect(lines).to.deep.equal([
+      `marked ${kid} as compromised`,
+      `made ${made}`,
+      `a running service signs with ${made} within a minute`,
+    ])
+    expect((await run(listKeys, directory, START_SECONDS + 60)).lines).to.deep.equal([
+      `${made}  made 2027-01-15T08:01:00Z  current`,
+      `${kid}  made 2027-01-15T08:00:00Z  compromised 2027-01-15T08:01:00Z, not published`,
+    ])
+    expect((await run(compromiseAndReport, directory, START_SECONDS + 60, [kid])).isDone).to.equal(false)
   })
 
   it('fails with one line, without key material, if a key file breaks a rule', async () => {
@@ -98,7 +117,7 @@ describe('the command keys', () => {
   it('never prints a private part', async () => {
     const { text } = await run(generateFirstKey, directory)
     const { d } = await readJwk(directory, text.replace('made ', ''))
-    const rotated = await run(rotateAndReport, directory)
+    const rotated = await run(rotateAndReport, directory, START_SECONDS + ROTATION_SECONDS_MIN)
     const listed = await run(listKeys, directory)
     expect(text + rotated.text + listed.text).not.to.include(d)
   })

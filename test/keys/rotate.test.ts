@@ -3,13 +3,16 @@ import { copyFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openKeyring } from '../../keys/keyring.ts'
-import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import type { SigningKey } from '../../keys/key-file.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, expectKeyError, filesIn, makeKeyAt, pathOf, putKeyFile, readJwk, START_SECONDS } from './support.ts'
 
 let directory: string
+
+/** The first time at which a key of the start can be replaced. */
+const NEXT_SECONDS = START_SECONDS + ROTATION_SECONDS_MIN
 
 const rotate = (seconds: number) => rotateKeys({ directory, now: clockAt(seconds) })
 
@@ -31,46 +34,45 @@ describe('rotation', () => {
 
   it('creates a key that is published at once and signs an hour later', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
-    const { made, retired, removed } = await rotate(START_SECONDS + 60)
-    expect({ retired, removed }).to.deep.equal({ retired: [], removed: [] })
-    expect(await publishedKids(START_SECONDS + 60)).to.deep.equal([old, kidOf(made)])
-    expect(await publishedKids(START_SECONDS + 60 + KEY_LEAD_SECONDS)).to.deep.equal([kidOf(made), old])
+    const { made, retired } = await rotate(NEXT_SECONDS)
+    expect(retired).to.deep.equal([])
+    expect(await publishedKids(NEXT_SECONDS)).to.deep.equal([old, kidOf(made)])
+    expect(await publishedKids(NEXT_SECONDS + KEY_LEAD_SECONDS)).to.deep.equal([kidOf(made), old])
     expect(await privateKids()).to.have.members([old, kidOf(made)])
   })
 
   it('keeps only the public part and two times of a superseded key', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     const { d: _, ...publicMembers } = await readJwk(directory, old)
-    const second = await rotate(START_SECONDS + 60)
-    const switched = START_SECONDS + 60 + KEY_LEAD_SECONDS
-    expect((await rotate(switched - 1)).retired).to.deep.equal([])
-    const later = await rotate(switched + 5)
+    const second = await rotate(NEXT_SECONDS)
+    const later = await rotate(NEXT_SECONDS + ROTATION_SECONDS_MIN)
     expect(later.retired).to.deep.equal([old])
-    expect(await readJwk(directory, old)).to.deep.equal({ ...publicMembers, retired_at: switched })
+    const retired_at = NEXT_SECONDS + KEY_LEAD_SECONDS
+    expect(await readJwk(directory, old)).to.deep.equal({ ...publicMembers, retired_at })
     expect(await privateKids())
       .to.include.members([kidOf(second.made), kidOf(later.made)])
       .and.not.include(old)
   })
 
-  it('creates the next key to sign, also if the clock stands still or is set back', async () => {
+  it('[13.2] is refused within a week of the newest key, also if the clock was set back, and changes nothing', async () => {
+    expect(ROTATION_SECONDS_MIN).to.equal(604_800)
     const old = await makeKeyAt(directory, START_SECONDS)
-    const kids = [old]
-    for (const seconds of [START_SECONDS, START_SECONDS, START_SECONDS - 3600]) {
-      const { made } = await rotate(seconds)
-      expect(await publishedKids(seconds)).to.deep.equal([old, kidOf(made), ...kids.slice(1).toReversed()])
-      kids.push(kidOf(made))
-    }
-    expect(await publishedKids(START_SECONDS + KEY_LEAD_SECONDS + 3)).to.deep.equal(kids.toReversed())
+    const rule = /next rotation is possible at 2027-01-22T08:00:00Z/
+    for (const seconds of [START_SECONDS - 3600, START_SECONDS, NEXT_SECONDS - 1])
+      await expectKeyError(rotate(seconds), { path: directory, rule })
+    expect(await filesIn(directory)).to.deep.equal([`${old}.jwk.json`])
+    await rotate(NEXT_SECONDS)
+    await expectKeyError(rotate(NEXT_SECONDS + 1), { path: directory, rule: /next rotation is possible at/ })
+    expect(await filesIn(directory)).to.have.length(2)
   })
 
-  it('removes a retired key after 30 days, with and without a rotation in between', async () => {
-    const first = await makeKeyAt(directory, START_SECONDS)
-    const second = await rotate(START_SECONDS + 60)
-    const end = START_SECONDS + 60 + KEY_LEAD_SECONDS + RETIRED_KEY_SECONDS_MIN
-    expect((await rotate(end)).removed).to.deep.equal([])
-    expect((await rotate(end + 1)).removed).to.deep.equal([first])
-    const secondEnd = end + KEY_LEAD_SECONDS + RETIRED_KEY_SECONDS_MIN
-    expect((await rotate(secondEnd + 1)).removed).to.deep.equal([kidOf(second.made)])
+  it('[13.2] keeps every public key, so that old receipts verify', async () => {
+    const kids = [await makeKeyAt(directory, START_SECONDS)]
+    const weeks = 20
+    for (let week = 1; week <= weeks; week += 1)
+      kids.push(kidOf((await rotate(START_SECONDS + week * ROTATION_SECONDS_MIN)).made))
+    expect(await publishedKids(START_SECONDS + weeks * ROTATION_SECONDS_MIN)).to.have.members(kids)
+    expect(await privateKids()).to.have.length(2)
   })
 
   it('is refused without a key to replace and changes nothing', async () => {
@@ -93,7 +95,7 @@ describe('a rotation that a crash interrupts', () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     await writeFile(`${pathOf(directory, 'new')}.1.tmp`, '{"kty":"EC","d":"', { mode: 0o600 })
     expect(await publishedKids(START_SECONDS)).to.deep.equal([old])
-    const { made } = await rotate(START_SECONDS + 60)
+    const { made } = await rotate(NEXT_SECONDS)
     expect(await filesIn(directory)).to.deep.equal([`${kidOf(made)}.jwk.json`, `${old}.jwk.json`].toSorted())
   })
 
@@ -101,14 +103,14 @@ describe('a rotation that a crash interrupts', () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     const saved = join(directory, 'saved')
     await copyFile(pathOf(directory, old), saved)
-    const { made } = await rotate(START_SECONDS + 60)
-    const switched = START_SECONDS + 60 + KEY_LEAD_SECONDS
-    const next = await rotate(switched)
-    const published = await publishedKids(switched)
+    const { made } = await rotate(NEXT_SECONDS)
+    const later = NEXT_SECONDS + ROTATION_SECONDS_MIN
+    const next = await rotate(later)
+    const published = await publishedKids(later)
     await rename(saved, pathOf(directory, old))
     expect(await privateKids()).to.have.members([old, kidOf(made), kidOf(next.made)])
-    expect(await publishedKids(switched)).to.deep.equal(published)
-    expect((await rotate(switched + 60)).retired).to.deep.equal([old])
+    expect(await publishedKids(later)).to.deep.equal(published)
+    expect((await rotate(later + ROTATION_SECONDS_MIN)).retired).to.deep.equal([kidOf(made), old])
   })
 
   it('while it overwrites a superseded key: the temporary file is ignored', async () => {
@@ -117,7 +119,7 @@ describe('a rotation that a crash interrupts', () => {
     const switched = START_SECONDS + 60 + KEY_LEAD_SECONDS
     await writeFile(`${pathOf(directory, old)}.1.tmp`, '{"kty"', { mode: 0o600 })
     expect(await publishedKids(switched)).to.deep.equal([made, old])
-    await rotate(switched)
+    await rotate(START_SECONDS + 60 + ROTATION_SECONDS_MIN)
     expect(await filesIn(directory)).to.have.length(3)
   })
 })
@@ -127,9 +129,9 @@ describe('two concurrent rotations', () => {
 
   it('leave a signing key and publish every former key', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
-    const results = await Promise.allSettled([rotate(START_SECONDS), rotate(START_SECONDS)])
+    const results = await Promise.allSettled([rotate(NEXT_SECONDS), rotate(NEXT_SECONDS)])
     const made = results.filter((result) => result.status === 'fulfilled').map((result) => kidOf(result.value.made))
     expect(await privateKids()).not.to.have.length(0)
-    expect(await publishedKids(START_SECONDS)).to.include.members([old, ...made])
+    expect(await publishedKids(NEXT_SECONDS)).to.include.members([old, ...made])
   })
 })

@@ -39,6 +39,7 @@ const isTarget = (identity: string) => identity.toLowerCase().endsWith(nonce)
 function killableLog(log: ResponseLog): ResponseLog {
   return {
     reopen: (from, change) => log.reopen(from, change),
+    addReceipt: (from, receipt) => log.addReceipt(from, receipt),
     hasPaid: (payerKey) => log.hasPaid(payerKey),
     unfinished: () => log.unfinished(),
     prune: (request) => log.prune(request),
@@ -52,6 +53,8 @@ function killableLog(log: ResponseLog): ResponseLog {
       return point === 'claimed' ? die() : claim
     },
     async advance(from, change) {
+      const hasReceipt = change.state === 'settled' && change.receipt !== undefined
+      if (point === 'receipted' && hasReceipt && isTarget(from.identity)) return die()
       const writing = log.advance(from, change)
       if (!isTarget(from.identity)) return writing
       if (point === 'settling' && change.state === 'settled') return dieSoon()

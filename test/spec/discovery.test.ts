@@ -9,7 +9,8 @@ import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { verifyCard } from '../../agent/client/verify-card.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
-import { KEY_LEAD_SECONDS, RETIRED_KEY_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { compromiseKeys } from '../../keys/compromise.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { CACHE_SECONDS } from '../../rest-facade/free.ts'
@@ -112,7 +113,7 @@ describe('the metadata and the agent card', () => {
   it('[4.4.4, 13.2] the key set has public members only, and key files have mode 0600', async () => {
     const { status, json, text } = await get(JWKS)
     expect(status).to.equal(200)
-    expect(json).to.have.all.keys('keys')
+    expect(json).to.have.all.keys('keys', 'compromised')
     const keys = json['keys'] as Json[]
     expect(keys).to.have.lengthOf(1)
     for (const key of keys) {
@@ -228,7 +229,7 @@ describe('the metadata and the agent card', () => {
     })
   })
 
-  it('[13.2] publish a new key, sign with it an hour later and drop the old one after 30 days, without a restart', async () => {
+  it('[4.4.4, 13.2] publish a new key, sign with it an hour later and keep the old one until it is compromised, without a restart', async () => {
     let nowMs = Date.now()
     let refresh = () => {}
     let isSet = () => {}
@@ -255,9 +256,10 @@ describe('the metadata and the agent card', () => {
         await done
       }
 
+      const directory = join(rotating.directory, 'keys')
       const oldCard = await read(CARD)
       const [old] = await publishedKids()
-      const rotation = await rotateKeys({ directory: join(rotating.directory, 'keys'), now: () => nowMs })
+      const rotation = await rotateKeys({ directory, now: () => nowMs + ROTATION_SECONDS_MIN * 1000 })
       const { kid } = rotation.made.publicJwk
       const switchSeconds = rotation.made.madeAtSeconds + KEY_LEAD_SECONDS
 
@@ -272,12 +274,21 @@ describe('the metadata and the agent card', () => {
         url === `${rotating.url}${CARD}` ? Response.json(oldCard) : fetch(url)
       expect(await verifyCard(rotating.url, fetchOld)).to.equal(old)
 
-      await refreshAt((switchSeconds + RETIRED_KEY_SECONDS_MIN + 1) * 1000)
+      const years = (switchSeconds + 50 * 366 * 24 * 3600) * 1000
+      await refreshAt(years)
+      expect(await read(JWKS))
+        .to.have.property('compromised')
+        .that.deep.equals([])
+      expect(await publishedKids()).to.deep.equal([kid, old])
+      await compromiseKeys({ directory, kids: [String(old)], now: () => years })
+      await refreshAt(years)
+      const { compromised } = (await read(JWKS)) as { compromised: Json[] }
+      expect(compromised.map((each) => each['kid'])).to.deep.equal([old])
       expect(await publishedKids()).to.deep.equal([kid])
       expect(await verifyCard(rotating.url, fetchOld)).to.equal(undefined)
       expect(await verifyCard(rotating.url, fetch)).to.equal(kid)
 
-      await chmod(join(rotating.directory, 'keys'), 0o755)
+      await chmod(directory, 0o755)
       await refreshAt(nowMs)
       expect(rotating.reports.map(([event]) => event)).to.include('keys_unreadable')
       expect(await publishedKids()).to.deep.equal([kid])

@@ -117,6 +117,35 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect((await log.read(record.identity))?.state).to.equal('settled')
     })
 
+    for (const state of ['settled', 'confirmed'] as const) {
+      it(`[5.9.3] adds one receipt to a ${state} record, which later transitions keep`, async () => {
+        const record = makeRecord({ state, payment_response: 'e30=' })
+        await storeRecord(log, record)
+        expect(await log.addReceipt({ ...record, attempt: 2 }, 'receipt')).to.equal(undefined)
+        const added = await Promise.all(['one', 'other'].map((receipt) => log.addReceipt(record, receipt)))
+        const winner = added.find((each) => each !== undefined)
+        expect(added.filter((each) => each !== undefined)).to.have.length(1)
+        const stored = await log.read(record.identity)
+        expect(stored?.receipt).to.be.oneOf(['one', 'other']).and.to.equal(winner?.receipt)
+        expect(await log.addReceipt(record, 'late')).to.equal(undefined)
+        await reopen()
+        expect(await log.read(record.identity)).to.deep.equal(stored)
+        expect(await log.unfinished()).to.have.length(state === 'settled' ? 1 : 0)
+        if (state === 'settled') await log.advance(record, { state: 'confirmed', updated_at })
+        expect((await log.read(record.identity))?.receipt).to.equal(stored?.receipt)
+        expect(await log.prune({ before: new Date('2100-01-01'), max: 9 })).to.equal(1)
+      })
+    }
+
+    it('[5.9.3] adds no receipt to a record that is missing or not paid', async () => {
+      const record = makeRecord({ state: 'unknown' })
+      await log.claim(record)
+      expect(await log.addReceipt(record, 'receipt').catch((error: unknown) => error)).to.be.instanceOf(Error)
+      expect(await log.addReceipt({ ...record, identity: 'other', state: 'settled' }, 'receipt')).to.equal(undefined)
+      expect(await log.addReceipt({ ...record, state: 'settled' }, 'receipt')).to.equal(undefined)
+      expect(await log.read(record.identity)).to.deep.equal(record)
+    })
+
     it('does not reopen a record that is not void', async () => {
       const record = makeRecord({ state: 'confirmed' })
       await storeRecord(log, record)

@@ -29,6 +29,7 @@ const POINTS = {
   broadcast: { at: 'the transaction is broadcast, not mined', onDisk: ['prepared'], transfers: [0] },
   mined: { at: 'the transaction is mined, the facilitator has not responded', onDisk: ['prepared'], transfers: [1] },
   answered: { at: 'the facilitator has responded', onDisk: ['prepared'], transfers: [1] },
+  receipted: { at: 'the receipt is signed, not yet written', onDisk: ['prepared'], transfers: [1] },
   looking: {
     at: 'the reply of the facilitator is lost, and the chain shows the transfer, not yet written',
     onDisk: ['prepared'],

@@ -8,8 +8,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
+import { FREE_PATHS } from '../../agent/operation/paths.ts'
 import { paymentIdentity } from '../../agent/payments/binding.ts'
+import { withReceipt } from '../../agent/payments/receipts.ts'
 import { DEPLOYMENTS, buildTerms, type Terms } from '../../agent/payments/terms.ts'
+import { verifyReceipt } from '../../agent/receipt/verify.ts'
 import { openLogForReading } from '../../agent/response-log.ts'
 import { openAccounts, type Accounts } from '../../agent/sandbox/accounts.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
@@ -237,6 +240,7 @@ class Run {
       ...(first.status === 200 ? [] : [`${first.status} for the retry`]),
       ...(transfers.length === 1 ? [] : [`${transfers.length} transfers`]),
       ...(isStored(sale.transport, first, stored) ? [] : ['the response is not the stored one']),
+      ...((await isReceiptValid(url, stored)) ? [] : ['the receipt is not valid']),
       ...(isDeepStrictEqual(first, second) ? [] : ['the second retry differs from the first']),
       ...(first.body.startsWith(sale.got?.body ?? '') ? [] : ['another response than before the kill']),
       ...(transactionIn(first) === transfers[0] ? [] : ['the receipt names another transaction']),
@@ -322,10 +326,18 @@ function isStored(
   { status, body, receipt }: KillResponse,
   stored: ResponseRecord | undefined,
 ): boolean {
-  if (status !== 200 || !stored || receipt !== stored.payment_response) return false
+  if (status !== 200 || stored?.receipt === undefined) return false
+  if (receipt !== withReceipt(stored.payment_response ?? '', stored.receipt)) return false
   return transport.startsWith('REST')
     ? body === stored.body
     : isDeepStrictEqual(readRecord(transport, body), JSON.parse(stored.body))
+}
+
+/** Verifies the stored receipt, which `isStored` compares with the received one, as a third party would. */
+async function isReceiptValid(url: string, stored: ResponseRecord | undefined): Promise<boolean> {
+  if (stored?.receipt === undefined) return false
+  const keySet: unknown = await (await fetch(`${url}${FREE_PATHS.jwks}`)).json()
+  return (await verifyReceipt({ receipt: stored.receipt, answer: JSON.parse(stored.body), keySet })).isValid
 }
 
 function transactionIn({ receipt }: KillResponse): string | undefined {

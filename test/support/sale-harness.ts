@@ -1,4 +1,5 @@
 /** A sale context with a scripted facilitator and chain, over the real store and the real steps. */
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +27,7 @@ import { WindowSlots } from '../../store/window-slots.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 import { pausesOnly } from './timers.ts'
+import { writeUnsigned } from './unsigned-receipt.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
 
@@ -191,6 +193,7 @@ export class SaleHarness {
         chain,
         denials: new Denials(() => this.now()),
         readings: new RecentReadings(() => this.now(), READING_INTERVAL_MS),
+        signReceipt: async (claims) => writeUnsigned(claims, randomUUID()),
         now: () => this.now(),
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),

@@ -36,9 +36,10 @@ describe('the files of the program', () => {
   it('[14.6] are accessible to their owner only: service, sandbox, its chain, client, keys', async () => {
     const service = start(['serve'])
     const url = await ready(service)
+    const [file = ''] = await readdir(join(directory, 'data', 'keys'))
     for (const args of [
       ['client', 'lookup', '00000000', '--url', url],
-      ['keys', 'rotate'],
+      ['keys', 'compromise', file.replace('.jwk.json', '')],
       ['generate', '--rows', '50', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
     ]) {
       const child = start(args)

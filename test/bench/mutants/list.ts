@@ -15,6 +15,8 @@ export interface Mutant {
 }
 
 const settle = 'agent/payments/settle.js'
+const receipts = 'agent/payments/receipts.js'
+const storedRecord = 'store/record.js'
 const reconcile = 'agent/payments/reconcile.js'
 const schedule = 'agent/payments/settlement-schedule.js'
 const attempts = 'test/agent/payments/settlement-attempts.test.js'
@@ -40,11 +42,63 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response is sent before settled is on disk',
     file: settle,
-    find: 'return recordSuccess(payments, record, { ...settledStep(record, settlement.transaction), ...reported });',
+    find:
+      'const step = await settledStep(payments, record, settlement.transaction); ' +
+      'return recordSuccess(payments, record, { ...step, ...reported });',
     replace:
-      'recordSuccess(payments, record, settledStep(record, settlement.transaction)).catch(() => undefined);' +
-      'return { ...record, ...settledStep(record, settlement.transaction) };',
+      'const step = await settledStep(payments, record, settlement.transaction);' +
+      'recordSuccess(payments, record, step).catch(() => undefined);' +
+      'return { ...record, ...step };',
     caughtBy: 'simulate',
+  },
+  {
+    name: 'the settlement is recorded without its receipt',
+    file: settle,
+    find: 'return { ...step, receipt: step.receipt ?? (await issueReceipt(payments, record, transaction)) };',
+    replace: 'return step;',
+    caughtBy: 'test/agent/payments/receipts.test.js',
+  },
+  {
+    name: 'every step to settled issues another receipt',
+    file: settle,
+    find: 'const receipt = recordedReceipt(record, transaction);',
+    replace: 'const receipt = undefined;',
+    caughtBy: 'simulate',
+  },
+  {
+    name: 'a receipt is kept although another transaction paid',
+    file: receipts,
+    find: 'return payment.transaction === transaction ? receipt : undefined;',
+    replace: 'return receipt;',
+    caughtBy: 'test/agent/payments/receipts.test.js',
+  },
+  {
+    name: 'a missing receipt is delivered before it is stored',
+    file: receipts,
+    find: 'return (await payments.log.addReceipt(record, receipt)) ?? (await payments.log.read(record.identity)) ?? record;',
+    replace: 'payments.log.addReceipt(record, receipt).catch(() => undefined); return { ...record, receipt };',
+    caughtBy: 'simulate',
+  },
+  {
+    name: 'a receipt replaces the receipt of another process',
+    file: storedRecord,
+    find: 'record.attempt === from.attempt && record.receipt === undefined',
+    replace: 'record.attempt === from.attempt',
+    caughtBy: 'test/store/response-log.test.js',
+  },
+  {
+    name: 'a long operation is repeated in the receipt',
+    file: receipts,
+    find: 'Buffer.byteLength(canonical) <= OPERATION_BYTES_MAX',
+    replace: 'canonical.length <= 10000',
+    caughtBy: 'test/agent/payments/receipts.test.js',
+  },
+  {
+    name: 'a retired key leaves the key set',
+    file: 'keys/lifecycle.js',
+    find: '...superseded.map(({ key }) => key), ...retired]',
+    replace: '...superseded.map(({ key }) => key)]',
+    caughtBy: 'test/keys/rotate.test.js',
   },
   {
     name: 'a repeated settlement is sent before settling is on disk',

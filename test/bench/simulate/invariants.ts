@@ -6,6 +6,7 @@ import { decodePaymentResponseHeader } from '@x402/core/http'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { ResponseRecord } from '../../../store/record.ts'
+import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
@@ -55,6 +56,9 @@ export class Invariants {
   readonly #observed: Observed
   /** The body that each payment got. */
   readonly #bodies = new Map<string, string>()
+  /** The receipt that each payment got last. */
+  readonly #receipts = new Map<string, { transaction: string; receipt: string }>()
+  readonly #receiptsOnDisk = new Set<string>()
   readonly #everSettled = new Set<string>()
   /** Settlements that were recorded on disk and that were sent, by payment. */
   readonly #begun = new Map<string, number>()
@@ -118,7 +122,7 @@ export class Invariants {
   answered({ payment, isMisuse, companyNumber }: CheckedRequest, outcome: Outcome): void {
     const { status, headers } = renderOutcome(outcome)
     if (headers['Cache-Control'] !== 'private, no-store') this.fail('I12 cacheable', String(status))
-    if (outcome.kind === 'answer') this.#sold({ payment, isMisuse, companyNumber }, outcome.body)
+    if (outcome.kind === 'answer') this.#sold({ payment, isMisuse, companyNumber }, outcome)
     else if (payment && !isMisuse) this.#refused({ payment, isMisuse, companyNumber }, status, outcome.refusal.code)
   }
 
@@ -143,7 +147,10 @@ export class Invariants {
       this.fail('I3 a receipt without a transfer', transaction)
   }
 
-  #sold({ payment, isMisuse, companyNumber }: CheckedRequest, body: string): void {
+  #sold(
+    { payment, isMisuse, companyNumber }: CheckedRequest,
+    { body, paymentResponse }: Extract<Outcome, { kind: 'answer' }>,
+  ): void {
     const { facilitator, log } = this.#observed
     if (!payment) return this.fail('I2 data without payment', 'without a payment')
     const { key, identity } = payment
@@ -154,6 +161,21 @@ export class Invariants {
     if (earlier !== body) this.fail('I3 another body than before', short(key))
     this.#bodies.set(key, body)
     if (companyIn(body) !== companyNumber) this.fail('I9 data of another request', short(key))
+    this.#checkReceipt(key, paymentResponse)
+  }
+
+  /** A receipt is delivered only if it is on disk, and every later answer for the same transaction has it. */
+  #checkReceipt(key: string, paymentResponse: string): void {
+    const { transaction } = decodePaymentResponseHeader(paymentResponse)
+    const receipt = receiptIn(paymentResponse)
+    const earlier = this.#receipts.get(key)
+    if (earlier?.transaction === transaction && earlier.receipt !== receipt)
+      this.fail('I14 another receipt than before', short(key))
+    if (receipt === undefined) return
+    this.#receipts.set(key, { transaction, receipt })
+    if (claimsOf(receipt).payment.transaction !== transaction)
+      this.fail('I14 a receipt of another transaction', short(key))
+    if (!this.#receiptsOnDisk.has(receipt)) this.fail('I14 a receipt that is not on disk', short(key))
   }
 
   /** A 402 makes the buyer sign again, so it must not be sent while a transfer has happened or may happen. */
@@ -201,6 +223,7 @@ export class Invariants {
     const key = identity.split('/').slice(-2).join('/')
     const spend = chain.spends.get(key)
     if (!before) this.#claimed(record)
+    if (record.receipt !== undefined) this.#receiptsOnDisk.add(record.receipt)
     if (before && (before.body !== record.body || before.payment_hash !== record.payment_hash))
       this.fail('I1 a record changes its purchase', short(key))
     switch (state) {

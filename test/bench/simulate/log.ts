@@ -4,6 +4,7 @@
  */
 import {
   isFinal,
+  lacksReceipt,
   TRANSITIONS,
   type RecordVersion,
   type ResponseRecord,
@@ -60,6 +61,7 @@ export class SimulatedLog {
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       reopen: (from, change) => this.#write(owner, () => this.#reopen(from, change)),
+      addReceipt: (from, receipt) => this.#write(owner, () => this.#addReceipt(from, receipt)),
       hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
@@ -146,6 +148,11 @@ export class SimulatedLog {
     const id = found.payment_id
     if (id !== undefined && this.#isVoid(this.#ids.get(id))) this.#ids.set(id, from.identity)
     return this.#put({ ...found, ...change })
+  }
+
+  #addReceipt(from: RecordVersion, receipt: string): ResponseRecord | undefined {
+    const found = this.records.get(from.identity)
+    return found && lacksReceipt(found, from) ? this.#put({ ...found, receipt }) : undefined
   }
 
   /** Whether the payment has no record or holds nothing. */

@@ -16,7 +16,9 @@ import { READING_INTERVAL_MS, RecentReadings } from '../../../agent/payments/rec
 import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
 import { WindowSlots } from '../../../store/window-slots.ts'
+import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import type { SlidingWindow } from '../../../store/window.ts'
+import { writeUnsigned } from '../../support/unsigned-receipt.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
@@ -100,6 +102,7 @@ export class SimulatedServer {
         chain: chain.reader(owner),
         denials: new Denials(now),
         readings: new RecentReadings(now, READING_INTERVAL_MS),
+        signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
@@ -124,6 +127,16 @@ export class SimulatedServer {
       runExclusively: async (identity, work) => {
         if (!turns.isHeld(identity)) await turns.run(identity, work, () => undefined)
       },
+    })
+  }
+
+  /** Takes time, so that a crash can come between a settlement and its receipt. */
+  #signReceipt(claims: Omit<ReceiptClaims, 'iss'>, owner: Owner): Promise<string> {
+    const { sim } = this.#options
+    return new Promise((resolve, reject) => {
+      const isFailed = sim.fault('receipt: no signature', 0.02)
+      const receipt = writeUnsigned(claims, String(sim.random()))
+      sim.after(sim.between(0, 5), () => (isFailed ? reject(new Error('no key')) : resolve(receipt)), owner)
     })
   }
 

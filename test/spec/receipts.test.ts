@@ -1,0 +1,182 @@
+/** Signed receipts of the whole service, over each transport and through its life (contract 5.9). */
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { verifyReceipt } from '../../agent/receipt/verify.ts'
+import { generateKey } from '../../keys/generate.ts'
+import { rotateKeys } from '../../keys/rotate.ts'
+import { backUp, restore } from '../../store/backup.ts'
+import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
+import { send, type RawReply } from '../support/raw-http.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { buyOverTransports, messageOf } from '../support/transports.ts'
+import { receiptIn } from '../support/unsigned-receipt.ts'
+
+const HEADER_BYTES_MAX = 4096
+
+/** The longest inputs: characters of four bytes in UTF-8. */
+const LONGEST = {
+  search: { q: `a${'𝔸𠀀'.repeat(79)}𠀀`, limit: 10, status: '𠀀'.repeat(80), eircode: 'D02 X285' },
+  resolve: { name: `a${'𠀀'.repeat(159)}`, address: '𠀀'.repeat(160), company_number: '0'.repeat(20) },
+}
+
+const headerOf = ({ headers }: RawReply) => String(headers['payment-response'])
+const receiptOf = (reply: RawReply) => receiptIn(headerOf(reply)) ?? expect.fail('the answer has no receipt')
+
+const daysAgo = (days: number) => () => Date.now() - days * 24 * 3_600_000
+
+describe('the receipts of a service', () => {
+  let service: TestService
+  let keysDirectory: string
+  let refreshKeys: () => Promise<void>
+
+  before(async () => {
+    keysDirectory = join(await makeTemporaryDirectory(), 'keys')
+    await mkdir(keysDirectory, { mode: 0o700 })
+    // Keys of the past, so that each rotation of a test makes a key that signs at once.
+    await generateKey({ directory: keysDirectory, now: daysAgo(60) })
+    let isRead = () => {}
+    let readKeys = () => {}
+    refreshKeys = () =>
+      new Promise((resolve) => {
+        isRead = resolve
+        readKeys()
+      })
+    service = await startTestService({
+      environment: { KEYS_DIR: keysDirectory },
+      timer: (callback, milliseconds) => {
+        if (milliseconds === KEYS_REFRESH_MS) {
+          readKeys = callback
+          isRead()
+        }
+        return () => undefined
+      },
+      // Its registry has a timer of the same length.
+      replaceExternals: ({ facilitator, chain, payTo }) => ({ facilitator, chain, payTo }),
+    })
+  })
+  after(() => service.stop())
+
+  const { lookup, a2a, rest, payFor, buy } = buyOverTransports(() => service)
+  const readKeySet = async () => (await send({ url: service.url, path: '/.well-known/jwks.json' })).json
+  const verify = async (receipt: string, answer: unknown) =>
+    verifyReceipt({ receipt, answer, keySet: await readKeySet() })
+
+  it('[5.9.1] verify with the key set, and name issuer, operation, data and transaction', async () => {
+    const bought = await buy((signed) => lookup('73848', signed))
+    const { isValid, checks, claims } = await verify(receiptOf(bought), bought.json)
+    expect(checks.map(({ name, passed }) => [name, passed])).to.deep.equal(
+      ['signature', 'answer', 'operation', 'snapshot'].map((name) => [name, true]),
+    )
+    expect(isValid).to.equal(true)
+    expect(claims).to.deep.include({
+      iss: service.url,
+      operation: { operation: 'lookup', input: { company_number: '73848' } },
+      snapshot_id: bought.json['snapshot_id'],
+    })
+    expect(claims?.payment).to.include({
+      payer: service.buyer.address,
+      pay_to: service.payTo,
+      transaction: decodePaymentResponseHeader(headerOf(bought)).transaction,
+    })
+  })
+
+  it('[5.9.1] name the matching version of a search', async () => {
+    const bought = await buy((signed) => rest({ operation: 'search', input: { q: 'ryanair' } }, signed))
+    const { isValid, claims } = await verify(receiptOf(bought), bought.json)
+    expect(isValid).to.equal(true)
+    expect(claims?.matching_version).to.be.a('string').and.to.equal(bought.json['matching_version'])
+  })
+
+  it('[5.9.2] are the same over REST, A2A and MCP, and fit the answer of each', async () => {
+    const payment = await payFor(lookup('73848'))
+    const overRest = await lookup('73848', payment)
+    const overA2a = await a2a({ operation: 'lookup', input: { company_number: '73848' } }, payment)
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+    const _meta = { 'x402/payment': payment }
+    const result = await client.callTool({ name: 'lookup_company', arguments: { company_number: '73848' }, _meta })
+    await client.close()
+    expect(headerOf(overA2a)).to.equal(headerOf(overRest))
+    expect(result._meta?.['x402/payment-response']).to.deep.equal(decodePaymentResponseHeader(headerOf(overRest)))
+    for (const answer of [overRest.json, messageOf(overA2a).data, result.structuredContent])
+      expect((await verify(receiptOf(overRest), answer)).isValid).to.equal(true)
+  })
+
+  for (const operation of ['search', 'resolve'] as const) {
+    it(`[5.9.4] keep the header of the longest ${operation} below 4 KiB`, async () => {
+      const longest = { operation, input: { ...LONGEST[operation] } }
+      if (operation === 'resolve') delete (longest.input as { company_number?: string }).company_number
+      const bought = await buy((signed) => rest(longest, signed))
+      expect(bought.status, bought.text).to.equal(200)
+      expect(headerOf(bought).length).to.be.below(HEADER_BYTES_MAX)
+      const { isValid, claims } = await verify(receiptOf(bought), bought.json)
+      expect(isValid).to.equal(true)
+      expect(claims?.operation).to.equal(undefined)
+    })
+  }
+
+  it('[5.9.3] stay the same after a restart, a rotation of the keys and a restore', async () => {
+    const payment = await payFor(lookup('73848'))
+    const bought = await lookup('73848', payment)
+    const expectSame = async () => {
+      const again = await lookup('73848', payment)
+      expect([again.status, again.text, headerOf(again)]).to.deep.equal([200, bought.text, headerOf(bought)])
+    }
+    await service.restart()
+    await expectSame()
+
+    const { made } = await rotateKeys({ directory: keysDirectory, now: daysAgo(40) })
+    await refreshKeys()
+    await expectSame()
+    const signedLater = await buy((signed) => lookup('73848', signed))
+    expect(kidOf(receiptOf(signedLater))).to.equal(made.publicJwk.kid)
+    expect(kidOf(receiptOf(bought))).not.to.equal(made.publicJwk.kid)
+
+    const folder = join(await makeTemporaryDirectory(), 'backup')
+    const directories = { dataDirectory: service.directory, keysDirectory, folder }
+    await backUp({ ...directories, now: () => new Date() })
+    await service.restart({
+      whileStopped: async () => {
+        for (const each of [join(service.directory, 'responses'), keysDirectory]) await rm(each, { recursive: true })
+        await restore(directories)
+      },
+    })
+    await expectSame()
+    for (const reply of [bought, signedLater])
+      expect((await verify(receiptOf(reply), reply.json)).isValid).to.equal(true)
+  })
+
+  it('[5.9.3] are complete while the key rotates under load', async () => {
+    const buying = new AbortController()
+    const answers: RawReply[] = []
+    const buyer = async () => {
+      while (!buying.signal.aborted) answers.push(await buy((signed) => lookup('73848', signed)))
+    }
+    const buyers = [buyer(), buyer(), buyer()]
+    const answered = async (count: number) => {
+      while (answers.length < count) await new Promise(setImmediate)
+    }
+    await answered(6)
+    await rotateKeys({ directory: keysDirectory, now: daysAgo(20) })
+    await refreshKeys()
+    await answered(answers.length + 6)
+    buying.abort()
+    await Promise.all(buyers)
+    const kids = new Set<string>()
+    for (const answer of answers) {
+      expect(answer.status, answer.text).to.equal(200)
+      expect((await verify(receiptOf(answer), answer.json)).isValid).to.equal(true)
+      kids.add(kidOf(receiptOf(answer)))
+    }
+    expect(kids.size).to.equal(2)
+  })
+})
+
+function kidOf(receipt: string): string {
+  const [header = ''] = receipt.split('.')
+  return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid
+}
