@@ -217,6 +217,7 @@ function createSaleContext(
     rateLimit: new RateLimit({ slots, now, report }),
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     replayLimit: new ReplayLimit(now),
+    searchLimit: new ReplayLimit(now),
     payerCode: new PayerCode(now),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),

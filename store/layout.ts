@@ -17,6 +17,7 @@
  *     records: identity         -> ResponseRecord with checksum; the records whose state is final
  *     finished: time identity   -> true, one per final record, in the order in which they became final
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
+ *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *   {DATA_DIR}/limits/{boot}/      LMDB: the window of the rate limit, written without sync, never opened after a reboot
  *     'layout'                  -> { kind: 'limits', version }
  *     'total'                   -> WindowTotal: the sum of all entries
@@ -42,6 +43,7 @@ export const UNFINISHED_DATABASE = 'unfinished'
 export const RECORDS_DATABASE = 'records'
 export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
+export const UNRECORDED_DATABASE = 'unrecorded'
 export const TOTAL_KEY = 'total'
 export const ENTRIES_DATABASE = 'entries'
 

@@ -2,6 +2,16 @@
 import { randomInt } from 'node:crypto'
 import { decodeWithChecksum, encodeWithChecksum } from './checksum.ts'
 
+/** A payment that the chain shows as settled, although the log has no record of it. */
+export interface UnrecordedPayment {
+  /** As in {@link ResponseRecord}. */
+  readonly identity: string
+  /** The hash of the transaction that settled it. */
+  readonly transaction: string
+  /** When the service found it. ISO 8601, in UTC. */
+  readonly found_at: string
+}
+
 /** The allowed next states of each state. A state without a next state is final. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */

@@ -12,6 +12,7 @@ import {
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
+  UNRECORDED_DATABASE,
 } from './layout.ts'
 import {
   decodeRecord,
@@ -23,6 +24,7 @@ import {
   type RecordChange,
   type RecordVersion,
   type ResponseRecord,
+  type UnrecordedPayment,
 } from './record.ts'
 
 /** Parsed records in memory. More than one run of the reconciler reads (`RECORDS_PER_RUN_MAX`). */
@@ -47,6 +49,8 @@ export class ResponseDatabase {
   readonly #records: Database<Buffer, string>
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
+  /** Undefined if the log is read-only and was written by an older program. */
+  readonly #unrecorded: Database<UnrecordedPayment, string> | undefined
   /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time. */
   readonly #cache = new LRUCache<string, StoredRecord>({ max: CACHED_RECORDS_MAX })
   #isClosed = false
@@ -57,6 +61,7 @@ export class ResponseDatabase {
     this.#records = this.#environment.openDB({ name: RECORDS_DATABASE, encoding: 'binary' })
     this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
     this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
+    this.#unrecorded = this.#environment.openDB({ name: UNRECORDED_DATABASE, encoding: 'json' })
   }
 
   find(identity: string): ResponseRecord | undefined {
@@ -147,11 +152,32 @@ export class ResponseDatabase {
     )
   }
 
+  /** False if the payment is listed already, or if `max` payments are listed. */
+  noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<boolean> {
+    this.#checkOpen()
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const unrecorded = this.#unrecorded
+        if (!unrecorded || unrecorded.doesExist(payment.identity) || unrecorded.getKeysCount() >= max) return false
+        void unrecorded.put(payment.identity, payment)
+        return true
+      }),
+    )
+  }
+
+  listUnrecorded(): UnrecordedPayment[] {
+    this.#checkOpen()
+    return [...(this.#unrecorded?.getRange({}) ?? [])].map(({ value }) => value)
+  }
+
   /** Removes at most `max` records that became final before `before`, oldest first. Returns the number of removed records. */
   prune({ before, max }: { before: Date; max: number }): Promise<number> {
     return awaitWrite(
       this.#environment.transaction(() => {
-        const keys = [...this.#finished.getKeys({ end: before.toISOString(), limit: max })]
+        const time = before.toISOString()
+        for (const { identity, found_at } of this.listUnrecorded())
+          if (found_at < time) void this.#unrecorded?.remove(identity)
+        const keys = [...this.#finished.getKeys({ end: time, limit: max })]
         return keys.filter((key) => this.#removeFinished(key)).length
       }),
     )

@@ -22,6 +22,7 @@ import {
   type RecordState,
   type RecordVersion,
   type ResponseRecord,
+  type UnrecordedPayment,
 } from './record.ts'
 import { ResponseDatabase } from './response-database.ts'
 
@@ -50,7 +51,14 @@ export interface ResponseLog {
   hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
   unfinished(): Promise<string[]>
-  /** Removes at most `max` records that became final before `before`, oldest first. Returns the number of removed records. */
+  /** Lists a settled payment without a record. False if it is listed already, or if the list is full. */
+  noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
+  /** The list of {@link ResponseLog.noteUnrecorded}. */
+  unrecorded(): Promise<UnrecordedPayment[]>
+  /**
+   * Removes at most `max` records that became final before `before`, oldest first, and unrecorded payments that were found
+   * before it. Returns the number of removed records.
+   */
   prune(request: { before: Date; max: number }): Promise<number>
   close(): Promise<void>
 }
@@ -61,6 +69,8 @@ const PAYER_RECORDS_MAX = 16
 const KEYS_PER_READ_MAX = 1_000
 /** Keys of payers that are known to have paid. */
 const CACHED_PAYERS_MAX = 10_000
+/** Bounds the list of payments without a record. It is longer than an operator can work through. */
+export const UNRECORDED_MAX = 1_000
 /** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
@@ -138,6 +148,13 @@ export function openResponseLog(
         await setImmediate()
       }
     },
+
+    async noteUnrecorded(payment) {
+      checkReserve()
+      return database.noteUnrecorded(payment, UNRECORDED_MAX)
+    },
+
+    unrecorded: async () => database.listUnrecorded(),
 
     prune: (request) => database.prune(request),
 

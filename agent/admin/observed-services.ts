@@ -86,6 +86,14 @@ class ObservedLog implements ResponseLog {
     return this.#log.unfinished()
   }
 
+  noteUnrecorded(...call: Parameters<ResponseLog['noteUnrecorded']>) {
+    return timed(this.#observer, 'log_note', () => this.#log.noteUnrecorded(...call))
+  }
+
+  unrecorded() {
+    return this.#log.unrecorded()
+  }
+
   prune(...call: Parameters<ResponseLog['prune']>) {
     return timed(this.#observer, 'log_prune', () => this.#log.prune(...call))
   }

@@ -48,6 +48,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     read: () => countOpenPayments(state.log),
   })
   metrics.addGauge({
+    name: 'company_agent_payments_without_record',
+    help: 'Payments that the chain shows as settled and that have no record; the answer to them is 409',
+    read: async () => [['', (await state.log.unrecorded()).length]],
+  })
+  metrics.addGauge({
     name: 'company_agent_oldest_open_payment_age_seconds',
     help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
     read: async () => [['', await oldestAgeSeconds(state)]],

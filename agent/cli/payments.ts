@@ -7,6 +7,7 @@ answers are not shown.
 
 Examples:
   irish-company-agent payments unfinished
+  irish-company-agent payments unrecorded
   irish-company-agent payments show IDENTITY
   irish-company-agent payments recheck IDENTITY --from-block 21000000`
 
@@ -24,6 +25,15 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const { openLogForReading } = await import('../response-log.ts')
       await using log = await openLogForReading(await loadConfig(context))
       finish(await listUnfinishedPayments(log, print))
+    })
+  payments
+    .command('unrecorded')
+    .description('list the payments that the chain shows as settled and that have no record')
+    .action(async () => {
+      const { listUnrecordedPayments } = await import('../payments/command.ts')
+      const { openLogForReading } = await import('../response-log.ts')
+      await using log = await openLogForReading(await loadConfig(context))
+      await listUnrecordedPayments(log, print)
     })
   payments
     .command('show')

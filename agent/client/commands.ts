@@ -157,6 +157,12 @@ function printPaidAnswer(print: ClientContext['print'], answer: PurchaseAnswer, 
     return 'bought'
   }
   if (REPEAT_STATUSES.has(answer.status)) return printUnknown(print, sent)
+  const code = readCode(answer)
+  if (code !== undefined && REFUSALS[code].charged === 'earlier') {
+    print('The service states that this payment was settled before, and that it has no answer for it.')
+    print(`Do not sign another one. Keep ${sent.path} and contact the operator of the service.`)
+    return 'unknown'
+  }
   // A refusal after a payment is only a statement: whoever has the payment can settle it until it expires.
   print(`The service states that it did not charge this payment${describeCode(answer)}.`)
   print(`The payment can be settled until ${validBefore.toISOString()}. Do not sign another one before that time.`)

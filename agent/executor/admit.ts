@@ -17,7 +17,9 @@ export async function admit(
 ): Promise<Slot | Refused> {
   const payer = payerKey(checked.payment)
   // Anyone can name a contract wallet as the payer. Only the facilitator can check its signature.
-  const isKnown = checked.isProven && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
+  // Anyone can read a late payment on the chain and send it, so it counts as one of a new payer.
+  const isOwn = checked.isProven && !checked.isLate
+  const isKnown = isOwn && !rateLimit.hasFailed(payer) && (await hasPaid(payments, payer))
   return isKnown ? rateLimit.enter('known', payer) : rateLimit.enter('trial')
 }
 

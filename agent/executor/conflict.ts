@@ -1,9 +1,13 @@
 /** Makes the body of a payment conflict a `DataError`, like the other 409 of the data endpoints (contract 2.8). */
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { refused } from '../operation/outcome.ts'
+import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/schema.ts'
 import { needsDataset } from '../skills/skills.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
+
+/** The conflicts that do not depend on the data. */
+const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
 
 /**
  * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell what
@@ -14,7 +18,7 @@ export function describeConflict(
   operation: Operation,
   { catalog, terms, payments }: SaleContext,
 ): SaleResult {
-  if (result.kind !== 'refused' || result.refusal.code !== 'payment_replay_conflict') return result
+  if (result.kind !== 'refused' || !CONFLICTS.has(result.refusal.code)) return result
   const hasSyntheticCompany = terms.mode === 'testnet'
   const context = { dataset: undefined, hasSyntheticCompany, now: payments.now }
   // The catalogue names the snapshot also when the snapshot itself cannot be read.

@@ -4,7 +4,9 @@
  */
 import {
   checkTerms,
+  checkTimes,
   isErc6492,
+  isLate,
   isSignedByPayer,
   namesAnotherResource,
   type TermsCheck,
@@ -18,18 +20,25 @@ export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayme
   readonly kind: 'checked'
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isProven: boolean
+  /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.15). */
+  readonly isLate: boolean
 }
 
 interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
   /** The resource URL of the quote. */
   resourceUrl: string
   payerCode: PayerCode
+  now: Date
 }
 
 export function examine(payment: RequestPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
   if (payment.kind === 'none') return refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
   if (payment.kind === 'unreadable') return refusePayment('payment_invalid', payment.reason)
-  const mismatch = checkTerms({ outline: payment.outline, ...options })
+  const { authorization } = payment.outline.payload
+  const isTooLate = isLate(authorization, options.now)
+  const mismatch =
+    checkTerms({ outline: payment.outline, ...options }) ??
+    (isTooLate ? undefined : checkTimes(authorization, options.now))
   if (mismatch) return refusePayment('payment_invalid', mismatch)
   const whole = payment.parse()
   if (!whole) return refusePayment('payment_invalid', 'invalid_payload')
@@ -40,5 +49,5 @@ export function examine(payment: RequestPayment, options: ExamineOptions): Check
     return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   if (namesAnotherResource(whole.payment, options.operation, options.resourceUrl))
     return refusePayment('payment_invalid', 'resource_mismatch')
-  return { ...payment, ...whole, kind: 'checked', isProven }
+  return { ...payment, ...whole, kind: 'checked', isProven, isLate: isTooLate }
 }

@@ -11,6 +11,7 @@ import type { SkillContext } from '../skills/skill.ts'
 import { admit } from './admit.ts'
 import { claim } from './claim.ts'
 import { describeConflict } from './conflict.ts'
+import { refuseSettled, type AlreadySettled } from './earlier-settlement.ts'
 import { examine } from './examine.ts'
 import type { RequestPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
@@ -38,7 +39,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
-  const { terms, payments, rateLimit, replayLimit, payerCode } = context
+  const { terms, payments, rateLimit, replayLimit, searchLimit, payerCode } = context
   const { operation, resourceUrl, client } = request
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -67,15 +68,17 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (unready) return unready
 
   // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-  const refuseUnlessSold = async (refusal: SaleResult): Promise<SaleResult> => {
+  const refuseUnlessSold = async (refusal: SaleResult | AlreadySettled): Promise<SaleResult> => {
     const soldElsewhere = await replay(payments, examined)
-    if (!soldElsewhere) slot.markFailed()
-    return soldElsewhere ?? refusal
+    if (soldElsewhere) return soldElsewhere
+    // A late payment has a slot of a new payer. The payer of another settled payment has not failed.
+    if (refusal.kind !== 'already_settled' || examined.isLate) slot.markFailed()
+    return refusal.kind === 'already_settled' ? refuseSettled(payments, examined.identity, refusal) : refusal
   }
 
   // 8. Code of the payer and nonce on chain, and `verify` of the facilitator.
   const requirements = buildRequirements(terms, operation.operation)
-  const verified = await verifyPayment(payments, { checked: examined, requirements, payerCode })
+  const verified = await verifyPayment(payments, { checked: examined, requirements, payerCode, searchLimit, client })
   if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
 
   // 9. The answer, from the snapshot that is current now.

@@ -37,6 +37,10 @@ export function outcomeUnknown(waitMs = 0): Refused {
   })
 }
 
+export function verificationUnavailable(): Refused {
+  return refused({ code: 'payment_verification_unavailable' })
+}
+
 /**
  * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign a
  * second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused instead.

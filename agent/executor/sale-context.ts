@@ -24,6 +24,8 @@ export interface SaleContext {
   quoteLimit: QuoteLimit
   /** Limits requests with a payment that has a record. */
   replayLimit: ReplayLimit
+  /** Limits searches for the settlement of a payment without a record. */
+  searchLimit: ReplayLimit
   /** Which payers are contract wallets. */
   payerCode: PayerCode
   /** Requests with the same payment identity run one at a time. */

@@ -1,20 +1,19 @@
 /**
  * Step 8: asks the chain whether the payer can be a contract wallet and whether the nonce is unused, then the facilitator
- * whether the payment would settle.
+ * whether the payment would settle. A used nonce, and a late payment, lead to a search for an earlier settlement.
  */
-import { refused, type Refused } from '../operation/outcome.ts'
+import type { Refused } from '../operation/outcome.ts'
 import { verifyWithFacilitator } from '../payments/facilitator.ts'
 import { checkTimes } from '../payments/payment-checks.ts'
+import type { QuoteReason } from '../payments/quote.ts'
 import { REORG_BLOCKS_MAX } from '../payments/range-search.ts'
 import type { PaymentServices } from '../payments/services.ts'
-import type { buildRequirements } from '../payments/terms.ts'
-import type { CheckedPayment } from './examine.ts'
+import { findEarlierSettlement, type AlreadySettled, type SearchedPayment } from './earlier-settlement.ts'
 import type { PayerCode } from './payer-code.ts'
+import { verificationUnavailable } from './record-outcome.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
-interface QuotedPayment {
-  checked: CheckedPayment
-  requirements: ReturnType<typeof buildRequirements>
+interface QuotedPayment extends SearchedPayment {
   payerCode: PayerCode
 }
 
@@ -29,7 +28,7 @@ export interface Verified {
 export async function verifyPayment(
   payments: PaymentServices,
   quoted: QuotedPayment,
-): Promise<Verified | Refused | PaymentRefusal> {
+): Promise<Verified | AlreadySettled | Refused | PaymentRefusal> {
   const { facilitator, timer, report, now } = payments
   const { requirements } = quoted
   const { payment } = quoted.checked
@@ -37,7 +36,7 @@ export async function verifyPayment(
   if (!state) return verificationUnavailable()
   if (!state.canHaveSigned) return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
-  if (!state.isNonceFree) return refusePayment('payment_rejected', 'authorization_used')
+  if (!state.isNonceFree) return findEarlierSettlement(payments, quoted)
   const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
   switch (verification.kind) {
     case 'verified': {
@@ -48,7 +47,9 @@ export async function verifyPayment(
       return { kind: 'verified', fromBlock, fromBlockHash }
     }
     case 'refused':
-      return refusePayment('payment_rejected', verification.reason)
+      return (await mayBeUsed(payments, quoted, verification.reason))
+        ? findEarlierSettlement(payments, quoted)
+        : refusePayment('payment_rejected', verification.reason)
     case 'unclear':
       report('verification_unclear', verification.cause)
       return verificationUnavailable()
@@ -59,7 +60,7 @@ async function readChain({ chain }: PaymentServices, { checked, requirements, pa
   const { authorization } = checked.payment.payload
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
   const canHaveSigned = checked.isProven || (await payerCode.read(chain, authorization.from))
-  if (!canHaveSigned) return { canHaveSigned }
+  if (!canHaveSigned || checked.isLate) return { canHaveSigned, isNonceFree: false } as const
   const head = await chain.head()
   const fromBlock = head > REORG_BLOCKS_MAX ? head - REORG_BLOCKS_MAX : 0n
   const [isNonceFree, fromBlockHash] = await Promise.all([
@@ -69,6 +70,16 @@ async function readChain({ chain }: PaymentServices, { checked, requirements, pa
   return { canHaveSigned, isNonceFree, fromBlock, fromBlockHash }
 }
 
-function verificationUnavailable(): Refused {
-  return refused({ code: 'payment_verification_unavailable' })
+/** The node of the facilitator can be ahead of the one that showed the nonce as free, so it is read again. */
+async function mayBeUsed(
+  { chain, report }: PaymentServices,
+  { checked, requirements: { asset } }: QuotedPayment,
+  reason: QuoteReason,
+): Promise<boolean> {
+  if (reason === 'authorization_used') return true
+  const { authorization } = checked.payment.payload
+  const isFree = await chain
+    .isNonceFree({ asset, authorization })
+    .catch((cause: unknown) => report('chain_unavailable', cause))
+  return isFree !== true
 }

@@ -8,8 +8,11 @@ interface RefusalDefinition {
   message: string
   /** What the client does next. */
   advice: string
-  /** `unknown`: a payment may have been settled, so the client must not sign another one. */
-  charged: 'no' | 'unknown'
+  /**
+   * `unknown`: a payment may have been settled, so the client must not sign another one. `earlier`: the payment was settled
+   * before this request.
+   */
+  charged: 'no' | 'unknown' | 'earlier'
   /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.7). */
   retryAfterSeconds?: number
 }
@@ -77,6 +80,12 @@ export const REFUSALS = {
     'This payment belongs to another request.',
     'Repeat the request that the payment was made for, or sign a new payment.',
   ),
+  payment_already_settled: define(
+    409,
+    'This payment was settled before, and no answer is stored for it here.',
+    'Do not sign another payment. Keep this one and contact the operator.',
+    'earlier',
+  ),
   body_too_large: define(413, 'The body is too large.', CHANGE),
   unsupported_media_type: define(415, 'The body must be uncompressed JSON, sent as application/json.', CHANGE),
   rate_limited: define(429, 'The shared request limit is reached.', WAIT),
@@ -139,6 +148,7 @@ const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
   'company_not_found',
   'source_data_conflict',
   'payment_replay_conflict',
+  'payment_already_settled',
 ])
 
 /** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.8). */

@@ -4,13 +4,17 @@ import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
 import { checkChainId, onChain, openRpc, RpcError, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RangeSearch, type BlockRange } from './range-search.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
+import { ACCEPTED_SECONDS_MAX, FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
 /** Blocks that are searched if the recorded first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
+/** How much earlier than needed a search by time may begin: the first range of a search (`range-search.ts`). */
+const BLOCKS_TOO_EARLY_MAX = 1_000n
+/** The local clock can differ this much from the chain, as in `retention.ts`. */
+const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
 const STATE = parseAbi(['function authorizationState(address authorizer, bytes32 nonce) view returns (bool)'])
 const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
@@ -46,8 +50,8 @@ interface AuthorizationQuery {
 
 /** The recorded facts about a payment, before its evidence is read. */
 export interface EvidenceQuery extends AuthorizationQuery {
-  /** No event of the payment is in an older block. */
-  fromBlock: bigint
+  /** No event of the payment is in an older block. Without a record, the block follows from `validBefore`. */
+  fromBlock?: bigint | undefined
   /** The hash of that block, recorded before the settlement. A node with another one belongs to another chain. */
   fromBlockHash?: string | undefined
   /** The transaction that a facilitator reported, which need not exist. */
@@ -164,13 +168,32 @@ async function readEvidence(node: Node, query: EvidenceQuery): Promise<Authoriza
   // A node that has the receipt of a transfer and does not show the transfer lags behind or contradicts itself.
   if (!isUsed && reported.nonce === 'used') return UNCLEAR
   if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(node, query, newest) }
-  return reported.nonce === 'used' ? reported : readSpent(node, { nonce, fromBlock, newest })
+  if (reported.nonce === 'used') return reported
+  const from = fromBlock ?? (await blockBefore(rpc, firstSettlementTime(query), newest))
+  return readSpent(node, { nonce, fromBlock: from, newest })
+}
+
+/** The earliest time at which the service can have settled the payment: it accepts a payment shortly before `validBefore`. */
+function firstSettlementTime({ authorization: { validBefore } }: AuthorizationQuery): bigint {
+  return BigInt(validBefore) - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX)
+}
+
+/** A block that is older than this time in seconds, and not much older. Reads about 15 blocks on Base. */
+async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise<bigint> {
+  let low = 0n
+  let high = newest.number
+  while (high - low > BLOCKS_TOO_EARLY_MAX) {
+    const middle = (low + high) / 2n
+    if ((await blockAt(rpc, numberToHex(middle))).timestamp < time) low = middle
+    else high = middle
+  }
+  return low
 }
 
 /** The chain id and a block that was recorded before the settlement identify the chain of the payment. */
 async function checkChain(rpc: Rpc, chainId: number, { fromBlock, fromBlockHash }: EvidenceQuery): Promise<void> {
   await checkChainId(rpc, chainId)
-  if (fromBlockHash === undefined) return
+  if (fromBlock === undefined || fromBlockHash === undefined) return
   if ((await blockAt(rpc, numberToHex(fromBlock))).hash !== fromBlockHash) throw new WrongChain()
 }
 

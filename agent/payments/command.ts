@@ -17,6 +17,12 @@ export async function listUnfinishedPayments(log: ResponseLog, print: Print): Pr
   return isComplete
 }
 
+/** Prints the payments that the chain shows as settled and that have no record. */
+export async function listUnrecordedPayments(log: ResponseLog, print: Print): Promise<void> {
+  for (const { found_at, transaction, identity } of await log.unrecorded())
+    print(`${found_at} ${transaction} ${identity}`)
+}
+
 /** Prints one record without its secrets. Returns false if it does not exist or is corrupt. */
 export async function showPayment(log: ResponseLog, identity: string, print: Print): Promise<boolean> {
   const record = await tryRead(log, identity.toLowerCase())

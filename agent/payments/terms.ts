@@ -15,6 +15,10 @@ export const X402_VERSION = 2
 
 /** The validity of a quote, and the longest lifetime of an authorization. */
 export const QUOTE_LIFETIME_SECONDS = 300
+/** How far the client's clock may be ahead of the service's clock. */
+const CLOCK_SKEW_SECONDS_MAX = 60
+/** A payment is accepted at most this long before its `validBefore`. */
+export const ACCEPTED_SECONDS_MAX = QUOTE_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS_MAX
 
 /**
  * For a node without the block tag `finalized`: the newest block with this many confirmations counts as final. At two

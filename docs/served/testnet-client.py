@@ -640,6 +640,9 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
             say(f"the answer could not be written to {path} ({cause}); --retry fetches it again")
     if transaction is None:
         say_status(answer)
+        if (error_of(answer) or ("",))[0] == "payment_already_settled":
+            say("the service states that this payment was settled before, and that it has no answer for it")
+            raise Stop(UNKNOWN, f"do not sign another payment: keep {path} and contact the operator")
         say("refused: the service states that nothing was charged")
         until = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(valid_before(purchase)))
         raise Stop(REFUSED, f"the payment can be settled until {until}: do not sign another one before that time")

@@ -63,6 +63,7 @@ const SALE = [
   'payment_rejected',
   'payment_failed',
   'payment_replay_conflict',
+  'payment_already_settled',
   'rate_limited',
   'dataset_unavailable',
   'dataset_stale',

@@ -22,8 +22,9 @@ import {
   type RecordState,
   type RecordVersion,
   type ResponseRecord,
+  type UnrecordedPayment,
 } from '../record.ts'
-import type { ResponseLog } from '../responses.ts'
+import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../runtime.ts'
 import { openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
@@ -50,11 +51,22 @@ const LIST_UNFINISHED =
   'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
 const PRUNE = `delete from responses where identity in
   (select identity from responses where final_at < $1 order by final_at limit $2)`
+const NOTE_UNRECORDED = `insert into unrecorded_payments (identity, transaction_hash, found_at)
+  select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`
+const LIST_UNRECORDED =
+  'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1'
+const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
 interface ResponseRow {
   identity: string
   revision: string
   record: Buffer
+}
+
+interface UnrecordedRow {
+  identity: string
+  transaction_hash: string
+  found_at: Date
 }
 
 interface PostgresLogOptions {
@@ -171,7 +183,20 @@ class PostgresResponseLog implements ResponseLog {
     }
   }
 
+  /** After the loss of a connection a payment can be listed without being reported as new. */
+  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
+    return (await this.#query(NOTE_UNRECORDED, [identity, transaction, found_at, UNRECORDED_MAX])).rowCount === 1
+  }
+
+  async unrecorded(): Promise<UnrecordedPayment[]> {
+    const { rows } = await this.#query<UnrecordedRow>(LIST_UNRECORDED, [UNRECORDED_MAX])
+    return rows.map(({ identity, transaction_hash: transaction, found_at }) => {
+      return { identity, transaction, found_at: found_at.toISOString() }
+    })
+  }
+
   async prune({ before, max }: { before: Date; max: number }): Promise<number> {
+    await this.#query(PRUNE_UNRECORDED, [before.toISOString()])
     return (await this.#query(PRUNE, [before.toISOString(), max])).rowCount ?? 0
   }
 

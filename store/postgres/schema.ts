@@ -33,6 +33,13 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
     'create index rate_limit_slots_free on rate_limit_slots (quota, free_at)',
   ],
+  [
+    `create table unrecorded_payments (
+       identity text primary key,
+       transaction_hash text not null,
+       found_at timestamptz not null
+     )`,
+  ],
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

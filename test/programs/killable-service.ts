@@ -42,6 +42,8 @@ function killableLog(log: ResponseLog): ResponseLog {
     addReceipt: (from, receipt) => log.addReceipt(from, receipt),
     hasPaid: (payerKey) => log.hasPaid(payerKey),
     unfinished: () => log.unfinished(),
+    noteUnrecorded: (payment) => log.noteUnrecorded(payment),
+    unrecorded: () => log.unrecorded(),
     prune: (request) => log.prune(request),
     close: () => log.close(),
     read: (identity, paymentId) => (point === 'request' && isTarget(identity) ? die() : log.read(identity, paymentId)),

@@ -178,6 +178,14 @@ describe('the test client', () => {
     ])
   })
 
+  it('[14.7] does not call a payment that was settled before uncharged', async () => {
+    faults = [() => ({ kind: 'answer', status: 409, body: refusal('payment_already_settled') })]
+    const { code, stderr } = await buy()
+    expect(code).to.equal(4)
+    expect(stderr).to.not.contain('nothing was charged')
+    expect(stderr.trimEnd().split('\n').at(-1)).to.match(/^do not sign another payment: keep .* contact the operator$/)
+  })
+
   it('gets the stored answer again with the same payment, without a charge', async () => {
     await buy()
     const kept = await readFile(await purchase(), 'utf8')

@@ -11,10 +11,10 @@ import type { OperationName } from '../../agent/operation/schema.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
-import { header, signedPayment, testTerms } from '../support/payments.ts'
+import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
-import { SaleHarness } from '../support/sale-harness.ts'
+import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
 import { requestOverTransports, type Operation } from '../support/transports.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
@@ -136,6 +136,14 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   async payment_replay_conflict({ valid, other }, payment) {
     expect((await valid(payment)).status).to.equal(200)
     return other(payment)
+  },
+  payment_already_settled({ valid }, payment) {
+    const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString()) as WirePayment
+    const { from, to, value } = payload.authorization
+    const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
+    sale.script.isNonceFree = async () => false
+    sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: true })
+    return valid(payment)
   },
   async rate_limited({ valid }) {
     sale.limitTo(1)

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../store/record.ts'
 import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
-import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import { openResponseLog, UNRECORDED_MAX, type ResponseLog } from '../../store/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeRecord, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
@@ -144,6 +144,34 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.addReceipt({ ...record, identity: 'other', state: 'settled' }, 'receipt')).to.equal(undefined)
       expect(await log.addReceipt({ ...record, state: 'settled' }, 'receipt')).to.equal(undefined)
       expect(await log.read(record.identity)).to.deep.equal(record)
+    })
+
+    it('[5.7.15] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
+      const payment = { identity: 'a', transaction: `0x${'ab'.repeat(32)}`, found_at: updated_at }
+      const [first, second] = await Promise.all([log.noteUnrecorded(payment), log.noteUnrecorded(payment)])
+      expect([first, second].filter(Boolean)).to.deep.equal([true])
+      await log.noteUnrecorded({ ...payment, identity: 'b', found_at: '2026-01-03T00:00:00.000Z' })
+      await reopen()
+      expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['a', 'b'])
+      expect((await log.unrecorded())[0]).to.deep.equal(payment)
+      expect(await log.read('a')).to.equal(undefined)
+      expect(await log.prune({ before: new Date(updated_at), max: 9 })).to.equal(0)
+      expect(await log.unrecorded()).to.have.lengthOf(2)
+      await log.prune({ before: new Date('2026-01-02T00:00:00.001Z'), max: 9 })
+      expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['b'])
+    })
+
+    it(`lists at most ${UNRECORDED_MAX} payments without a record`, async () => {
+      const payment = (identity: string) => ({ identity, transaction: '0x', found_at: updated_at })
+      // As many at once as PostgreSQL has connections.
+      for (let index = 1; index < UNRECORDED_MAX; index += 9) {
+        const some = Array.from({ length: 9 }, (_, offset) => payment(`${index + offset}`))
+        await Promise.all(some.map((each) => log.noteUnrecorded(each)))
+      }
+      expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX - 1)
+      expect(await log.noteUnrecorded(payment('last'))).to.equal(true)
+      expect(await log.noteUnrecorded(payment('one more'))).to.equal(false)
+      expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX)
     })
 
     it('does not reopen a record that is not void', async () => {

@@ -117,7 +117,7 @@ let shared: Promise<{ server: PostgresServer; url: string }> | undefined
 export async function makeEmptyLog(): Promise<string> {
   shared ??= startShared()
   const { url } = await shared
-  await withPool(url, (pool) => pool.query('truncate responses, rate_limit_slots'))
+  await withPool(url, (pool) => pool.query('truncate responses, rate_limit_slots, unrecorded_payments'))
   return url
 }
 

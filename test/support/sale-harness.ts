@@ -200,6 +200,7 @@ export class SaleHarness {
       },
       ...this.#openLimits(perMinute),
       replayLimit: new ReplayLimit(() => this.now()),
+      searchLimit: new ReplayLimit(() => this.now()),
       payerCode: new PayerCode(() => this.now()),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),

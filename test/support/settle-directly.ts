@@ -6,6 +6,7 @@ import type { AuthorizationFields } from './payments.ts'
 
 const TOKEN = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+  'function cancelAuthorization(address authorizer, bytes32 nonce, bytes signature)',
 ])
 
 const AGGREGATE = parseAbi([
@@ -25,6 +26,19 @@ export function settleDirectly({ rpcUrl, payload }: DirectSettlement): Promise<H
   return sendAsThirdParty(rpcUrl, DEPLOYMENTS.testnet.asset, transferData(payload))
 }
 
+/** Sends a signed cancellation to the token. */
+export function cancelDirectly(cancellation: {
+  rpcUrl: string
+  from: string
+  nonce: string
+  signature: Hex
+}): Promise<Hex> {
+  const { rpcUrl, from, nonce, signature } = cancellation
+  const args = [from as Hex, nonce as Hex, signature] as const
+  const data = encodeFunctionData({ abi: TOKEN, functionName: 'cancelAuthorization', args })
+  return sendAsThirdParty(rpcUrl, DEPLOYMENTS.testnet.asset, data)
+}
+
 /** Several authorizations in one transaction, in this order. */
 export function settleTogether(rpcUrl: string, payloads: Record<string, unknown>[]): Promise<Hex> {
   const calls = payloads.map((payload) => ({
@@ -39,7 +53,7 @@ function transferData(payload: Record<string, unknown>): Hex {
   const { authorization, signature } = payload as { authorization: AuthorizationFields; signature: Hex }
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const args = [from as Hex, to as Hex, BigInt(value), BigInt(validAfter), BigInt(validBefore), nonce as Hex] as const
-  return encodeFunctionData({ abi: TOKEN, args: [...args, signature] })
+  return encodeFunctionData({ abi: TOKEN, functionName: 'transferWithAuthorization', args: [...args, signature] })
 }
 
 async function sendAsThirdParty(rpcUrl: string, to: Hex, data: Hex): Promise<Hex> {

@@ -248,6 +248,16 @@ describe('the client', () => {
     })
   }
 
+  it('[14.5, 14.7] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
+    answers = [{ status: 409, body: { error: { code: 'payment_already_settled', message: 'sign again' } } }]
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(paymentsSent()).to.have.lengthOf(1)
+    expect(printed.slice(-2)).to.deep.equal([
+      'The service states that this payment was settled before, and that it has no answer for it.',
+      `Do not sign another one. Keep ${purchasePath()} and contact the operator of the service.`,
+    ])
+  })
+
   it('prints the advice of the error table for a refusal before a payment', async () => {
     const refusing: typeof fetch = async () =>
       Response.json({ error: { code: 'company_not_found', message: 'y' } }, { status: 404 })

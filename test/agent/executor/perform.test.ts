@@ -472,7 +472,7 @@ describe('a sale', () => {
         refusal('invalid_exact_evm_insufficient_balance'),
         `${REJECTED} insufficient_funds`,
       ],
-      ['reports a used nonce', refusal('invalid_exact_evm_nonce_already_used'), `${REJECTED} authorization_used`],
+      ['reports a used nonce that is free on chain', refusal('invalid_exact_evm_nonce_already_used'), UNAVAILABLE],
       ['has an unknown reason', refusal('<b>__proto__'), `${REJECTED} verification_refused`],
       ['has a reason named like a built-in', refusal('constructor'), `${REJECTED} verification_refused`],
     ]
@@ -489,6 +489,7 @@ describe('a sale', () => {
 
     it('[5.7.6] is refused before verification when its nonce is used and it has no record', async () => {
       sale.script.isNonceFree = async () => false
+      sale.script.evidence = async () => used({ to: OTHER_ADDRESS })(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')
       expect(sale.count('verify')).to.equal(0)
       expect(await stateOf()).to.equal(undefined)

@@ -12,7 +12,7 @@ const CODES_BY_STATUS: Record<number, string> = {
   404: 'company_not_found not_found',
   405: 'method_not_allowed',
   408: 'request_timeout',
-  409: 'source_data_conflict payment_replay_conflict',
+  409: 'source_data_conflict payment_replay_conflict payment_already_settled',
   413: 'body_too_large',
   415: 'unsupported_media_type',
   429: 'rate_limited',

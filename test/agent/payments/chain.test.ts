@@ -135,6 +135,62 @@ describe('the chain evidence', () => {
     expect(await findingOf(soon)).to.equal('expiring')
   })
 
+  describe('[5.7.15] without a recorded block', () => {
+    const withoutBlock = ({ payload }: WirePayment) => chain.evidence({ asset, authorization: payload.authorization })
+
+    it('is the transfer, the cancellation or a free nonce', async () => {
+      const paid = await sign()
+      const transaction = await settleDirectly({ rpcUrl: url, payload: paid.payload })
+      const found = await withoutBlock(paid)
+      expect(found.nonce === 'used' && found.transfer.transaction).to.equal(transaction)
+      const cancelled = await sign()
+      await cancel(url, key, cancelled.payload.authorization.nonce)
+      expect(await withoutBlock(cancelled)).to.include({ nonce: 'cancelled' })
+      expect(await withoutBlock(await sign())).to.include({ nonce: 'free' })
+    })
+
+    /** The first block of the search and the blocks that were read, on a chain of 40 million blocks, two seconds apart. */
+    async function searchWith(validBefore: number) {
+      const newest = 40_000_000
+      const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
+      const searches: number[] = []
+      let blocks = 0
+      const node = await startNode(({ method, params }) => {
+        const [first] = params as [unknown]
+        if (method === 'eth_chainId') return { result: numberToHex(chainId) }
+        if (method === 'eth_call') return { result: hash(1) }
+        if (method === 'eth_getLogs') {
+          searches.push(Number((first as { fromBlock: Hex }).fromBlock))
+          return { result: [] }
+        }
+        blocks += 1
+        const number = first === 'latest' ? newest : Number(first)
+        return { result: { number: numberToHex(number), hash: hash(number), timestamp: numberToHex(2 * number) } }
+      })
+      const { payload } = await sign({ validBefore: String(validBefore) })
+      chain = openChain({ url: node.url, chainId })
+      const found = await chain.evidence({ asset, authorization: payload.authorization })
+      expect(found).to.deep.equal({ nonce: 'unclear' })
+      return { first: searches[0], blocks }
+    }
+
+    it('is searched from at most 1,000 blocks before the time at which the payment can have been accepted', async () => {
+      // 960 s before `validBefore`: 360 s of lifetime and ten minutes for a clock that differs.
+      const thirtyDays = 30 * 86_400
+      for (const validBefore of [80_000_000, 80_000_000 + 300, 80_000_000 - thirtyDays]) {
+        const { first, blocks } = await searchWith(validBefore)
+        const earliest = (validBefore - 960) / 2
+        expect(first).to.be.within(earliest - 1_001, earliest)
+        expect(blocks).to.be.below(20)
+      }
+    })
+
+    it('is searched from the first block if the time is before it, and near the newest if it is after that', async () => {
+      expect((await searchWith(1)).first).to.equal(0)
+      expect((await searchWith(90_000_000)).first).to.be.within(40_000_000 - 1_000, 40_000_000)
+    })
+  })
+
   it('of one payer does not apply to another payer with the same nonce', async () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })

@@ -10,8 +10,8 @@ const authorization = {
   to: requirements.payTo,
   value: requirements.amount,
   validAfter: '0',
-  // In the past. With a valid time, the check of the signature would follow, which is allowed to cost more.
-  validBefore: '1',
+  // Too far in the future. With a valid or a past time, the check of the signature would follow, which may cost more.
+  validBefore: '99999999999',
   nonce: toHex(crypto.getRandomValues(new Uint8Array(32))),
 }
 const payment = {

@@ -26,6 +26,7 @@ const awaitOutcome = 'agent/payments/await-outcome.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
+const earlierSettlement = 'agent/executor/earlier-settlement.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
 const sharedSlots = 'store/postgres/slots.js'
@@ -254,8 +255,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the chain id is checked only once',
     file: chain,
-    find: 'await checkChainId(rpc, chainId); if (fromBlockHash',
-    replace: 'if (fromBlockHash',
+    find: 'await checkChainId(rpc, chainId); if (fromBlock ===',
+    replace: 'if (fromBlock ===',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
@@ -619,5 +620,61 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'row.unused > 0 && now <= row.usableUntil',
     replace: 'row.unused > 0',
     caughtBy: 'test/store/postgres/slots.test.js',
+  },
+  {
+    name: 'a settled payment without a record gets 402',
+    file: earlierSettlement,
+    find: "return { kind: 'already_settled', transaction: evidence.transfer.transaction };",
+    replace: "return refusePayment('payment_rejected', 'authorization_used');",
+    caughtBy: 'simulate',
+  },
+  {
+    name: 'a late payment without a record is not looked up',
+    file: 'agent/executor/examine.js',
+    find: '(isTooLate ? undefined : checkTimes(authorization, options.now))',
+    replace: 'checkTimes(authorization, options.now)',
+    caughtBy: 'simulate',
+  },
+  {
+    name: 'a transfer to another receiver counts as an earlier settlement',
+    file: earlierSettlement,
+    find: "if (finding === 'spent' || finding === 'spent_final')",
+    replace: "if (evidence.nonce === 'cancelled')",
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
+    name: 'a late payment is refused on a block from before validBefore',
+    file: earlierSettlement,
+    find: 'evidence.time >= BigInt(authorization.validBefore)',
+    replace: 'evidence.time >= 0n',
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
+    name: 'a used nonce without an event is refused with 402',
+    file: earlierSettlement,
+    find: 'return outcomeUnknown();',
+    replace: "return refusePayment('payment_rejected', 'authorization_used');",
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
+    name: 'a used nonce that the facilitator reports is believed',
+    file: 'agent/executor/verify.js',
+    find: "if (reason === 'authorization_used') return true;",
+    replace: "if (reason === 'authorization_used') return false;",
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
+    name: 'searches for an earlier settlement are not limited',
+    file: earlierSettlement,
+    find: 'if (limited) return limited;',
+    replace: '',
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
+    name: 'an earlier settlement is searched from the newest block only',
+    file: chain,
+    find: 'low = middle; else high = middle;',
+    replace: 'low = middle; else low = middle;',
+    caughtBy: 'test/agent/payments/chain.test.js',
   },
 ]

@@ -212,7 +212,7 @@ export class SimulatedChain {
     return (this.spends.get(key)?.block ?? Infinity) <= block
   }
 
-  #evidence({ from, nonce, validBefore }: TransferAuthorization, fromBlock: bigint): AuthorizationEvidence {
+  #evidence({ from, nonce, validBefore }: TransferAuthorization, fromBlock: bigint | undefined): AuthorizationEvidence {
     const newest = this.#newest()
     const spend = this.spends.get(keyOf(from, nonce))
     if (!spend || spend.block > Math.min(newest.number, this.#forkedAt)) {
@@ -221,7 +221,8 @@ export class SimulatedChain {
       const finalTime = isOver && final.number <= newest.number ? BigInt(final.time) : 0n
       return { nonce: 'free', time: BigInt(newest.time), finalTime }
     }
-    if (spend.block < Number(fromBlock) || this.#sim.fault('chain: logs are missing', 0.05)) return { nonce: 'unclear' }
+    if (spend.block < Number(fromBlock ?? FIRST_BLOCK) || this.#sim.fault('chain: logs are missing', 0.05))
+      return { nonce: 'unclear' }
     const isFinal = this.isFinal(spend)
     if (spend.kind === 'cancel') return { nonce: 'cancelled', isFinal }
     const transfer = { from: spend.from, to: spend.to, value: spend.value, transaction: spend.hash }

@@ -193,7 +193,7 @@ export class Invariants {
     const isLongBegun = sim.now - (this.#begunAt.get(key) ?? sim.now) > LOOK_MS_MAX
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
       this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
-    if (this.isPaid(key) && !this.#pruned.has(identity)) this.fail('I4 402 for a paid payment', short(key))
+    if (this.isPaid(key)) this.fail('I4 402 for a paid payment', short(key))
   }
 
   #removed({ identity, state, updated_at }: ResponseRecord): void {

@@ -64,6 +64,8 @@ export class SimulatedLog {
       addReceipt: (from, receipt) => this.#write(owner, () => this.#addReceipt(from, receipt)),
       hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
+      noteUnrecorded: async () => true,
+      unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       close: () => Promise.resolve(),
     }

@@ -110,6 +110,7 @@ export class SimulatedServer {
       rateLimit: new RateLimit({ slots: new WindowSlots({ perMinute: this.#perMinute, now, window }), now }),
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
       replayLimit: new ReplayLimit(now),
+      searchLimit: new ReplayLimit(now),
       payerCode: new PayerCode(now),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),

@@ -156,7 +156,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       const email = 'help@companies.example'
       const llms = readText(await renderFor(mode, true, email), '/llms.txt').trim()
       expect(llms.split('\n').at(-1)).to.equal(`- [Contact](mailto:${email}): ${email}`)
-      expect(readText(pages, '/llms.txt')).not.to.match(/contact|mailto/i)
+      expect(readText(pages, '/llms.txt')).not.to.match(/\[contact|mailto/i)
     })
 
     it('link only to routes of this service', () => {

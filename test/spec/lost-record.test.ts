@@ -1,0 +1,142 @@
+/** Payments that the chain shows as settled and whose record is lost, over every transport of the whole service. */
+import { rm } from 'node:fs/promises'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { expect } from 'chai'
+import { responsesFolder } from '../../store/layout.ts'
+import { runCommand } from '../support/cli.ts'
+import { signCancellation } from '../support/eip3009.ts'
+import { signedPayment, header, type WirePayment } from '../support/payments.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { cancelDirectly, settleDirectly } from '../support/settle-directly.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { buyOverTransports } from '../support/transports.ts'
+
+const NUMBER = '73848'
+const LOOKUP = { operation: 'lookup', input: { company_number: NUMBER } }
+
+interface Asked {
+  status: number
+  code: string | undefined
+  body: Record<string, unknown>
+}
+
+describe('[5.7.15] a settled payment without a record', function () {
+  this.timeout(60_000)
+  let service: TestService
+  /** Replaces the evidence from the node, if set. */
+  let evidence: (() => Promise<never>) | undefined
+
+  before(async () => {
+    service = await startTestService({
+      replaceExternals: (own) => ({
+        ...own,
+        chain: { ...own.chain, evidence: (query) => evidence?.() ?? own.chain.evidence(query) },
+      }),
+    })
+  })
+  after(() => service.stop())
+  beforeEach(() => (evidence = undefined))
+
+  const { lookup, a2a } = buyOverTransports(() => service)
+
+  const askRest = (reply: RawReply): Asked => {
+    return { status: reply.status, code: (reply.json['error'] as { code: string } | undefined)?.code, body: reply.json }
+  }
+  /** The result of the tool, with the status that REST has for an answer. */
+  async function askMcp(payment: string): Promise<Asked> {
+    const client = new Client({ name: 'test', version: '1' })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+    const _meta = { 'x402/payment': payment }
+    const result = await client.callTool({ name: 'lookup_company', arguments: LOOKUP.input, _meta })
+    await client.close()
+    const { text } = result.content.at(-1) as { text: string }
+    const { error } = JSON.parse(text) as { error?: { code: string } }
+    return {
+      status: result.isError === true ? 0 : 200,
+      code: error?.code,
+      body: result.structuredContent as Record<string, unknown>,
+    }
+  }
+  const TRANSPORTS = {
+    REST: async (payment: string) => askRest(await lookup(NUMBER, payment)),
+    A2A: async (payment: string) => askRest(await a2a(LOOKUP, payment)),
+    MCP: askMcp,
+  }
+
+  const sign = async (validBefore?: number): Promise<WirePayment> =>
+    signedPayment({
+      key: service.buyerKey,
+      requirements: await requirements(),
+      ...(validBefore !== undefined && { authorization: { validBefore: String(validBefore) } }),
+    })
+  const requirements = async () => {
+    const { json } = await lookup(NUMBER)
+    const [quoted] = (json['payment_required'] as { accepts: [never] }).accepts
+    return quoted
+  }
+  const loseLog = () =>
+    service.restart({ whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }) })
+  const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
+
+  for (const [transport, ask] of Object.entries(TRANSPORTS)) {
+    describe(`over ${transport}`, () => {
+      it('gets 409, is listed for the operator, and is not charged again, after the log is lost', async () => {
+        const payment = await sign()
+        expect((await ask(header(payment))).status).to.equal(200)
+        await loseLog()
+        const { transfers } = await service.paid()
+        const { code, body } = await ask(header(payment))
+        expect(code).to.equal('payment_already_settled')
+        expect(body).to.include({ company: null }).and.to.include.keys('error', 'source', 'snapshot_id')
+        expect((await service.paid()).transfers).to.equal(transfers)
+        const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service.directory } })
+        expect(listed.code, listed.stderr).to.equal(0)
+        expect(listed.text).to.contain(payment.payload.authorization.nonce)
+        expect(service.reports.map(([event]) => event)).to.include('payment_without_record')
+      })
+
+      it('gets 409 if a third party settled it', async () => {
+        const payment = await sign()
+        await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
+        expect((await ask(header(payment))).code).to.equal('payment_already_settled')
+      })
+
+      it('gets 503 while the node cannot be read, and 409 afterwards', async () => {
+        const payment = await sign()
+        await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
+        evidence = () => Promise.reject(new Error('no node'))
+        expect((await ask(header(payment))).code).to.equal('payment_verification_unavailable')
+        evidence = undefined
+        expect((await ask(header(payment))).code).to.equal('payment_already_settled')
+      })
+
+      it('gets 402 after a cancellation, or a transfer to another receiver', async () => {
+        const cancelled = await sign()
+        const { from, nonce } = cancelled.payload.authorization
+        const signature = await signCancellation(service.buyerKey, from as `0x${string}`, nonce as `0x${string}`)
+        await cancelDirectly({ rpcUrl: service.rpcUrl, from, nonce, signature })
+        expect((await ask(header(cancelled))).code).to.equal('payment_rejected')
+        const spent = await sign()
+        const other = await signedPayment({
+          key: service.buyerKey,
+          requirements: await requirements(),
+          authorization: { nonce: spent.payload.authorization.nonce, to: service.buyer.address },
+        })
+        await settleDirectly({ rpcUrl: service.rpcUrl, payload: other.payload })
+        expect((await ask(header(spent))).code).to.equal('payment_rejected')
+      })
+    })
+  }
+
+  it('gets 409 after validBefore, and 402 if it was never settled', async () => {
+    const paid = await sign(inSeconds(16))
+    const unpaid = await sign(inSeconds(-1))
+    await settleDirectly({ rpcUrl: service.rpcUrl, payload: paid.payload })
+    expectRefusal(await lookup(NUMBER, header(unpaid)), 'payment_invalid')
+    // Less than 15 s are left, so that the service no longer sells for it.
+    while (inSeconds(14) < Number(paid.payload.authorization.validBefore))
+      await new Promise((resolve) => void setTimeout(resolve, 100))
+    const refused = await lookup(NUMBER, header(paid))
+    expectRefusal(refused, 'payment_already_settled')
+  })
+})
