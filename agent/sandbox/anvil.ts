@@ -41,9 +41,9 @@ export function chainRpc(url: string): Rpc {
 interface AnvilOptions {
   folder: string
   chainId: number
-  /** The file of a saved state, or undefined for a new chain. */
+  /** The file of a saved state in `folder`, or undefined for a new chain. */
   load: string | undefined
-  /** The file to which anvil saves its state when it exits. The name is unique. */
+  /** The file in `folder` to which anvil saves its state when it exits. The name is unique. */
   dump: string
 }
 

@@ -26,18 +26,22 @@ interface ChainOptions {
   chainId: number
 }
 
+/** A unique name in the directory of the chain. Without a path, so that the directory can be moved. */
+const STATE_FILE = /^state-[-0-9a-f]{36}\.json$/
+const stateFile = z.string().regex(STATE_FILE)
+
 const anvilSchema = z.object({
   pid: z.int().positive(),
   url: z.string(),
   chainId: z.int(),
   /** The random instance id of this anvil process. */
   instance: z.string(),
-  /** The file to which it saves its state when it exits. The name is unique. */
-  dump: z.string(),
+  /** The file to which it saves its state when it exits. */
+  dump: stateFile,
 })
 type AnvilRecord = z.infer<typeof anvilSchema>
 
-const savedSchema = z.object({ chainId: z.int(), dump: z.string(), sha256: z.string() })
+const savedSchema = z.object({ chainId: z.int(), dump: stateFile, sha256: z.string() })
 
 const chainSchema = z.discriminatedUnion('state', [
   z.object({ state: z.enum(['running', 'ending']), anvil: anvilSchema }),
@@ -93,7 +97,7 @@ async function useRunning({ chainId }: ChainOptions, anvil: AnvilRecord): Promis
 async function load(options: ChainOptions, saved: z.infer<typeof savedSchema>): Promise<AnvilRecord | undefined> {
   if (saved.chainId !== options.chainId) return undefined
   try {
-    return (await sealState(saved.dump)) === saved.sha256 ? await start(options, saved.dump) : undefined
+    return (await sealState(join(options.directory, saved.dump))) === saved.sha256 ? await start(options, saved.dump) : undefined
   } catch {
     return undefined
   }
@@ -102,7 +106,7 @@ async function load(options: ChainOptions, saved: z.infer<typeof savedSchema>): 
 /** Starts anvil and records it in chain.json. If that fails, kills it: no later run could find an unrecorded process. */
 async function start(options: ChainOptions, saved: string | undefined): Promise<AnvilRecord> {
   const { directory, chainId } = options
-  const dump = join(directory, `state-${randomUUID()}.json`)
+  const dump = `state-${randomUUID()}.json`
   const { pid, url } = await startAnvil({ folder: directory, chainId, load: saved, dump })
   try {
     const { instanceId } = metadataSchema.parse(await chainRpc(url)('anvil_metadata'))
@@ -130,7 +134,7 @@ async function finish(options: ChainOptions, anvil: AnvilRecord): Promise<void> 
   // Another process may have the same pid by now, and must not get a signal.
   const isSameProcess = (await isAlive(pid)) && ((await hasArgument(pid, dump)) || (await answers(anvil)))
   if (isSameProcess) await endAnvil(pid)
-  const sha256 = await sealState(dump).catch(() => undefined)
+  const sha256 = await sealState(join(options.directory, dump)).catch(() => undefined)
   if (sha256 === undefined) await rm(recordPath(options), { force: true })
   else await writeRecord(options, { state: 'saved', saved: { chainId, dump, sha256 } })
 }
@@ -173,6 +177,6 @@ async function readRecord(options: ChainOptions): Promise<ChainRecord | undefine
 /** Removes states that were loaded or belong to lost chains. The running chain has not written its state yet. */
 async function removeStates(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
-    if (/^state-[-0-9a-f]{36}\.json$/.test(name)) await rm(join(directory, name), { force: true })
+    if (STATE_FILE.test(name)) await rm(join(directory, name), { force: true })
   }
 }

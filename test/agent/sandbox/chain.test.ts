@@ -1,7 +1,7 @@
 /** The local chain survives stops and crashes of the service, and reports when it did not. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -148,6 +148,23 @@ describe('the local chain', () => {
     await second.chain.stop()
   })
 
+  it('is kept when its directory is moved, after a stop or while it runs', async () => {
+    const move = async () => {
+      const moved = `${directory}-moved`
+      await rename(directory, moved)
+      directory = moved
+    }
+    const first = await openTestChain(directory)
+    const payment = await pay(first)
+    await first.chain.stop()
+    await move()
+    await expectKept(payment)
+    await move()
+    const third = await expectKept(payment)
+    await third.chain.stop()
+    await (await expectKept(payment)).chain.stop()
+  })
+
   it('is new after anvil was killed, also if it had loaded a saved state, which is then stale', async () => {
     await openTestChain(directory)
     await killAnvil(await pidOf())
@@ -163,7 +180,7 @@ describe('the local chain', () => {
     await (await openTestChain(directory)).chain.stop()
     expect(await isFresh(31_337)).to.equal(true)
     await (await openTestChain(directory)).chain.stop()
-    await truncate((await chainFile()).saved?.dump ?? '', 1000)
+    await truncate(join(directory, (await chainFile()).saved?.dump ?? ''), 1000)
     expect(await isFresh()).to.equal(true)
   })
 
