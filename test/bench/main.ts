@@ -1,6 +1,7 @@
 /** The command `bench`: runs one benchmark or proof programme, or all of them for the report. */
 import { parseArgs } from 'node:util'
 import { compare } from './compare.ts'
+import { failover } from './failover.ts'
 import { fuzz } from './fuzz.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
@@ -28,6 +29,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
+  failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },

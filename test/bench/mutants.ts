@@ -1,14 +1,16 @@
 /**
  * `bench mutants [--seeds N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
  * programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
- * real disk, or a test file. Fails if a mutant is not caught.
+ * real disk, `failover` for PostgreSQL with a standby, or a test file. Fails if a mutant is not caught.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { FAULT } from './failover.ts'
 import { orderIn } from './order.ts'
 import { raceIn } from './race.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
@@ -18,6 +20,7 @@ const SEEDS_DEFAULT = '20000'
 const RACE_SECONDS = 3
 const RACE_WORKERS = 3
 const TEST_MS_MAX = 120_000
+const FAILOVER_MS_MAX = 300_000
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']
 /** The compiled folders of the simulation and the service. */
@@ -68,7 +71,8 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   const mutated = mutate(await readFile(path, 'utf8'), mutant)
   if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
   await writeFile(path, mutated)
-  const programmes = { order: tryOrder, race: tryRace, simulate: () => trySimulation(copy, seedsMax) }
+  const simulate = () => trySimulation(copy, seedsMax)
+  const programmes = { order: tryOrder, race: tryRace, failover: tryFailover, simulate }
   const { caughtBy } = mutant
   return caughtBy in programmes ? programmes[caughtBy as keyof typeof programmes](copy) : tryTests(copy, caughtBy)
 }
@@ -86,6 +90,15 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
 async function tryRace(copy: string): Promise<Verdict> {
   const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS })
   return faults[0] === undefined ? missed('by a race') : { verdict: 'caught', what: faults[0] }
+}
+
+async function tryFailover(copy: string): Promise<Verdict> {
+  const drill = spawn(process.execPath, [join(copy, 'dist/test/bench/main.js'), 'failover', '--runs', '1'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: FAILOVER_MS_MAX,
+  })
+  const fault = (await readText(drill.stdout)).split('\n').find((line) => line.startsWith(FAULT))
+  return fault === undefined ? missed('by a failover') : { verdict: 'caught', what: fault.slice(FAULT.length) }
 }
 
 /** Mocha's exit status is the number of failed tests. It is null after the time limit. */

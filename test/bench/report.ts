@@ -55,6 +55,12 @@ const SECTIONS: readonly Section[] = [
     arguments: { full: '--runs 100', ci: '--runs 31' },
     isMarkdown: true,
   },
+  {
+    name: 'failover',
+    target: 'no acknowledged record lost, no payment charged twice',
+    arguments: { full: '--runs 100', ci: '--runs 3' },
+    isMarkdown: true,
+  },
   { name: 'race', target: 'no fault', arguments: { full: '--seconds 30', ci: '--seconds 2' } },
   { name: 'order', target: 'every write is synced first', arguments: { full: '', ci: '' } },
   { name: 'mutants', target: 'every mutant is caught', arguments: { full: '', ci: '' } },

@@ -80,7 +80,7 @@ export async function runKills(plan: readonly Scenario[], responseLog?: string):
   const chain = await startChain({ directory: join(directory, 'chain'), chainId: DEPLOYMENTS.testnet.chainId })
   const rpcUrl = chain.url
   const proxy = await openKillProxy(rpcUrl)
-  const run = new Run({ directory, rpcUrl, proxy, responseLog, accounts: await prepare(directory, rpcUrl) })
+  const run = new Run({ directory, rpcUrl, proxy, responseLog, accounts: await prepareSandbox(directory, rpcUrl) })
   try {
     return await run.all(plan)
   } finally {
@@ -91,7 +91,8 @@ export async function runKills(plan: readonly Scenario[], responseLog?: string):
   }
 }
 
-async function prepare(directory: string, rpcUrl: string): Promise<Accounts> {
+/** Accounts, test token and dataset in a data directory. */
+export async function prepareSandbox(directory: string, rpcUrl: string): Promise<Accounts> {
   const accounts = await openAccounts({ directory: join(directory, 'sandbox') })
   await prepareChain({ url: rpcUrl, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
   const catalog = openCatalog(directory)
@@ -321,7 +322,7 @@ async function end(child: Child): Promise<void> {
 }
 
 /** REST must send the stored bytes; A2A wraps the record in a message. */
-function isStored(
+export function isStored(
   transport: KillTransport,
   { status, body, receipt }: KillResponse,
   stored: ResponseRecord | undefined,
@@ -340,6 +341,6 @@ async function isReceiptValid(url: string, stored: ResponseRecord | undefined): 
   return (await verifyReceipt({ receipt: stored.receipt, answer: JSON.parse(stored.body), keySet })).isValid
 }
 
-function transactionIn({ receipt }: KillResponse): string | undefined {
+export function transactionIn({ receipt }: KillResponse): string | undefined {
   return receipt === undefined ? undefined : decodePaymentResponseHeader(receipt).transaction
 }

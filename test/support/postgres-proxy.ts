@@ -1,10 +1,8 @@
 /** A proxy in front of a PostgreSQL server that loses connections at chosen statements. */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { SOCKET } from './postgres.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
-
-/** The name of PostgreSQL's socket for its default port. */
-const SOCKET = '.s.PGSQL.5432'
 
 /** `request`: the statement never reaches the server. `reply`: the server runs it, and its answer is lost. */
 export type LostPart = 'request' | 'reply'

@@ -1,5 +1,5 @@
 /** A PostgreSQL server of the test process, with durable commits. Each test gets a new database in it. */
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { chown, mkdtemp, rm } from 'node:fs/promises'
@@ -42,36 +42,79 @@ const asServerUser = () => (process.getuid?.() === 0 ? { uid: SERVER_USER, gid: 
 /** The numeric id of "nobody" on Debian. */
 const SERVER_USER = 65_534
 
-export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+/** The name of a server's Unix socket. */
+export const SOCKET = '.s.PGSQL.5432'
+
+/** Runs a program of PostgreSQL as the user of the servers. */
+export async function runAsServerUser(program: string, args: string[]): Promise<void> {
+  await promisify(execFile)(join(findBinaries(), program), args, asServerUser())
+}
+
+function findBinaries(): string {
   const binaries = findPostgres()
   if (binaries === undefined) throw new Error('PostgreSQL is not installed')
-  const parent = await mkdtemp(join(tmpdir(), 'postgres-'))
-  const folder = join(parent, 'data')
+  return binaries
+}
+
+/** Makes a folder that belongs to the user of the servers. */
+export async function makeServerFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-'))
   const { uid, gid } = asServerUser()
-  if (uid !== undefined && gid !== undefined) await chown(parent, uid, gid)
-  const initialise = ['--pgdata', folder, '--username', 'test', '--auth', 'trust', '--no-sync', '--encoding', 'UTF8']
-  await promisify(execFile)(join(binaries, 'initdb'), [...initialise, '--locale', 'C'], asServerUser())
-  const url = (database: string) => `postgres://test@localhost/${database}?host=${parent}`
-  let child: ChildProcess | undefined
+  if (uid !== undefined && gid !== undefined) await chown(folder, uid, gid)
+  return folder
+}
+
+export async function initialiseServer(data: string): Promise<void> {
+  const options = ['--pgdata', data, '--username', 'test', '--auth', 'trust', '--no-sync', '--encoding', 'UTF8']
+  await runAsServerUser('initdb', [...options, '--locale', 'C'])
+}
+
+export interface LaunchedServer {
+  /** SIGKILL to the server and its backends, as in a power loss without the loss of the page cache. */
+  kill(): Promise<void>
+}
+
+/** Starts a server in a data folder, with its socket in another one, and waits until it answers. */
+export async function launchServer(options: {
+  data: string
+  sockets: string
+  settings?: Record<string, string>
+}): Promise<LaunchedServer> {
+  const { data, sockets, settings } = options
+  // A Unix socket only, so no other process can take its port.
+  const all = Object.entries({ listen_addresses: '', unix_socket_directories: sockets, ...settings })
+  // Its own process group, so that `kill` reaches the backends as well.
+  const child = spawn(
+    join(findBinaries(), 'postgres'),
+    ['-D', data, ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { ...asServerUser(), detached: true, stdio: 'ignore' },
+  )
+  await waitUntilReady(urlIn(sockets, 'postgres'))
+  return {
+    async kill() {
+      const { pid } = child
+      if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+      const exited = new Promise((resolve) => child.once('exit', resolve))
+      process.kill(-pid, 'SIGKILL')
+      await exited
+    },
+  }
+}
+
+const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
+
+export async function startPostgres(settings: Record<string, string> = {}): Promise<PostgresServer> {
+  const parent = await makeServerFolder()
+  const data = join(parent, 'data')
+  await initialiseServer(data)
+  const url = (database: string) => urlIn(parent, database)
+  let server: LaunchedServer | undefined
 
   const start = async () => {
-    // A Unix socket only, so no other process can take its port.
-    const options = { listen_addresses: '', unix_socket_directories: parent, ...settings }
-    const all = Object.entries(options).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-    // Its own process group, so that `kill` reaches the backends as well.
-    child = spawn(join(binaries, 'postgres'), ['-D', folder, ...all], {
-      ...asServerUser(),
-      detached: true,
-      stdio: 'ignore',
-    })
-    await waitUntilReady(url('postgres'))
+    server = await launchServer({ data, sockets: parent, settings })
   }
   const end = async () => {
-    const { pid } = child ?? {}
-    if (pid === undefined || child?.exitCode !== null || child.signalCode !== null) return
-    const exited = new Promise((resolve) => child?.once('exit', resolve))
-    process.kill(-pid, 'SIGKILL')
-    await exited
+    await server?.kill()
   }
 
   await start()

@@ -11,7 +11,7 @@ export interface Mutant {
    * The programme that must fail, or the compiled test file. The simulation has its own log and disk, so the others catch
    * bugs in the real ones.
    */
-  caughtBy: 'simulate' | 'race' | 'order' | `test/${string}.test.js`
+  caughtBy: 'simulate' | 'race' | 'order' | 'failover' | `test/${string}.test.js`
 }
 
 const settle = 'agent/payments/settle.js'
@@ -606,6 +606,13 @@ export const MUTANTS: readonly Mutant[] = [
     find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
     replace: '',
     caughtBy: 'test/agent/matching/find.test.js',
+  },
+  {
+    name: 'a commit does not wait for the synchronous standby',
+    file: 'store/postgres/connection.js',
+    find: "await client.query('set synchronous_commit = on');",
+    replace: '{}',
+    caughtBy: 'failover',
   },
   {
     name: 'a rate-limit slot is returned that another node has taken since',

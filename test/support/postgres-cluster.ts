@@ -1,0 +1,146 @@
+/**
+ * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and a new standby is
+ * made from it. Replication runs through an address of its own, which can be cut.
+ */
+import { chmod, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { openAddress, type AddressState, type PostgresAddress } from './postgres-address.ts'
+import {
+  initialiseServer,
+  launchServer,
+  makeServerFolder,
+  runAsServerUser,
+  SOCKET,
+  type LaunchedServer,
+} from './postgres.ts'
+
+const SYNC_MS_MAX = 30_000
+const POLL_MS = 50
+
+interface Member {
+  folder: string
+  server: LaunchedServer
+}
+
+export class PostgresCluster implements AsyncDisposable {
+  readonly #folder: string
+  readonly #service: PostgresAddress
+  readonly #replication: PostgresAddress
+  #primary: Member
+  #standby: Member | undefined
+  #members = 1
+
+  private constructor(
+    folder: string,
+    addresses: { service: PostgresAddress; replication: PostgresAddress },
+    primary: Member,
+  ) {
+    this.#folder = folder
+    this.#service = addresses.service
+    this.#replication = addresses.replication
+    this.#primary = primary
+  }
+
+  static async start(): Promise<PostgresCluster> {
+    const folder = await makeServerFolder()
+    const primary = join(folder, '1')
+    await makeMemberFolder(primary)
+    await initialiseServer(join(primary, 'data'))
+    const server = await launchServer({ data: join(primary, 'data'), sockets: primary })
+    const addresses = { service: join(folder, 'service'), replication: join(folder, 'replication') }
+    for (const each of Object.values(addresses)) await makeMemberFolder(each)
+    const service = await openAddress(addresses.service, primary)
+    const replication = await openAddress(addresses.replication, primary)
+    // The standby connects to the address as another user than the one that made it.
+    await chmod(join(addresses.replication, SOCKET), 0o777)
+    return new PostgresCluster(folder, { service, replication }, { folder: primary, server })
+  }
+
+  /** The URL at the address that services use. */
+  url(database: string): string {
+    return urlAt(this.#service.folder, database)
+  }
+
+  /** Runs a statement on the primary. */
+  query(statement: string, database = 'postgres'): Promise<pg.QueryResult> {
+    return queryAt(this.#primary.folder, database, statement)
+  }
+
+  /** Makes a standby, and returns when every commit waits for it. */
+  async addStandby(): Promise<void> {
+    this.#members += 1
+    const folder = join(this.#folder, String(this.#members))
+    await makeMemberFolder(folder)
+    this.#replication.lead('open', this.#primary.folder)
+    const data = join(folder, 'data')
+    const copy = ['--pgdata', data, '--host', this.#replication.folder, '--username', 'test', '--wal-method', 'stream']
+    await runAsServerUser('pg_basebackup', [...copy, '--checkpoint', 'fast', '--write-recovery-conf', '--no-sync'])
+    this.#standby = { folder, server: await launchServer({ data, sockets: folder }) }
+    await this.query(`alter system set synchronous_standby_names = '*'`)
+    await this.query('select pg_reload_conf()')
+    await this.#waitUntilSynchronous()
+  }
+
+  /** From now on the standby receives nothing, so no commit is acknowledged. */
+  cutReplication(): void {
+    this.#replication.lead('silent', this.#primary.folder)
+  }
+
+  /** SIGKILL to the primary. Until the promotion, the address of the services is in `state`. */
+  async killPrimary(state: Exclude<AddressState, 'open'>): Promise<void> {
+    this.#service.lead(state, this.#primary.folder)
+    await this.#primary.server.kill()
+    this.#replication.lead('closed', this.#primary.folder)
+  }
+
+  /** With `isEarly`, the address leads to the standby while it still refuses writes. */
+  async promote({ isEarly }: { isEarly: boolean }): Promise<void> {
+    const next = this.#standby
+    if (!next) throw new Error('The cluster has no standby')
+    if (isEarly) this.#service.lead('open', next.folder)
+    await queryAt(next.folder, 'postgres', 'select pg_promote()')
+    if (!isEarly) this.#service.lead('open', next.folder)
+    await rm(this.#primary.folder, { recursive: true })
+    this.#primary = next
+    this.#standby = undefined
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#standby?.server.kill()
+    await this.#primary.server.kill()
+    await this.#service[Symbol.asyncDispose]()
+    await this.#replication[Symbol.asyncDispose]()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #waitUntilSynchronous(): Promise<void> {
+    for (let waited = 0; waited < SYNC_MS_MAX; waited += POLL_MS) {
+      const { rows } = await this.query(
+        `select 1 from pg_stat_replication where sync_state = 'sync' and flush_lsn >= pg_current_wal_flush_lsn()`,
+      )
+      if (rows.length > 0) return
+      await sleep(POLL_MS)
+    }
+    throw new Error('The standby is not synchronous')
+  }
+}
+
+/** Both this process and the user of the servers need access. */
+async function makeMemberFolder(folder: string): Promise<void> {
+  await mkdir(folder)
+  await chmod(folder, 0o777)
+}
+
+const urlAt = (socketFolder: string, database: string) => `postgres://test@localhost/${database}?host=${socketFolder}`
+
+async function queryAt(socketFolder: string, database: string, statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: urlAt(socketFolder, database) })
+  await client.connect()
+  try {
+    return await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
