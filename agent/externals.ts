@@ -1,12 +1,14 @@
 /** Opens the configured remote services: the facilitator, the chain, and the registry RPC. */
 import { open } from 'node:fs/promises'
+import { relayerFolder } from '../store/layout.ts'
 import { findOpenMode } from '../store/private-files.ts'
+import { acquireProcessLock, type ProcessLock } from '../store/process-lock.ts'
 import type { Report } from '../store/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
 import { openChain } from './payments/chain.ts'
 import { openInProcessFacilitator } from './payments/in-process-facilitator.ts'
 import { WrongChain } from './rpc/json-rpc.ts'
-import { isPrivateKey } from './payments/accounts.ts'
+import { addressOf, isPrivateKey } from './payments/accounts.ts'
 import { openRemoteFacilitator } from './payments/remote-facilitator.ts'
 import { DEPLOYMENTS } from './payments/terms.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
@@ -19,6 +21,7 @@ const KEY_FILE_BYTES_MAX = 128
 
 interface ExternalsOptions {
   config: Config
+  ownPid: number
   now: () => Date
   report: Report
   /** Receives lines for the operator. */
@@ -26,7 +29,7 @@ interface ExternalsOptions {
 }
 
 /** Returns the services, and the stdout lines that a buyer needs in the sandbox. Disposal stops the sandbox. */
-export async function openExternals({ config, now, report, log }: ExternalsOptions) {
+export async function openExternals({ config, ownPid, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
   if (configured.kind === 'sandbox') {
     const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, log })
@@ -44,19 +47,27 @@ export async function openExternals({ config, now, report, log }: ExternalsOptio
     // The service starts anyway: quotes do not need the node, and the node may recover.
     report('chain_unavailable', cause)
   }
-  const facilitator =
-    configured.kind === 'remote'
-      ? openRemoteFacilitator({ url: configured.url, authorization: () => configured.authorization })
-      : openInProcessFacilitator({
-          deployment,
-          rpcUrl,
-          relayerKey: await readRelayerKey(configured.relayerKeyFile),
-          pollingMs: POLLING_MS,
-          now,
-          report,
-        })
-  const externals: Externals = { facilitator, chain, payTo, registry: { rpcUrl } }
-  return { externals, lines: [], [Symbol.asyncDispose]: async () => undefined }
+  const shared = { chain, payTo, registry: { rpcUrl } }
+  if (configured.kind === 'remote') {
+    const facilitator = openRemoteFacilitator({ url: configured.url, authorization: () => configured.authorization })
+    return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
+  }
+  const relayerKey = await readRelayerKey(configured.relayerKeyFile)
+  const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
+  const facilitator = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
+  const externals: Externals = { facilitator, ...shared }
+  return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
+}
+
+/** Two processes would give two transactions of one relayer the same nonce. */
+async function lockRelayer(
+  dataDirectory: string,
+  { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
+): Promise<ProcessLock> {
+  const folder = relayerFolder(dataDirectory, addressOf(relayerKey))
+  const lock = await acquireProcessLock({ folder, ownPid })
+  if (lock.kind === 'acquired') return lock
+  throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 
 async function readRelayerKey(path: string): Promise<`0x${string}`> {

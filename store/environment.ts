@@ -39,7 +39,13 @@ const DURABLE = {
  * The page size of a new environment; an existing one keeps its own. A lookup record fills a page of 4 KiB;
  * larger pages of the response log cost space and time per write.
  */
-const PAGE_BYTES: Record<EnvironmentKind, number> = { catalog: 8192, snapshot: 8192, responses: 4096, limits: 8192 }
+const PAGE_BYTES: Record<EnvironmentKind, number> = {
+  catalog: 8192,
+  snapshot: 8192,
+  responses: 4096,
+  limits: 8192,
+  lock: 4096,
+}
 
 /** The file of the environment in a folder. */
 export const dataFile = (folder: string) => join(folder, 'data.mdb')
@@ -93,6 +99,28 @@ function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>
     const reason = cause instanceof Error && cause.message ? cause.message : 'unknown reason'
     throw new ErrorClass(`${folder}: cannot be opened as an LMDB environment (${reason})`, { cause })
   }
+}
+
+/** A line of LMDB's list of readers: process id, thread, transaction. */
+const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
+
+/**
+ * The ids of the processes that read an environment, as each sees its own id. Processes that have ended are left out, except
+ * those with the id of this process. Only before this process opens the environment.
+ */
+export async function readerProcessIds(folder: string): Promise<number[]> {
+  if (!existsSync(dataFile(folder))) return []
+  const environment = openFolder({ folder, kind: 'catalog', readOnly: false, isDurable: true })
+  try {
+    return readerIdsOf(environment)
+  } finally {
+    await environment.close()
+  }
+}
+
+export function readerIdsOf(environment: RootDatabase<unknown, string>): number[] {
+  environment.readerCheck()
+  return [...environment.readerList().matchAll(READER_LINE)].map(([, id]) => Number(id))
 }
 
 /** LMDB crashes the process if the disk has no space for its first pages. */

@@ -22,15 +22,24 @@
  *     'layout'                  -> { kind: 'limits', version }
  *     'total'                   -> WindowTotal: the sum of all entries
  *     entries: time id          -> SlotCounts: slots that one process took together
+ *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
+ *     'layout'                  -> { kind: 'lock', version }
+ *     'holder'                  -> its process id
  *
  * Keys are strings in LMDB's byte order. Raise a version when older code would misread the environment. A
  * snapshot of another version is treated as missing, so the next import builds it again.
  */
 import { join } from 'node:path'
 
-export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits'
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits' | 'lock'
 
-export const LAYOUT_VERSION: Record<EnvironmentKind, number> = { catalog: 1, snapshot: 3, responses: 1, limits: 2 }
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
+  catalog: 1,
+  snapshot: 3,
+  responses: 1,
+  limits: 2,
+  lock: 1,
+}
 
 export const LAYOUT_KEY = 'layout'
 export const CURRENT_KEY = 'current'
@@ -44,6 +53,7 @@ export const RECORDS_DATABASE = 'records'
 export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
 export const UNRECORDED_DATABASE = 'unrecorded'
+export const HOLDER_KEY = 'holder'
 export const TOTAL_KEY = 'total'
 export const ENTRIES_DATABASE = 'entries'
 
@@ -75,4 +85,6 @@ export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'bu
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
+export const relayerFolder = (dataDirectory: string, address: string) =>
+  join(dataDirectory, 'relayers', address.toLowerCase())
 export const limitsFolder = (dataDirectory: string) => join(dataDirectory, 'limits')

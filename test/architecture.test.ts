@@ -126,7 +126,12 @@ describe('the architecture', () => {
     const seen = files.filter((file) =>
       /\bprocess\.(env|argv|exit|stdout|stderr|on)\b/.test(readFileSync(join(ROOT, file), 'utf8')),
     )
-    expect(seen).to.have.members(['agent/main.ts', 'agent/cli/serve.ts', 'store/import/build-child.ts'])
+    expect(seen).to.have.members([
+      'agent/main.ts',
+      'agent/cli/serve.ts',
+      'agent/cli/own-process-id.ts',
+      'store/import/build-child.ts',
+    ])
   })
 
   it('starts every file with a comment that describes it', () => {

@@ -18,8 +18,11 @@ export interface CommandContext extends CliContext {
   finish: (result: CommandResult) => void
 }
 
-/** Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. */
-export type CommandResult = boolean | 'outcome unknown'
+/**
+ * Whether the command succeeded. `outcome unknown`: a payment was sent and may have been settled. A number is the exit status
+ * of the child process that ran the command.
+ */
+export type CommandResult = boolean | 'outcome unknown' | number
 
 /**
  * Adds a command with its subcommands to the program. The file of a command imports only types and light modules. Its

@@ -49,6 +49,7 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
 }
 
 function exitStatus(result: CommandResult): number {
+  if (typeof result === 'number') return result
   if (result === 'outcome unknown') return EXIT_OUTCOME_UNKNOWN
   return result ? EXIT_DONE : EXIT_FAILED
 }

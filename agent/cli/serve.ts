@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { loadConfig, type AddCommand, type CliContext } from './context.ts'
+import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import { processes, timer } from './runtime.ts'
 
 const HELP = `
@@ -22,10 +22,15 @@ export const addServeCommand: AddCommand = (program, context) => {
     .action(() => serve(context))
 }
 
-async function serve(context: CliContext): Promise<void> {
+async function serve(context: CommandContext): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
   await checkDirectories(config)
+  const { runElsewhereIfTaken, stopOfParent } = await import('./own-process-id.ts')
+  const stop = nextSignal()
+  const { environment } = context
+  const status = await runElsewhereIfTaken({ environment, dataDirectory: config.dataDirectory, signal: stop })
+  if (status !== undefined) return context.finish(status)
   const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
@@ -34,9 +39,15 @@ async function serve(context: CliContext): Promise<void> {
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
   process.on('unhandledRejection', (cause) => report('unhandled_rejection', cause))
-  const signal = nextSignal()
+  const signal = Promise.race([stop, stopOfParent(environment)])
 
-  await using opened = await openExternals({ config, now, report, log: (line) => log.warn(line) })
+  await using opened = await openExternals({
+    config,
+    ownPid: processes.ownPid,
+    now,
+    report,
+    log: (line) => log.warn(line),
+  })
   const { externals, lines } = opened
   const version = await readVersion()
   const runtime = { processes, now, random: Math.random, timer, ...events }

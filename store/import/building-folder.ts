@@ -12,6 +12,8 @@ export interface Processes {
   /** A random name of this process. In containers, several processes and restarted ones have the same pid. */
   token: string
   isRunning: (pid: number) => boolean
+  /** Processes of other containers are not visible, and their pids mean other processes here. */
+  isInContainer?: boolean
 }
 
 /** Returns the path of a new folder for one import. The caller creates it. */
@@ -22,7 +24,7 @@ export function newBuildingFolder(dataDirectory: string, { ownPid, token }: Proc
 /** Removes the folders of imports that were killed. */
 export async function removeAbandonedBuilds(
   dataDirectory: string,
-  { ownPid, token, isRunning }: Processes,
+  { ownPid, token, isRunning, isInContainer = false }: Processes,
   now: Date,
 ): Promise<void> {
   const root = buildingFolder(dataDirectory)
@@ -30,8 +32,10 @@ export async function removeAbandonedBuilds(
     const pid = Number.parseInt(name, 10)
     const folder = join(root, name)
     // The same pid with another token belongs to a dead process, or to one in another container that is still writing.
-    const isAbandoned =
-      pid === ownPid ? !name.startsWith(`${ownPid}-${token}-`) && (await isUntouched(folder, now)) : !isRunning(pid)
+    const isUnclear = pid === ownPid || isInContainer
+    const isAbandoned = isUnclear
+      ? !name.startsWith(`${ownPid}-${token}-`) && (await isUntouched(folder, now))
+      : !isRunning(pid)
     if (isAbandoned) await rm(folder, { recursive: true, force: true })
   }
 }

@@ -1,7 +1,9 @@
 /** The remote services: the in-process facilitator settles on a real chain, and a wrong configuration stops the start. */
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { privateKeyToAddress, generatePrivateKey } from 'viem/accounts'
 import { openExternals } from '../../agent/externals.ts'
@@ -9,7 +11,10 @@ import { readConfig } from '../../agent/config.ts'
 import { buildRequirements, buildTerms } from '../../agent/payments/terms.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../agent/sandbox/prepare-chain.ts'
+import { relayerFolder } from '../../store/layout.ts'
 import { rpc, testChainUrl } from '../support/chain.ts'
+import { ready, startChild } from '../support/child.ts'
+import { listen } from '../support/listen.ts'
 import { signedPayment } from '../support/payments.ts'
 import { tokenOn } from '../support/token.ts'
 
@@ -45,7 +50,8 @@ describe('the configured externals', () => {
   })
   const open = (environment: Record<string, string>) =>
     openExternals({
-      config: readConfig(environment),
+      config: readConfig({ DATA_DIR: directory, ...environment }),
+      ownPid: process.pid,
       now: () => new Date(),
       report: (event) => void reports.push(event),
       log: () => undefined,
@@ -104,6 +110,37 @@ describe('the configured externals', () => {
     expect(await refusal({ ...remote, RPC_URL: 'http://127.0.0.1:1' })).to.equal('opened')
     expect(reports).to.deep.equal(['chain_unavailable'])
   })
+
+  it('[14.11] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
+    const folder = relayerFolder(directory, privateKeyToAddress(relayer))
+    const other = startChild('test/programs/hold-lock.js', [folder], {})
+    expect(await ready(other)).to.equal('acquired')
+    expect(await refusal(own())).to.equal(
+      'ConfigError: RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses',
+    )
+    await writeFile(keyFile, generatePrivateKey())
+    expect(await refusal(own())).to.equal('opened')
+    await writeFile(keyFile, relayer)
+    other.process.kill('SIGKILL')
+    await other.ended
+    expect(await refusal(own())).to.equal('opened')
+  })
+
+  for (const chainId of [null, '0x']) {
+    it(`[14.2] accept a node that gives ${chainId} as its chain id, because it may be starting`, async () => {
+      const node = await listen(
+        createServer((request, response) => {
+          void json(request).then((call) => {
+            const reply = { jsonrpc: '2.0', id: (call as { id: number }).id, result: chainId }
+            return response.end(JSON.stringify(reply))
+          })
+        }),
+      )
+      expect(await refusal({ FACILITATOR: 'http://127.0.0.1:1', PAY_TO, RPC_URL: node.url })).to.equal('opened')
+      expect(reports).to.deep.equal(['chain_unavailable'])
+      node.close()
+    })
+  }
 
   describe('on mainnet', () => {
     let folder: string

@@ -29,6 +29,18 @@ export function startWithUmask(umask: string, args: string[], environment: Recor
   )
 }
 
+/** Starts the program as the first process of a namespace, with process id 1, like the process of a container. */
+export function startAsFirst(args: string[], environment: Record<string, string>): Child {
+  return start('unshare', [...NAMESPACE, process.execPath, compiled('agent/main.js'), ...args], environment)
+}
+
+/** Whether this user may create namespaces of process ids. */
+export async function canStartAsFirst(): Promise<boolean> {
+  return (await start('unshare', [...NAMESPACE, 'true'], {}).ended.catch(() => 'missing')) === 0
+}
+
+const NAMESPACE = ['--user', '--map-root-user', '--pid', '--fork', '--kill-child']
+
 /** Starts the service with a limit on the size of its files. */
 export function startLimited(blocks: number, environment: Record<string, string>): Child {
   return start('sh', ['-c', fileLimit(blocks), process.execPath, compiled('agent/main.js'), 'serve'], environment)

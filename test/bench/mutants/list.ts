@@ -345,6 +345,27 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: attempts,
   },
   {
+    name: 'two processes settle with one relayer',
+    file: 'store/process-lock.js',
+    find: 'readerIdsOf(environment).includes(holder)',
+    replace: 'false',
+    caughtBy: 'test/store/process-lock.test.js',
+  },
+  {
+    name: 'a relayer is locked by a process that was killed',
+    file: 'store/process-lock.js',
+    find: '&& readerIdsOf(environment).includes(holder)',
+    replace: '',
+    caughtBy: 'test/store/process-lock.test.js',
+  },
+  {
+    name: 'a process uses a data directory in which its id is taken',
+    file: 'agent/cli/own-process-id.js',
+    find: 'if (!isTaken) return undefined;',
+    replace: 'return undefined;',
+    caughtBy: 'test/agent/cli/own-process-id.test.js',
+  },
+  {
     name: 'a prepared record expires at a restart',
     file: reconcile,
     find: "prepared: { ...UNKNOWN, free: 'wait' }",

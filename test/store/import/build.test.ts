@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/catalog.ts'
+import { removeAbandonedBuilds } from '../../../store/import/building-folder.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
 import { importDataset, type ImportRequest, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
@@ -359,6 +360,21 @@ describe('an import', () => {
     now = new Date(lastWritten + 11 * minute)
     await importRows(two)
     expect(await building()).to.deep.equal([own])
+  })
+
+  it('keeps the build of a process that is not visible in this container, until it is untouched', async () => {
+    const foreign = join(buildingFolder(directory), `${DEAD_PROCESS}-other-token-0`)
+    await mkdir(foreign, { recursive: true })
+    const lastWritten = (await stat(foreign)).mtime.getTime()
+    const processes = { ownPid: OWN_PROCESS, token: TOKEN, isRunning: () => false, isInContainer: true }
+    const minute = 60_000
+    for (const [minutes, left] of [
+      [9, 1],
+      [11, 0],
+    ] as const) {
+      await removeAbandonedBuilds(directory, processes, new Date(lastWritten + minutes * minute))
+      expect(await building()).to.have.lengthOf(left)
+    }
   })
 
   it('may run twice at the same time', async () => {

@@ -1,0 +1,76 @@
+/** Services that share a data directory and have the same process id, as in containers. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openEnvironment, readerProcessIds } from '../../../store/environment.ts'
+import { catalogFolder } from '../../../store/layout.ts'
+import { childrenOf } from '../../support/child-processes.ts'
+import { canStartAsFirst, ready, startAsFirst, type Child } from '../../support/child.ts'
+import { REGISTER } from '../../support/fixtures.ts'
+
+describe('[14.10] a service whose process id another process of the data directory has', function () {
+  // Each start takes seconds on a loaded machine.
+  this.timeout(120_000)
+  let directory: string
+  let environment: Record<string, string>
+  let started: Child[]
+
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'process-id-'))
+    started = []
+    environment = {
+      DATA_DIR: directory,
+      DATASET: REGISTER,
+      FACILITATOR: 'http://127.0.0.1:1',
+      RPC_URL: 'http://127.0.0.1:1',
+      PAY_TO: '0x00000000000000000000000000000000000000c7',
+      PORT: '0',
+    }
+  })
+  afterEach(async () => {
+    for (const child of started) {
+      child.process.kill('SIGKILL')
+      await child.ended
+    }
+    await rm(directory, { recursive: true })
+  })
+
+  /** Starts a service. `pid` is its id outside of its namespace. */
+  async function start() {
+    const child = startAsFirst(['serve'], environment)
+    started.push(child)
+    const url = await ready(child)
+    const [pid] = await childrenOf(child.process.pid ?? 0)
+    return { url, pid: pid ?? expect.fail('no process'), ended: child.ended }
+  }
+
+  const statusOf = async (url: string) => (await fetch(`${url}/api/v1/meta`)).status
+
+  it('runs beside it, stops alone, and starts again after a kill of both', async function () {
+    if (!(await canStartAsFirst())) return this.skip()
+    const first = await start()
+    expect(await childrenOf(first.pid)).to.deep.equal([])
+    const second = await start()
+    const third = await start()
+    for (const { url } of [first, second, third]) expect(await statusOf(url)).to.equal(200)
+    // The program runs in a child process, which has another id.
+    for (const { pid } of [second, third]) expect(await childrenOf(pid)).to.have.lengthOf(1)
+
+    process.kill(third.pid, 'SIGTERM')
+    expect(await third.ended).to.equal(0)
+    for (const { url } of [first, second]) expect(await statusOf(url)).to.equal(200)
+
+    for (const { pid } of [first, second]) process.kill(pid, 'SIGKILL')
+    await Promise.all([first.ended, second.ended])
+    expect(await statusOf((await start()).url)).to.equal(200)
+  })
+
+  it('finds the ids of the processes that read the data directory', async () => {
+    const folder = catalogFolder(directory)
+    expect(await readerProcessIds(folder)).to.deep.equal([])
+    const catalog = openEnvironment({ folder, kind: 'catalog' })
+    await catalog.close()
+    expect(await readerProcessIds(folder)).to.deep.equal([])
+  })
+})
