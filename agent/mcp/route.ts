@@ -12,6 +12,7 @@ import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
+import { fixErrorMessages } from './protocol-error.ts'
 import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
 /** Contract 4.7.6. Enough for a request and a payment of at most 8 KiB. */
@@ -43,8 +44,10 @@ export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Route
     const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request), body })
     callers.set(web, { client: clientAddress(request, trustedProxies), requestId: requestIdOf(request) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
-    const headers = { 'Content-Type': answer.headers.get('Content-Type') ?? 'application/json', ...NOT_STORED }
-    sendResponse(response, { status: answer.status, headers, body: await answer.text() })
+    const type = answer.headers.get('Content-Type')
+    const headers = { ...(type !== null && { 'Content-Type': type }), ...NOT_STORED }
+    const sent = fixErrorMessages(await answer.text(), answer.status)
+    sendResponse(response, { status: answer.status, headers, body: sent })
   }
 
   const router = Router({ caseSensitive: true })

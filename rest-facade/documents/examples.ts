@@ -1,5 +1,6 @@
 /** Example responses for the documents: answers with synthetic companies, quotes, A2A messages, and every refusal. */
 import { RESOLVE_EXAMPLE, SEARCH_EXAMPLES, type ExampleInputs } from '../../agent/operation/examples.ts'
+import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, refusalBody, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { A2A_PATH } from '../../agent/operation/paths.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
@@ -140,9 +141,13 @@ export function exampleMcpRequests({ examples }: DocumentedDeployment): Record<s
   }
 }
 
-export const MCP_ANSWERS = {
-  protocol_error: { jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'Method not found' } },
+export function exampleMcpError({ code, message }: McpError): object {
+  return { jsonrpc: '2.0', id: 1, error: { code, message } }
 }
+
+export const MCP_ANSWERS = Object.fromEntries(
+  MCP_ERRORS.filter(({ statuses }) => statuses.includes(200)).map((error) => [error.code, exampleMcpError(error)]),
+)
 
 export function exampleMetadata(deployment: DocumentedDeployment): object {
   const info = {

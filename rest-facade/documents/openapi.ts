@@ -1,11 +1,12 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
 import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/http/request-id.ts'
+import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS } from '../../agent/operation/paths.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { PAYMENT_HEADERS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
-import { exampleQuote, exampleRefusal } from './examples.ts'
+import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
 import { isPaid, listRoutes, type ResponseContent, type RouteDescription, type RouteInput } from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
@@ -173,17 +174,31 @@ function jsonContent(schema: SchemaName, examples: Record<string, object>) {
   return { 'application/json': { schema: schemaRef(schema), examples: Object.fromEntries(entries) as object } }
 }
 
-/** The refusals of a route by status, with an example for each code. */
-function buildRefusals({ refusals, reserved = [] }: RouteDescription) {
+/** The refusals and protocol errors of a route by status, with an example for each code. */
+function buildRefusals({ refusals, reserved = [], protocolErrors = [] }: RouteDescription) {
   const codes = [...refusals, ...reserved]
-  const statuses = new Set(codes.map((code) => REFUSALS[code].status))
-  const withStatus = (status: number) => codes.filter((code) => REFUSALS[code].status === status)
-  return Object.fromEntries(
-    [...statuses].map((status) => [status, refusalResponse(status, withStatus(status), reserved)]),
-  )
+  const statuses = new Set([...codes.map((code) => REFUSALS[code].status), ...protocolErrors.flatMap(failedStatuses)])
+  const responses = [...statuses].map((status) => {
+    const sent = codes.filter((code) => REFUSALS[code].status === status)
+    const errors = protocolErrors.filter((error) => failedStatuses(error).includes(status))
+    return [status, refusalResponse({ status, codes: sent, reserved, errors })]
+  })
+  return Object.fromEntries(responses) as object
 }
 
-function refusalResponse(status: number, codes: readonly RefusalCode[], reserved: readonly RefusalCode[]) {
+/** Without 200, which is a response of its own. */
+function failedStatuses({ statuses }: McpError): number[] {
+  return statuses.filter((status) => status >= 400)
+}
+
+interface DescribedStatus {
+  status: number
+  codes: readonly RefusalCode[]
+  reserved: readonly RefusalCode[]
+  errors: readonly McpError[]
+}
+
+function refusalResponse({ status, codes, reserved, errors }: DescribedStatus) {
   const own = STATUS_HEADERS.get(status) ?? []
   const receipt = codes.includes('payment_failed') ? [PAYMENT_HEADERS.response] : []
   const descriptions = codes.map((code) => {
@@ -191,13 +206,17 @@ function refusalResponse(status: number, codes: readonly RefusalCode[], reserved
     const note = reserved.includes(code) ? ' Reserved: this version does not send it here.' : ''
     return `\`${code}\`: ${message} ${advice} Charged: ${charged}.${note}`
   })
+  const examples = [
+    ...codes.map((code) => [code, { $ref: `#/components/examples/${code}` }] as const),
+    ...errors.map((error) => [error.code, { value: exampleMcpError(error) }] as const),
+  ]
   return {
-    description: descriptions.join('\n\n'),
+    description: [...descriptions, ...errors.map(({ code, message }) => `\`${code}\`: ${message}`)].join('\n\n'),
     headers: headerRefs(...own, ...receipt, REQUEST_ID_HEADER),
     content: {
       'application/json': {
-        schema: refusalSchema(status, codes),
-        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+        schema: refusalSchema(status, codes, errors),
+        examples: Object.fromEntries(examples) as object,
       },
     },
   }
@@ -215,10 +234,11 @@ const headerRefs = (...names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
 /** The schema of a refusal's body. The possible codes are the names of the examples. */
-function refusalSchema(status: number, codes: readonly RefusalCode[]): JsonSchema {
+function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
   if (status === 402) return schemaRef('PaymentErrorResponse')
-  const names = [...new Set(codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse')))]
-  const [schema, ...more] = names.map((name) => schemaRef(name))
+  const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
+  const names = new Set<SchemaName>([...bodies, ...errors.map(() => 'McpResponse' as const)])
+  const [schema, ...more] = [...names].map((name) => schemaRef(name))
   return schema && more.length === 0 ? schema : { anyOf: [schema, ...more] }
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { exampleParts, RESOLVE_EXAMPLE, SEARCH_EXAMPLES } from '../../agent/operation/examples.ts'
+import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { endpoint, resourceUrl } from '../../agent/operation/resource.ts'
@@ -150,6 +151,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
     ['more_links', moreLinks(deployment).join('\n')],
     ['error_table', markdownTable(['status', 'code', 'charged', 'what to do'], errorRows())],
+    ['mcp_error_table', markdownTable(['status', 'code', 'message'], mcpErrorRows())],
     ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
   ])
   values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(values)))
@@ -199,6 +201,9 @@ function listFields(name: OperationName): string {
 
 const errorRows = (): string[][] =>
   Object.entries(REFUSALS).map(([code, { status, charged, advice }]) => [String(status), code, charged, advice])
+
+const mcpErrorRows = (): string[][] =>
+  MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), String(code), message])
 
 function freeRows({ terms, a2aEnabled, mcpEnabled }: DocumentedDeployment): string[][] {
   return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })

@@ -1,4 +1,5 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
+import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { ROUTES } from '../../agent/operation/resource.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
@@ -44,6 +45,8 @@ export interface RouteDescription {
   refusals: readonly RefusalCode[]
   /** Refusals that clients should expect although this version does not send them. */
   reserved?: readonly RefusalCode[]
+  /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
+  protocolErrors?: readonly McpError[]
   /** The operation, if the route has a fixed price. */
   sells?: OperationName
   /** Absent if A2A is disabled. */
@@ -148,6 +151,7 @@ const MCP_ROUTE: RouteDescription = {
   input: { in: 'body', schema: 'McpRequest', examples: exampleMcpRequests },
   contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', ...BODY, ...ANY_ROUTE],
+  protocolErrors: MCP_ERRORS,
   mcpOnly: true,
 }
 

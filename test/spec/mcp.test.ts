@@ -7,6 +7,7 @@ import { createServer } from 'node:http'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/executor/call-limit.ts'
 import { MCP_BODY_BYTES_MAX, mcpRoute } from '../../agent/mcp/route.ts'
+import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { listTools as describeTools } from '../../agent/mcp/tools.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
@@ -63,6 +64,70 @@ const post = (body: unknown, headers: Record<string, string> = {}): Promise<RawR
     body: typeof body === 'string' ? body : JSON.stringify(body),
   })
 const listTools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+
+/** No error may repeat it. */
+const INPUT = 'Zz7input'
+const MODERN = '2026-07-28'
+
+/** A request of specification 2026-07-28. */
+function modern(method: string, { version = MODERN, params = {} }: { version?: string; params?: object } = {}) {
+  const envelope = { protocolVersion: version, clientInfo: { name: 'test', version: '1' }, clientCapabilities: {} }
+  const members = Object.entries(envelope).map(([name, value]) => [`io.modelcontextprotocol/${name}`, value])
+  const _meta = Object.fromEntries(members) as object
+  return { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }
+}
+const modernHeaders = (method: string, version = MODERN) => ({ 'MCP-Protocol-Version': version, 'Mcp-Method': method })
+
+interface ProtocolFault {
+  status: number
+  code: number
+  body: unknown
+  headers?: Record<string, string>
+}
+const toolCall = (params: unknown) => ({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+const fault = (status: number, code: number, body: unknown, headers?: Record<string, string>): ProtocolFault => ({
+  status,
+  code,
+  body,
+  ...(headers && { headers }),
+})
+const listing = modern('tools/list')
+
+const PROTOCOL_FAULTS: Record<string, ProtocolFault> = {
+  'no JSON-RPC': fault(400, -32_600, { id: 1, method: INPUT }),
+  'another version of JSON-RPC': fault(400, -32_600, { ...listTools, jsonrpc: INPUT }),
+  'an id that is an object': fault(400, -32_600, { ...listTools, id: { [INPUT]: 1 } }),
+  'an unknown member': fault(400, -32_600, { ...listTools, [INPUT]: 1 }),
+  'parameters that are text': fault(400, -32_600, { ...listTools, params: INPUT }),
+  'an unknown method': fault(200, -32_601, { ...listTools, method: INPUT }),
+  'resources, which are not offered': fault(200, -32_601, { ...listTools, method: 'resources/list' }),
+  'an unknown method of 2026': fault(404, -32_601, modern(INPUT), modernHeaders(INPUT)),
+  'an unknown tool': fault(200, -32_602, toolCall({ name: INPUT })),
+  'a tool without a name': fault(200, -32_602, toolCall({ [INPUT]: 1 })),
+  'arguments that are text': fault(200, -32_602, toolCall({ name: TOOLS.lookup, arguments: INPUT })),
+  'a request of 2026 without its envelope': fault(400, -32_602, listTools, modernHeaders('tools/list')),
+  'an initialization without a version': fault(200, -32_603, {
+    ...listTools,
+    method: 'initialize',
+    params: { protocolVersion: [INPUT] },
+  }),
+  'an old version': fault(400, -32_000, listTools, { 'MCP-Protocol-Version': '1999-12-31' }),
+  'only JSON accepted': fault(406, -32_000, listTools, { Accept: `application/json, text/${INPUT}` }),
+  'another method in the header': fault(400, -32_020, listing, modernHeaders(INPUT)),
+  'no method in the header': fault(400, -32_020, listing, { 'MCP-Protocol-Version': MODERN }),
+  'another version in the header': fault(
+    400,
+    -32_020,
+    modern('tools/list', { version: INPUT }),
+    modernHeaders('tools/list'),
+  ),
+  'an unknown version': fault(
+    400,
+    -32_022,
+    modern('tools/list', { version: INPUT }),
+    modernHeaders('tools/list', INPUT),
+  ),
+}
 
 describe('POST /mcp', () => {
   before(async () => {
@@ -146,8 +211,8 @@ describe('POST /mcp', () => {
       })
 
       it('refuses an unknown tool as a protocol error', async () => {
-        const fault = await client.callTool({ name: 'constructor', arguments: {} }).catch((cause: unknown) => cause)
-        expect(fault).to.be.instanceOf(Error).with.property('code', -32602)
+        const failure = await client.callTool({ name: 'constructor', arguments: {} }).catch((cause: unknown) => cause)
+        expect(failure).to.be.instanceOf(Error).with.property('code', -32602)
       })
     })
   }
@@ -167,6 +232,8 @@ describe('POST /mcp', () => {
       const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
       for (const body of ['', '{', '[]', JSON.stringify([listTools]), '{"id":1,"id":2}', `{"params":${nested(25)}}`])
         expectRefusal(await post(body), 'invalid_body')
+      // 24 levels are read. Parameters must be an object.
+      expect((await post(`{"params":${nested(23)}}`)).text).to.contain('-32600')
     })
 
     it('refuses other content types and encodings', async () => {
@@ -197,9 +264,45 @@ describe('POST /mcp', () => {
       }
     })
 
-    it('answers an unknown method and a subscription with a JSON-RPC error', async () => {
-      for (const method of ['nothing', 'subscriptions/listen', 'resources/list'])
-        expect((await post({ jsonrpc: '2.0', id: 1, method, params: {} })).text).to.contain('-32601')
+    describe('[4.7.8] answers faults of the protocol with JSON-RPC errors that repeat nothing', () => {
+      for (const [name, { status, code, body, headers }] of Object.entries(PROTOCOL_FAULTS)) {
+        it(`${name}: ${status} and ${code}`, async () => {
+          const reply = await post(body, headers)
+          const { error } = JSON.parse(/\{.*\}/.exec(reply.text)?.[0] ?? '{}') as { error?: object }
+          const { message } = MCP_ERRORS.find((each) => each.code === code && each.statuses.includes(status))!
+          expect(reply.status).to.equal(status)
+          expect(error).to.include({ code, message })
+          expect(reply.text).not.to.contain(INPUT)
+        })
+      }
+
+      it('includes every documented code with each of its statuses', () => {
+        const seen = Object.values(PROTOCOL_FAULTS).map(({ status, code }) => `${status} ${code}`)
+        const listed = MCP_ERRORS.flatMap(({ code, statuses }) => statuses.map((status) => `${status} ${code}`))
+        expect(new Set(seen)).to.deep.equal(new Set(listed))
+      })
+
+      it('names the supported versions, and repeats a version', async () => {
+        const at = (version: string) => post(modern('tools/list', { version }), modernHeaders('tools/list', version))
+        for (const [version, requested] of [
+          ['1999-12-31', '1999-12-31'],
+          [INPUT, ''],
+        ] as const) {
+          const { error } = JSON.parse((await at(version)).text) as { error: { data: object } }
+          expect(error.data).to.deep.equal({ supported: ['2026-07-28'], requested })
+        }
+      })
+    })
+
+    it('[4.7.8] accepts a notification without a body', async () => {
+      const { status, text, headers } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
+      expect([status, text, headers['content-type']]).to.deep.equal([202, '', undefined])
+    })
+
+    it('[4.7.1] ends a subscription at once, because the server sends no notifications', async () => {
+      const params = { notifications: { toolsListChanged: true, resourcesListChanged: true } }
+      const reply = await post(modern('subscriptions/listen', { params }), modernHeaders('subscriptions/listen'))
+      expect(reply.text).to.contain('"resultType":"complete"')
     })
   })
 

@@ -1,0 +1,28 @@
+/** Gives protocol errors their fixed messages (contract 4.7.8). The texts of the SDK repeat what the client has sent. */
+import { MCP_ERRORS, UNSUPPORTED_VERSION_CODE } from '../operation/mcp-errors.ts'
+
+/** Of the objects in a response only a protocol error has it: codes of refusals are text, and quotes in text are escaped. */
+const ERROR = '"error":{"code":-'
+/** A JSON body, or one event of a stream. */
+const MESSAGE = /^((?:data: )?)(\{.*\})$/gm
+const OTHER = 'The request could not be processed.'
+
+/** `body` is a response of the SDK: JSON, or server-sent events with one message in each. */
+export function fixErrorMessages(body: string, status: number): string {
+  if (!body.includes(ERROR)) return body
+  return body.replace(MESSAGE, (_line, prefix: string, json: string) => {
+    const reply = JSON.parse(json) as { error?: { code: number; data?: unknown } }
+    if (!reply.error) return prefix + json
+    const { code, data } = reply.error
+    const { message = OTHER } = MCP_ERRORS.find((each) => each.code === code && each.statuses.includes(status)) ?? {}
+    const versions = code === UNSUPPORTED_VERSION_CODE && { data: describeVersions(data) }
+    return prefix + JSON.stringify({ ...reply, error: { code, message, ...versions } })
+  })
+}
+
+/** The specification requires both members. A requested version is repeated only if it has the form of a version. */
+function describeVersions(data: unknown): object {
+  const { supported = [], requested } = (data ?? {}) as { supported?: string[]; requested?: unknown }
+  const isVersion = typeof requested === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(requested)
+  return { supported, requested: isVersion ? requested : '' }
+}
