@@ -33,7 +33,7 @@ export const PERF_TARGETS = {
   'quote express': target('quote', 'quote, 16 connections, CPU', 'us', 1, ratioAtMost(1)),
   'forged terms': target('forged', 'forged payment, wrong terms, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'forged large': target('forged', 'forged payment, header of 8 KiB, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
-  'forged values': target('forged', 'forged payment, 100 extensions, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
+  'forged values': target('forged', 'forged payment, most extensions, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'forged base64': target('forged', 'forged payment, invalid base64, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'forged depth': target('forged', 'forged payment, deep JSON, CPU', 'us', 1, ratioAtMost(FORGED_RATIO_MAX)),
   'replay p50': target('replay', 'replay, 1 connection, p50', 'ms', 3, valueAtMost(0.25)),

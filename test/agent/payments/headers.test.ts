@@ -1,8 +1,11 @@
 /** Limits of the payment header that hold before its JSON is parsed. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePayment, parsePaymentHeaders, paymentSchema } from '../../../agent/payments/headers.ts'
-import { header, signedPayment, type WirePayment } from '../../support/payments.ts'
+import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
+import { PAYMENT_IDENTIFIER } from '../../../agent/payments/extensions.ts'
+import { COMMAS_MAX, parsePayment, parsePaymentHeaders, paymentSchema } from '../../../agent/payments/headers.ts'
+import { buildQuote } from '../../../agent/payments/quote.ts'
+import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 
 const toBase64 = (json: string) => Buffer.from(json).toString('base64')
 const nested = (depth: number): unknown => (depth === 0 ? 0 : [nested(depth - 1)])
@@ -32,12 +35,34 @@ describe('the limits of a payment header', () => {
     expect(kindOf(withMember(nested(24)))).to.equal('unreadable')
   })
 
-  it('[5.3.1] accepts 128 commas outside of strings and refuses 129', () => {
+  it('[5.3.1] accepts 80 commas outside of strings and refuses 81', () => {
     const commas = JSON.stringify({ ...payment, more: [0] }).split(',').length - 1
     const withCommas = (count: number) => withMember(Array(count - commas + 1).fill(0))
-    expect(kindOf(withCommas(127))).to.equal('payment')
-    expect(kindOf(withCommas(128))).to.equal('payment')
-    expect(kindOf(withCommas(129))).to.equal('unreadable')
+    expect(kindOf(withCommas(79))).to.equal('payment')
+    expect(kindOf(withCommas(80))).to.equal('payment')
+    expect(kindOf(withCommas(81))).to.equal('unreadable')
+  })
+
+  it('[5.3.1] accepts the payment of a client that repeats the whole quote, with room for half as much again', async () => {
+    for (const operation of OPERATION_NAMES) {
+      const quote = JSON.parse(
+        buildQuote({
+          terms: testTerms,
+          operation,
+          url: 'https://companies.example/api/v1/search',
+          reason: 'invalid_payload',
+        }).json,
+      )
+      const { resource, extensions } = quote as { resource: object; extensions: Record<string, object> }
+      Object.assign(extensions[PAYMENT_IDENTIFIER]!, { info: { required: false, id: 'a'.repeat(128) } })
+      const whole = { ...(await signedPayment({ operation })), resource, extensions }
+      expect(kindOf(header(whole))).to.equal('payment')
+      const commas =
+        JSON.stringify(whole)
+          .replace(/"(?:[^"\\]|\\.)*"/g, '')
+          .split(',').length - 1
+      expect(commas * 1.5).to.be.at.most(COMMAS_MAX)
+    }
   })
 
   it('does not count commas and brackets in strings', () => {
