@@ -5,7 +5,7 @@ import type { IncomingMessage, RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
-import type { Report } from '../store/runtime.ts'
+import type { Report, Timer } from '../store/runtime.ts'
 import { toUrlHost } from '../store/url-policy.ts'
 import { Connections } from './http/connections.ts'
 import { readTarget } from './http/request.ts'
@@ -52,17 +52,17 @@ interface HttpServerOptions {
   config: Config
   /** Replaces limits. */
   limits?: Partial<HttpServerLimits> | undefined
-  now: () => Date
+  timer: Timer
   report: Report
 }
 
 /** Listens at once, and answers 503 `overloaded` until `open` routes requests to the app. */
-export async function startHttpServer({ config, now, report, ...options }: HttpServerOptions) {
+export async function startHttpServer({ config, timer, report, ...options }: HttpServerOptions) {
   const { host, port, baseUrl } = config
   const limits = { ...LIMITS, ...options.limits }
   let listener: RequestListener = (_request, response) =>
     sendResponse(response, renderOutcome(refused({ code: 'overloaded' })))
-  const connections = new Connections({ limits, now, report })
+  const connections = new Connections({ limits, timer, report })
   const messages = expressMessages((socket) => connections.isFull(socket))
   const server = createLimitedServer({
     limits,

@@ -99,7 +99,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, random, timer, report } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
-  const server = await startHttpServer({ config, limits: options.limits, now, report })
+  const server = await startHttpServer({ config, limits: options.limits, timer, report })
   const { baseUrl } = server
   const closers: Closer[] = []
   const stopping = new AbortController()

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Report } from '../../store/runtime.ts'
+import type { Report, Timer } from '../../store/runtime.ts'
 
 export interface ConnectionLimits {
   /** Open connections. */
@@ -33,13 +33,13 @@ interface Connection {
 
 interface ConnectionsOptions {
   limits: ConnectionLimits
-  now: () => Date
+  timer: Timer
   report: Report
 }
 
 export class Connections {
   readonly #limits: ConnectionLimits
-  readonly #now: () => Date
+  readonly #timer: Timer
   readonly #report: Report
   /** Ordered by the end of the last request, or the start of the connection if it had none. */
   readonly #open = new Map<Socket, Connection>()
@@ -47,11 +47,12 @@ export class Connections {
   #isStopping = false
   /** Resets that are not in the log yet. */
   #resets: Record<ResetReason, number> = { pipelining: 0, surplus: 0 }
-  #reportedAt = -Infinity
+  /** Set for the interval after a line in the log. */
+  #nextReport: (() => void) | undefined
 
-  constructor({ limits, now, report }: ConnectionsOptions) {
+  constructor({ limits, timer, report }: ConnectionsOptions) {
     this.#limits = limits
-    this.#now = now
+    this.#timer = timer
     this.#report = report
   }
 
@@ -108,12 +109,14 @@ export class Connections {
       if (unanswered[0]?.response.req.complete === false) socket.destroy()
   }
 
-  /** Writes the resets that are not in the log yet. */
+  /** Writes the resets that are not in the log yet, and at the end of the interval those that follow. */
   reportResets(): void {
+    this.#nextReport?.()
+    this.#nextReport = undefined
     const { pipelining, surplus } = this.#resets
     if (pipelining + surplus === 0) return
     this.#resets = { pipelining: 0, surplus: 0 }
-    this.#reportedAt = this.#now().getTime()
+    this.#nextReport = this.#timer(() => this.reportResets(), REPORT_INTERVAL_MS)
     this.#report('connections_reset', `${pipelining} pipelining ${surplus} surplus`)
   }
 
@@ -151,7 +154,7 @@ export class Connections {
     socket.on('error', () => undefined)
     socket.resetAndDestroy()
     this.#resets[reason] += 1
-    if (this.#now().getTime() - this.#reportedAt >= REPORT_INTERVAL_MS) this.reportResets()
+    if (!this.#nextReport) this.reportResets()
   }
 }
 

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { readConfig } from '../../../agent/config.ts'
 import { REPORT_INTERVAL_MS } from '../../../agent/http/connections.ts'
 import { startHttpServer, type HttpServerLimits } from '../../../agent/http-server.ts'
+import { manualTimer } from '../../support/registries.ts'
 
 const get = (path: string, header = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const LAST = get('/last', 'Connection: close\r\n')
@@ -14,7 +15,7 @@ const LAST = get('/last', 'Connection: close\r\n')
 /** A server whose route `/held` answers when the test says so, and `/body` after the body. Others answer at once. */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
   const reports: string[] = []
-  const clock = { time: 0 }
+  const clock = manualTimer()
   const held: Response[] = []
   const paths: string[] = []
   const app = express()
@@ -27,7 +28,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   const server = await startHttpServer({
     config: readConfig({ PORT: '0' }),
     limits,
-    now: () => new Date(clock.time),
+    timer: clock.timer,
     report: (event, cause) => void reports.push(`${event}: ${String(cause)}`),
   })
   server.open(app)
@@ -257,20 +258,22 @@ describe('the connections of the HTTP server', () => {
   describe('in the log', () => {
     useServer({ unanswered: 1 })
 
-    it('count resets at most once a minute, and at a stop', async () => {
+    it('count resets at once, then each minute without another reset, and at a stop', async () => {
       const exceed = async () => (await server.dial(get('/one') + get('/two'))).closed
+      const line = (count: number) => `connections_reset: ${count} pipelining 0 surplus`
       await exceed()
-      expect(server.reports).to.have.length(1)
-      server.clock.time = REPORT_INTERVAL_MS - 1
       await exceed()
-      expect(server.reports).to.have.length(1)
-      server.clock.time = REPORT_INTERVAL_MS
       await exceed()
-      expect(server.reports.at(-1)).to.equal('connections_reset: 2 pipelining 0 surplus')
-      await exceed()
+      expect(server.reports).to.deep.equal([line(1)])
+      server.clock.pass(REPORT_INTERVAL_MS)
+      expect(server.reports).to.deep.equal([line(1), line(2)])
+      server.clock.pass(REPORT_INTERVAL_MS)
       expect(server.reports).to.have.length(2)
+      await exceed()
+      expect(server.reports).to.have.length(3)
+      await exceed()
       await server.close()
-      expect(server.reports.at(-1)).to.equal('connections_reset: 1 pipelining 0 surplus')
+      expect(server.reports).to.deep.equal([line(1), line(2), line(1), line(1)])
     })
   })
 
