@@ -4,6 +4,7 @@
  */
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import { isAddress } from 'viem'
 import { z } from 'zod'
 import type { Timer } from '../../store/runtime.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
@@ -126,9 +127,23 @@ function parseTransactionHash(text: string): string | undefined {
   return digits && `0x${digits.toLowerCase()}`
 }
 
-/** The payload as the client sent it. The cast is safe, because `checkTerms` has compared `accepted` with the quote. */
+/**
+ * The payload as the client sent it, but for the case of some addresses. The cast is safe, because `checkTerms` has compared
+ * `accepted` with the quote.
+ */
 function toPaymentPayload(payment: Payment): PaymentPayload {
-  return payment as unknown as PaymentPayload
+  const { authorization } = payment.payload
+  const [from, to] = [readableAddress(authorization.from), readableAddress(authorization.to)]
+  const payload = { ...payment.payload, authorization: { ...authorization, from, to } }
+  return { ...payment, payload } as unknown as PaymentPayload
+}
+
+/**
+ * Facilitators call a signature invalid if the case of an address is not that of its checksum (EIP-55). The signature covers
+ * the bytes only.
+ */
+function readableAddress(address: string): string {
+  return isAddress(address) ? address : address.toLowerCase()
 }
 
 function isPayer(payer: string | null | undefined, { payload }: Payment): boolean {

@@ -13,6 +13,7 @@ import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { expect } from 'chai'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../agent/operation/result.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { header, type WirePayment } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {
   buyOverTransports,
@@ -136,6 +137,24 @@ describe('a paid lookup', () => {
       expect(bodyAndReceipt(await lookup('1003', payment))).to.deep.equal(bodyAndReceipt(bought))
     })
   })
+
+  const WRITTEN: Record<string, (address: string) => string> = {
+    'upper case': (address) => `0x${address.slice(2).toUpperCase()}`,
+    'lower case': (address) => address.toLowerCase(),
+    'a wrong checksum': (address) =>
+      address.replace(/[a-f]/i, (digit) => (/[a-f]/.test(digit) ? digit.toUpperCase() : digit.toLowerCase())),
+  }
+  for (const [written, write] of Object.entries(WRITTEN)) {
+    it(`[5.3.5] sells to a payer whose addresses are in ${written}`, async () => {
+      const payment = JSON.parse(Buffer.from(await payFor(lookup('73848')), 'base64').toString()) as WirePayment
+      const { authorization } = payment.payload
+      authorization.from = write(authorization.from)
+      authorization.to = write(authorization.to)
+      await expectCharges(service, [PRICE], async () => {
+        expect((await lookup('73848', header(payment))).status).to.equal(200)
+      })
+    })
+  }
 
   it('refuses a payer without funds before step 9', async () => {
     const { headers } = await lookup('1004')
