@@ -11,6 +11,7 @@ import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addRegistryCommand } from './registry.ts'
 import { addServeCommand } from './serve.ts'
+import { addVerifyCommand } from './verify.ts'
 
 const EXIT_DONE = 0
 const EXIT_FAILED = 1
@@ -69,6 +70,7 @@ function createProgram(context: CommandContext): Command {
     .addHelpText('afterAll', EXIT_HELP)
   addServeCommand(program, context)
   addClientCommand(program, context)
+  addVerifyCommand(program, context)
   addImportCommand(program, context)
   addSnapshotIdCommand(program, context)
   addGenerateCommand(program, context)

@@ -2,6 +2,7 @@
  * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
  * payment is signed for the same purchase.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -9,6 +10,7 @@ import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
 import { PAYMENT_IDENTIFIER } from '../payments/extensions.ts'
+import { parseJson } from '../rpc/read-body.ts'
 import { fetchText } from './bounded-fetch.ts'
 import { writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
@@ -105,11 +107,34 @@ export function readPayment({ payment }: Purchase) {
  */
 export async function sendPayment(runtime: BuyerRuntime, path: string, purchase: Purchase): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
-  // A later reply never replaces a bought answer, not even another answer to the same payment.
-  if (purchase.answer?.status === 200) return answer
-  const { status, body, paymentResponse } = answer
-  await writePurchase(path, { ...purchase, answer: { status, body, payment_response: paymentResponse } })
+  // A later reply never replaces a bought answer, not even another answer to the same payment. It can only add a receipt.
+  if (purchase.answer?.status === 200 && !addsReceipt(purchase.answer, answer)) return answer
+  await writePurchase(path, { ...purchase, answer: toSaved(answer) })
   return answer
+}
+
+/** The form of an answer in a purchase file. */
+export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonNullable<Purchase['answer']> {
+  return { status, body, payment_response: paymentResponse }
+}
+
+/** Whether a repeated answer is the saved one, byte for byte, but for a receipt that the saved one lacks. */
+export function isSavedAnswer(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
+  return isDeepStrictEqual(saved, toSaved(answer)) || addsReceipt(saved, answer)
+}
+
+/** An answer of an older service gets its receipt at the first repetition. */
+function addsReceipt(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
+  if (saved.status !== answer.status || saved.body !== answer.body) return false
+  const [before, after] = [saved.payment_response, answer.paymentResponse].map(decodeSettlement)
+  if (!before || !after || 'extensions' in before) return false
+  const { extensions, ...rest } = after
+  return extensions !== undefined && isDeepStrictEqual(rest, before)
+}
+
+function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
+  const json = header === null ? undefined : parseJson(Buffer.from(header, 'base64').toString())
+  return z.record(z.string(), z.unknown()).safeParse(json).data
 }
 
 async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {

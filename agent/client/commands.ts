@@ -8,7 +8,7 @@ import { parseOperation, type Operation, type OperationName } from '../operation
 import { DEPLOYMENTS, type Mode } from '../payments/terms.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchDocument } from './bounded-fetch.ts'
-import { readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
+import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
 import type { BuyerRuntime, PurchaseAnswer } from './buy.ts'
 import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
@@ -89,7 +89,7 @@ export async function retryPurchase(context: ClientContext, path: string): Promi
   print(`repeating ${method} ${url} with the payment of ${purchase.signed_at}`)
   const { result, answer } = await sendAndPrint(context, { path, purchase })
   if (result !== 'bought' || purchase.answer?.status !== 200) return result
-  if (purchase.answer.body !== answer?.body || purchase.answer.payment_response !== answer.paymentResponse) {
+  if (!answer || !isSavedAnswer(purchase.answer, answer)) {
     print('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
     return 'refused'
   }

@@ -49,7 +49,12 @@ export async function findPurchase(path: string): Promise<Purchase | undefined> 
 
 /** @throws the system's error, or an error that names the file if it is not a purchase */
 export async function readPurchase(path: string): Promise<Purchase> {
-  const parsed = purchaseSchema.safeParse(parseJson(await readFile(path, 'utf8')))
-  if (!parsed.success) throw new Error(`${path} is not the file of a purchase`)
-  return parsed.data
+  const purchase = parsePurchase(await readFile(path, 'utf8'))
+  if (!purchase) throw new Error(`${path} is not the file of a purchase`)
+  return purchase
+}
+
+/** Undefined if the text is not the content of a purchase file. */
+export function parsePurchase(text: string): Purchase | undefined {
+  return purchaseSchema.safeParse(parseJson(text)).data
 }

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-import { ROUTES, resourceUrl } from '../operation/resource.ts'
-import type { Operation } from '../operation/schema.ts'
+import { parseResourceUrl, ROUTES, resourceUrl } from '../operation/resource.ts'
+import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
+import { parseJson } from '../rpc/read-body.ts'
 
 export const purchaseRequestSchema = z.strictObject({
   method: z.enum(['GET', 'POST']),
@@ -28,6 +29,22 @@ export function restRequest(baseUrl: string, operation: Operation): PurchaseRequ
   const { method } = ROUTES[operation.operation]
   if (method === 'GET') return { method, url, headers: {}, body: null }
   return { method, url, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(operation.input) }
+}
+
+const a2aBodySchema = z.object({
+  params: z.object({ message: z.object({ parts: z.tuple([z.object({ data: z.unknown() })]) }) }),
+})
+const operationSchema = z.object({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
+
+/** The operation that a saved request asks for. Undefined if it is none of this service. */
+export function requestedOperation({ url, body }: PurchaseRequest): Operation | undefined {
+  const named = parseResourceUrl(new URL(url))
+  if (named !== undefined && named !== 'resolve') return named
+  const json = parseJson(body ?? '')
+  const overA2a = a2aBodySchema.safeParse(json).data?.params.message.parts[0].data
+  const asked = operationSchema.safeParse(named === 'resolve' ? { operation: named, input: json } : overA2a).data
+  const parsed = asked && parseOperation(asked.operation, asked.input)
+  return parsed?.kind === 'valid' ? parsed.operation : undefined
 }
 
 /**

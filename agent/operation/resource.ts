@@ -49,8 +49,8 @@ export function namesAnotherOperation(url: string, operation: Operation): boolea
   return operationDigest(named) !== operationDigest(operation)
 }
 
-/** Returns only the name for a resolve, because its input is in the body. */
-function parseResourceUrl({ pathname, searchParams }: URL): Operation | 'resolve' | undefined {
+/** The operation of a REST URL. Only the name for a resolve, because its input is in the body. */
+export function parseResourceUrl({ pathname, searchParams }: URL): Operation | 'resolve' | undefined {
   const path = pathname.replace(/\/$/, '')
   if (path === ROUTES.resolve.path) return 'resolve'
   if (path === ROUTES.search.path) return parseInput('search', searchInput(searchParams))

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { jsonDigest, RECEIPT_ALGORITHM, RECEIPT_TYPE, receiptClaimsSchema, type ReceiptClaims } from './claims.ts'
 
 /** One line of the result. `detail` can contain text of the service: escape it before it is printed. */
-interface ReceiptCheck {
+export interface ReceiptCheck {
   name: string
   passed: boolean
   detail: string

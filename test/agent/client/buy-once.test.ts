@@ -3,12 +3,17 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
+import {
+  decodePaymentResponseHeader,
+  decodePaymentSignatureHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http'
 import { expect } from 'chai'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { buyCompany } from '../../examples/buy-company.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { receiptIn } from '../../support/unsigned-receipt.ts'
 
 const ROOT = new URL('.', import.meta.resolve('#root/package.json'))
 const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8')
@@ -132,6 +137,57 @@ describe('buyOnce', () => {
       expect(await answer.json()).to.have.nested.property('error.code', 'payment_replay_conflict')
     }
     expect(ids.size).to.equal(2)
+  })
+
+  const keySetPath = '/.well-known/jwks.json'
+
+  it('verifies the receipt by default, and keeps it in the file', async () => {
+    expect(await buyOnce(options())).to.include({ status: 200, receipt: 'valid' })
+    const { answer } = await readPurchase(options().file)
+    expect(receiptIn(answer?.payment_response ?? '')).to.be.a('string')
+  })
+
+  it('throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
+    const bought = await buyOnce(options())
+    const changing =
+      (change: (url: string) => Response | undefined): typeof fetch =>
+      async (url, init) =>
+        change(url as string) ?? fetch(url, init)
+    const failureOf = (fetch: typeof globalThis.fetch) =>
+      buyOnce(options({ fetch })).then(
+        () => 'no failure',
+        (cause: unknown) => String(cause),
+      )
+    const headers = { 'PAYMENT-RESPONSE': bought.paymentResponse ?? '' }
+    const otherBody = changing((url) => (url.endsWith('/73848') ? new Response('{}', { headers }) : undefined))
+    expect(await failureOf(otherBody)).to.contain('The receipt is wrong: answer, snapshot. The answer is in')
+    const otherKeys = changing((url) => (url.endsWith(keySetPath) ? Response.json({ keys: [] }) : undefined))
+    expect(await failureOf(otherKeys)).to.contain('The receipt is wrong: signature')
+    const unreachable: typeof fetch = (url, init) =>
+      (url as string).endsWith(keySetPath) ? Promise.reject(new TypeError('fetch failed')) : fetch(url, init)
+    expect(await buyOnce(options({ fetch: unreachable }))).to.include({ status: 200, receipt: 'unchecked' })
+    expect(await buyOnce({ ...options({ fetch: unreachable }), receipts: 'ignore' })).to.include({
+      receipt: 'unchecked',
+    })
+    expect((await readPurchase(options().file)).answer?.body).to.equal(bought.body)
+  })
+
+  it('returns an answer without a receipt, and adds the receipt to the file when a repetition brings it', async () => {
+    const withoutReceipt: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      const header = response.headers.get('PAYMENT-RESPONSE')
+      if (header === null) return response
+      const { extensions: _, ...settlement } = decodePaymentResponseHeader(header)
+      const headers = { 'PAYMENT-RESPONSE': Buffer.from(JSON.stringify(settlement)).toString('base64') }
+      return new Response(await response.text(), { headers })
+    }
+    const first = await buyOnce(options({ fetch: withoutReceipt }))
+    expect(first).to.include({ status: 200, receipt: 'missing' })
+    expect(await buyOnce(options())).to.include({ status: 200, body: first.body, receipt: 'valid' })
+    const saved = (await readPurchase(options().file)).answer
+    expect(receiptIn(saved?.payment_response ?? '')).to.be.a('string')
+    await buyOnce(options({ fetch: withoutReceipt }))
+    expect((await readPurchase(options().file)).answer).to.deep.equal(saved)
   })
 
   it('refuses the purchase file of another request', async () => {

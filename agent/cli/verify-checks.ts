@@ -1,0 +1,93 @@
+/** The checks of `verify` that need the chain or an archive of the register. */
+import { isDeepStrictEqual } from 'node:util'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { openBuildProcesses } from '../../store/import/build-process.ts'
+import { companySchema, type Company } from '../../store/company.ts'
+import { snapshotFolder } from '../../store/layout.ts'
+import { openSnapshot } from '../../store/snapshot.ts'
+import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
+import { openChain } from '../payments/chain.ts'
+import type { ReceiptClaims } from '../receipt/claims.ts'
+import type { ReceiptCheck } from '../receipt/verify.ts'
+import type { CliContext } from './context.ts'
+import { openImportBar } from './progress-bar.ts'
+import { processes } from './runtime.ts'
+
+/** Above every block, so that the chain is searched for nothing but the transaction of the receipt. */
+const NO_BLOCK = 2n ** 63n
+
+/** Whether the transaction of the receipt used this nonce and transferred this amount. */
+export async function checkTransfer({ payment }: ReceiptClaims, url: string): Promise<ReceiptCheck[]> {
+  const check = (passed: boolean, detail: string) => [{ name: 'transfer', passed, detail }]
+  const chainId = /^eip155:([1-9][0-9]{0,14})$/.exec(payment.network)?.[1]
+  if (chainId === undefined) return check(false, 'the network of the receipt is not an EVM chain')
+  const { asset, payer: from, pay_to: to, amount: value, nonce } = payment
+  const transaction = payment.transaction.toLowerCase()
+  const authorization = { from, to, value, nonce, validAfter: '0', validBefore: '0' }
+  const query = { asset, authorization, fromBlock: NO_BLOCK, transaction }
+  try {
+    const evidence = await openChain({ url, chainId: Number(chainId) }).evidence(query)
+    if (evidence.nonce !== 'used' || evidence.transfer.transaction !== transaction)
+      return check(false, `the chain does not show this payment in transaction ${transaction}`)
+    const { transfer, isFinal } = evidence
+    const passed =
+      transfer.from === from.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
+    const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`
+    return check(passed, `${found}${isFinal ? '' : ', in a block that is not final yet'}`)
+  } catch {
+    return check(false, 'the node does not answer, or belongs to another chain')
+  }
+}
+
+const candidate = z.looseObject({ company: companySchema })
+/** The companies of each kind of answer (contract 2.3, 2.6, 2.7). */
+const answerSchema = z.looseObject({
+  company: companySchema.optional(),
+  match: candidate.nullish(),
+  candidates: z.array(candidate).optional(),
+})
+
+function companiesIn(answer: unknown): Company[] {
+  const parsed = answerSchema.safeParse(answer).data
+  const candidates = [...(parsed?.match ? [parsed.match] : []), ...(parsed?.candidates ?? [])]
+  return [...(parsed?.company ? [parsed.company] : []), ...candidates.map(({ company }) => company)]
+}
+
+/** Builds the snapshot of the archive in a temporary folder, and compares its id and its companies. */
+export async function checkDataset(
+  { snapshot_id }: ReceiptClaims,
+  answer: unknown,
+  { dataset, context }: { dataset: string; context: Pick<CliContext, 'now' | 'stderr' | 'print'> },
+): Promise<ReceiptCheck[]> {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'verify-'))
+  try {
+    using bar = openImportBar(context)
+    const request = { path: resolve(dataset), dataDirectory, processes, now: context.now, onProgress: bar.onProgress }
+    const { info } = await openBuildProcesses().build(request)
+    const isSame = info.snapshot_id === snapshot_id
+    const check = { name: 'dataset', passed: isSame, detail: `the archive has ${info.snapshot_id}` }
+    return isSame ? [check, await checkRecords(snapshotFolder(dataDirectory, info.snapshot_id), answer)] : [check]
+  } finally {
+    await rm(dataDirectory, { recursive: true, force: true })
+  }
+}
+
+async function checkRecords(folder: string, answer: unknown): Promise<ReceiptCheck> {
+  const snapshot = openSnapshot(folder)
+  try {
+    // The synthetic company is beside the dataset (contract 1.7).
+    const find = (number: string) =>
+      number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : snapshot.find(number)
+    const companies = companiesIn(answer)
+    const differing = companies.filter((each) => !isDeepStrictEqual(find(each.company_number), each))
+    const numbers = differing.map(({ company_number }) => company_number).join(', ')
+    const detail =
+      numbers === '' ? `${companies.length} companies as in the archive` : `other than in the archive: ${numbers}`
+    return { name: 'records', passed: differing.length === 0, detail }
+  } finally {
+    await snapshot.close()
+  }
+}

@@ -1,0 +1,195 @@
+/** The command `verify` with purchases from the real service: each check, its output and its exit status. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { buyOnce } from '../../../agent/client/buy-once.ts'
+import { readPurchase, writePurchase, type Purchase } from '../../../agent/client/purchase-file.ts'
+import { a2aRequest } from '../../../agent/client/purchase-request.ts'
+import { verifyPurchase } from '../../../agent/client/verify-purchase.ts'
+import { parseOperation } from '../../../agent/operation/schema.ts'
+import { runCommand } from '../../support/cli.ts'
+import { REGISTER } from '../../support/fixtures.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { flipByte } from '../../support/signed-receipt.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+import { receiptIn } from '../../support/unsigned-receipt.ts'
+
+const noNetwork: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
+
+describe('[5.9.5] the command verify', function () {
+  this.timeout(120_000)
+  let service: TestService
+  let directory: string
+  let keySet: unknown
+  let jwks: string
+
+  before(async () => {
+    service = await startTestService()
+    directory = await makeTemporaryDirectory()
+    jwks = join(directory, 'jwks.json')
+    const text = await (await fetch(`${service.url}/.well-known/jwks.json`)).text()
+    keySet = JSON.parse(text)
+    await writeFile(jwks, text)
+  })
+  after(() => service.stop())
+
+  const pathOf = (name: string) => join(directory, `${name}.json`)
+
+  async function buy(name: string, path: string, body?: string, amount = '1000') {
+    const request = { url: `${service.url}${path}`, ...(body !== undefined && { method: 'POST' as const, body }) }
+    const headers = body === undefined ? {} : { 'Content-Type': 'application/json' }
+    return buyAny(name, { ...request, headers }, amount)
+  }
+  const buyAny = (name: string, request: Parameters<typeof buyOnce>[0]['request'], amount: string, resource?: string) =>
+    buyOnce({
+      request,
+      expected: {
+        network: 'eip155:84532',
+        asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+        domain: { name: 'USDC', version: '2' },
+        payTo: service.payTo,
+        amount,
+        ...(resource !== undefined && { resource }),
+      },
+      file: pathOf(name),
+      privateKey: service.buyerKey,
+    })
+  const verify = (...args: string[]) => runCommand(['verify', ...args])
+  const verifyOffline = (...args: string[]) => runCommand(['verify', ...args, '--jwks', jwks], { fetch: noNetwork })
+  const failedIn = ({ lines }: { lines: string[] }) => lines.flatMap((line) => /^(\S+) +FAILED/.exec(line)?.[1] ?? [])
+
+  /** Saves a changed copy of a purchase. */
+  async function change(name: string, by: (purchase: Purchase) => Purchase): Promise<string> {
+    const purchase = await readPurchase(pathOf(name))
+    const path = pathOf('changed')
+    await writePurchase(path, by(structuredClone(purchase)))
+    return path
+  }
+  const withAnswer = (answer: Partial<NonNullable<Purchase['answer']>>) => (purchase: Purchase) => ({
+    ...purchase,
+    answer: { status: 200, body: '', payment_response: null, ...purchase.answer, ...answer },
+  })
+
+  it('accepts purchases of each operation and transport, with the key set of the service or a saved one', async () => {
+    expect((await buy('lookup', '/api/v1/company/73848')).receipt).to.equal('valid')
+    expect((await buy('search', '/api/v1/search?limit=3&q=plain+fixture')).receipt).to.equal('valid')
+    const body = JSON.stringify({ name: 'Plain Fixture Limited' })
+    expect((await buy('resolve', '/api/v1/resolve', body, '2000')).receipt).to.equal('valid')
+    const parsed = parseOperation('lookup', { company_number: '73848' })
+    if (parsed.kind !== 'valid') expect.fail('not valid')
+    const { body: message, ...request } = await a2aRequest({ baseUrl: service.url }, parsed.operation, fetch)
+    const resource = `${service.url}/api/v1/company/73848`
+    expect((await buyAny('a2a', { ...request, body: message ?? '' }, '1000', resource)).receipt).to.equal('valid')
+    for (const name of ['lookup', 'search', 'resolve', 'a2a']) {
+      const online = await verify(pathOf(name))
+      expect(online.code, online.text + online.stderr).to.equal(0)
+      expect(online.lines.map((line) => line.split(/ +/).slice(0, 2).join(' '))).to.deep.equal([
+        'signature ok',
+        'answer ok',
+        'operation ok',
+        'snapshot ok',
+        'issuer ok',
+        'request ok',
+        'payment ok',
+        'response ok',
+        'The receipt',
+      ])
+      const offline = await verifyOffline(pathOf(name))
+      expect([offline.code, offline.text]).to.deep.equal([0, online.text])
+    }
+  })
+
+  it('accepts an answer with its receipt or its header', async () => {
+    const { answer } = await readPurchase(pathOf('lookup'))
+    const [body, header, receipt] = ['body', 'header', 'receipt'].map(pathOf) as [string, string, string]
+    await writeFile(body, answer?.body ?? '')
+    await writeFile(header, `${answer?.payment_response}\n`)
+    await writeFile(receipt, `${receiptIn(answer?.payment_response ?? '')}\n`)
+    for (const file of [header, receipt]) {
+      const { code, text } = await verifyOffline(body, '--receipt', file)
+      expect(code, text).to.equal(0)
+      expect(text).to.match(/^payment +ok +1000 of 0x036CbD/m)
+    }
+    expect((await verify(body, '--receipt', receipt)).code).to.equal(0)
+    await writeFile(body, `${answer?.body}`.replace('73848', '73849'))
+    const changed = await verifyOffline(body, '--receipt', receipt)
+    expect([changed.code, failedIn(changed)]).to.deep.equal([1, ['answer']])
+    expect(changed.lines.at(-1)).to.equal('THE RECEIPT IS NOT VALID for this answer.')
+  })
+
+  it('fails for the answer, request, payment or issuer of another purchase', async () => {
+    const search = await readPurchase(pathOf('search'))
+    const cases: [failed: string[], by: (purchase: Purchase) => Purchase][] = [
+      [['answer', 'snapshot'], withAnswer({ body: '{}' })],
+      [['answer', 'snapshot'], withAnswer({ body: 'not JSON' })],
+      [['request'], (purchase) => ({ ...purchase, request: search.request })],
+      [['payment'], (purchase) => ({ ...purchase, payment: search.payment })],
+      [
+        ['issuer'],
+        (purchase) => ({ ...purchase, quote: { resource: { url: 'https://other.example/api/v1/company/73848' } } }),
+      ],
+    ]
+    for (const [failed, by] of cases) {
+      const result = await verifyOffline(await change('lookup', by))
+      expect([result.code, failedIn(result)], result.text).to.deep.equal([1, failed])
+    }
+    const { stderr, code } = await verify(pathOf('changed'))
+    expect([code, stderr]).to.deep.equal([1, 'The receipt names no issuer of this purchase; add --jwks\n'])
+  })
+
+  it('fails for every changed byte of the settlement response and of the answer', async () => {
+    const purchase = await readPurchase(pathOf('lookup'))
+    const { body, payment_response } = purchase.answer ?? expect.fail('no answer')
+    const passed: string[] = []
+    const isValid = async (answer: Partial<NonNullable<Purchase['answer']>>) =>
+      (await verifyPurchase(withAnswer(answer)(purchase), keySet)).isValid
+    expect(await isValid({})).to.equal(true)
+    for (let at = 0; at < Buffer.byteLength(body); at += 1)
+      if (await isValid({ body: flipByte(body, at, 1 + (at % 127)) })) passed.push(`body ${at}`)
+    const header = payment_response ?? ''
+    for (let at = 0; at < header.length; at += 1)
+      if (await isValid({ payment_response: flipByte(header, at, 1 + (at % 127)) })) passed.push(`header ${at}`)
+    expect(passed).to.deep.equal([])
+  })
+
+  it('reads the transfer from the chain with --rpc', async () => {
+    const { code, text } = await verifyOffline(pathOf('lookup'), '--rpc', service.rpcUrl)
+    expect(code, text).to.equal(0)
+    expect(text).to.match(/^transfer +ok +1000 from 0x[0-9a-f]{40} to 0x[0-9a-f]{40} in transaction 0x/m)
+    const unreachable = await verifyOffline(pathOf('lookup'), '--rpc', 'http://127.0.0.1:1')
+    expect([unreachable.code, failedIn(unreachable)]).to.deep.equal([1, ['transfer']])
+  })
+
+  it('computes the snapshot id with --dataset, and compares the companies', async () => {
+    for (const name of ['lookup', 'search']) {
+      const { code, text, stderr } = await verifyOffline(pathOf(name), '--dataset', REGISTER)
+      expect(code, text + stderr).to.equal(0)
+      expect(text)
+        .to.match(/^dataset +ok /m)
+        .and.to.match(/^records +ok +[1-9][0-9]* companies as in the archive$/m)
+    }
+    const changed = join(directory, 'changed.csv')
+    await writeFile(changed, (await readFile(REGISTER, 'utf8')).replace('73848', '73849'))
+    const other = await verifyOffline(pathOf('lookup'), '--dataset', changed)
+    expect([other.code, failedIn(other)], other.text + other.stderr).to.deep.equal([1, ['dataset']])
+  })
+
+  it('prints text of the service escaped', async () => {
+    const { lines } = await verifyOffline(
+      await change('lookup', withAnswer({ body: '{"snapshot_id":"a\\u202e\\u001b[2J"}' })),
+    )
+    expect(lines.join('\n')).to.contain('\\u{202e}\\u{1b}[2J').and.not.include('\u001b').and.not.include('\u202e')
+  })
+
+  it('fails with one line for files that are missing or of another kind', async () => {
+    const none = await verify(join(directory, 'none.json'))
+    expect(none.code).to.equal(1)
+    const key = await verify(jwks)
+    expect([key.code, key.stderr]).to.deep.equal([1, `${jwks} is not a purchase; to verify an answer, add --receipt\n`])
+    const twice = await verify(pathOf('lookup'), '--receipt', jwks)
+    expect([twice.code, twice.stderr]).to.deep.equal([1, '--receipt is for an answer; a purchase has its receipt\n'])
+    const unpaid = await verify(await change('lookup', (purchase) => ({ ...purchase, answer: null })))
+    expect([unpaid.code, unpaid.stderr]).to.deep.equal([1, `${pathOf('changed')} has no paid answer with a receipt\n`])
+    expect((await verify()).code).to.equal(2)
+  })
+})

@@ -1,0 +1,163 @@
+/** The verification of receipts: what it accepts, and that every changed byte of answer, receipt or key set fails it. */
+import { CompactSign } from 'jose'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { RECEIPT_TYPE } from '../../../agent/receipt/claims.ts'
+import { readAnswer } from '../../../agent/receipt/read.ts'
+import { verifyReceipt } from '../../../agent/receipt/verify.ts'
+import { parseJson } from '../../../agent/rpc/read-body.ts'
+import {
+  ANSWERS,
+  claimsFor,
+  flipByte,
+  keySetOf,
+  makeReceiptKey,
+  receiptFor,
+  type TestKey,
+} from '../../support/signed-receipt.ts'
+
+/** The same value with the members of every object in another order, chosen by a seed. */
+function reorder(value: unknown, seed: number): unknown {
+  if (Array.isArray(value)) return value.map((each) => reorder(each, seed))
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, reorder(member, seed)] as const)
+  const rank = (name: string) => ((name.length + 7) * (seed + 1) + name.charCodeAt(0) * (seed + 3)) % 1009
+  return Object.fromEntries(members.toSorted(([one], [other]) => rank(one) - rank(other)))
+}
+
+describe('the verification of a receipt', function () {
+  this.timeout(120_000)
+  let key: TestKey
+  const answer = ANSWERS['search'] ?? expect.fail('no answer')
+
+  before(async () => {
+    key = await makeReceiptKey()
+  })
+
+  const verifyTexts = (answerText: string, receipt: string, keySetText: string) =>
+    verifyReceipt({ receipt, answer: readAnswer(answerText), keySet: parseJson(keySetText) })
+  const signatureFault = async (receipt: string, keySet: unknown = keySetOf(key)) => {
+    const { isValid, checks, claims } = await verifyReceipt({ receipt, answer, keySet })
+    expect([isValid, claims]).to.deep.equal([false, undefined])
+    return checks.map(({ name, detail }) => `${name}: ${detail}`).join()
+  }
+
+  for (const [name, sold] of Object.entries(ANSWERS)) {
+    it(`[5.9.1] accepts the ${name}, also with its members in another order and more white space`, async () => {
+      const receipt = await receiptFor(key, sold)
+      await fc.assert(
+        fc.asyncProperty(fc.nat(1000), fc.nat(4), async (seed, indent) => {
+          const text = JSON.stringify(reorder(sold, seed), null, indent)
+          const verified = await verifyTexts(text, receipt, JSON.stringify(reorder(keySetOf(key), seed)))
+          expect(verified.checks.filter(({ passed }) => !passed)).to.deep.equal([])
+        }),
+        { numRuns: 50 },
+      )
+    })
+
+    it(`[5.9.5] fails for every changed byte of the ${name}, its receipt and the key set`, async () => {
+      const texts = [JSON.stringify(sold), await receiptFor(key, sold), JSON.stringify(keySetOf(key).keys)]
+      const run = (answerText = '', receipt = '', keys = '') =>
+        verifyTexts(answerText, receipt, `{"keys":${keys},"compromised":[]}`)
+      expect((await run(...texts)).isValid).to.equal(true)
+      const masks = fc.sample(fc.integer({ min: 1, max: 255 }), { numRuns: 97, seed: 20 })
+      const passed: string[] = []
+      for (const [index, text] of texts.entries()) {
+        for (let at = 0; at < Buffer.byteLength(text); at += 1) {
+          const changed = [...texts]
+          changed[index] = flipByte(text, at, masks[at % masks.length] ?? 1)
+          if ((await run(...changed)).isValid) passed.push(`${index} ${at} ${changed[index]}`)
+        }
+      }
+      expect(passed).to.deep.equal([])
+    })
+  }
+
+  it('[5.9.5] fails for every other last character of the signature, also with the same bits', async () => {
+    const receipt = await receiptFor(key, answer)
+    for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
+      if (receipt.endsWith(last)) continue
+      await signatureFault(receipt.slice(0, -1) + last)
+    }
+  })
+
+  it('[5.9.5] fails for an answer that repeats a name', async () => {
+    const receipt = await receiptFor(key, answer)
+    const text = JSON.stringify(answer)
+    const repeated = `{"snapshot_id":"other",${text.slice(1)}`
+    expect(parseJson(repeated)).to.deep.equal(answer)
+    expect((await verifyTexts(repeated, receipt, JSON.stringify(keySetOf(key)))).isValid).to.equal(false)
+  })
+
+  it('[13.4, 5.9.5] says that a key is compromised, and since when', async () => {
+    const compromised = [{ kid: key.kid, compromised_at: '2027-01-15T08:00:00Z' }]
+    const receipt = await receiptFor(key, answer)
+    for (const keys of [[], [key.jwk]])
+      expect(await signatureFault(receipt, { keys, compromised })).to.equal(
+        `signature: key ${key.kid} is marked as compromised since 2027-01-15T08:00:00Z`,
+      )
+  })
+
+  it('[5.9.5] finds its key among former keys and keys of other forms', async () => {
+    const keySet = keySetOf(await makeReceiptKey(), key)
+    const keys = [{ kty: 'OKP', crv: 'Ed25519', x: 'a' }, 7, ...keySet.keys]
+    const receipt = await receiptFor(key, answer)
+    expect((await verifyReceipt({ receipt, answer, keySet: { keys } })).isValid).to.equal(true)
+  })
+
+  it('[5.9.5] fails with another key, without the key, and with another key under its id', async () => {
+    const receipt = await receiptFor(key, answer)
+    const other = await makeReceiptKey()
+    expect(await signatureFault(receipt, keySetOf(other))).to.contain('is not in the key set')
+    expect(await signatureFault(receipt, { keys: [{ ...other.jwk, kid: key.kid }] })).to.contain(
+      'not the key of its id',
+    )
+    const forged = await receiptFor({ ...other, kid: key.kid }, answer)
+    expect(await signatureFault(forged)).to.contain('the signature of key')
+    for (const keySet of [null, [], {}, { keys: {} }])
+      expect(await signatureFault(receipt, keySet)).to.contain('not a JWK Set')
+  })
+
+  it('[5.9.5] fails for a JWS of the same key that is no receipt', async () => {
+    const sign = (header: object, payload: unknown) =>
+      new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+        .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...header })
+        .sign(key.privateKey)
+    const claims = claimsFor(answer)
+    expect(await signatureFault(await sign({ typ: 'JOSE' }, claims))).to.contain('is wrong')
+    expect(await signatureFault(await sign({}, claims))).to.contain('is wrong')
+    const { payment: _, ...incomplete } = claims
+    expect(await signatureFault(await sign({ typ: RECEIPT_TYPE }, incomplete))).to.contain('form of a payment receipt')
+    const [, payload, signature] = (await receiptFor(key, answer)).split('.')
+    const header = Buffer.from(JSON.stringify({ alg: 'none', typ: RECEIPT_TYPE, kid: key.kid })).toString('base64url')
+    for (const text of [
+      `${header}.${payload}.`,
+      `${header}.${payload}.${signature}`,
+      '',
+      '.',
+      '..',
+      'a.b.c',
+      `${header}.e30.`,
+    ])
+      await signatureFault(text)
+  })
+
+  it('[5.9.5] fails if operation, snapshot id or matching version do not fit, although all is signed', async () => {
+    const failed = async (receipt: string) =>
+      (await verifyReceipt({ receipt, answer, keySet: keySetOf(key) })).checks.flatMap(({ name, passed }) =>
+        passed ? [] : [name],
+      )
+    const operation = { operation: 'lookup', input: { company_number: '9' } }
+    expect(await failed(await receiptFor(key, answer, { operation }))).to.deep.equal(['operation'])
+    const snapshot_id = `sha256:${'00'.repeat(32)}`
+    expect(await failed(await receiptFor(key, answer, { snapshot_id }))).to.deep.equal(['snapshot'])
+    expect(await failed(await receiptFor(key, answer, { matching_version: 'other' }))).to.deep.equal(['snapshot'])
+    expect(await failed(await receiptFor(key, answer, { answer_digest: snapshot_id }))).to.deep.equal(['answer'])
+  })
+
+  it('[5.9.2] reads the answer from a body of each transport', () => {
+    const overA2a = { jsonrpc: '2.0', id: 1, result: { message: { parts: [{ data: answer }] } } }
+    const overMcp = { jsonrpc: '2.0', id: 1, result: { structuredContent: answer, content: [] } }
+    for (const body of [answer, overA2a, overMcp]) expect(readAnswer(JSON.stringify(body))).to.deep.equal(answer)
+  })
+})
