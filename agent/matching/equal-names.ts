@@ -1,6 +1,5 @@
 /** Finds the companies whose names equal a query name (contract 12.1). */
 import type { Company } from '../../store/company.ts'
-import { findExactNames } from '../../store/index/candidates.ts'
 import type { QueryBudgets } from '../../store/index/operation-budget.ts'
 import { splitAttachedSuffix } from '../../store/index/suffixes.ts'
 import { exactMatchType, isEqualWhenJoined, type QueryName } from './equality.ts'
@@ -27,7 +26,7 @@ interface Limits {
 export function findEqualNames(register: Register, query: QueryName, { accepts, budgets }: Limits): EqualNames {
   for (const [at, reading] of query.readings.entries()) {
     const equal: EqualNames['equal'] = new Map()
-    for (const name of findExactNames(register.names, reading.core, budgets.postings).filter(accepts)) {
+    for (const name of register.names.findExact(reading.core).filter(accepts)) {
       if (!budgets.records.take(1)) break
       const company = readCompany(register, name)
       const exact = exactMatchType(query, company.legal_name, reading)

@@ -1,5 +1,5 @@
 /**
- * Selects the names that a query may mean: exact ones, and a bounded pool of similar ones.
+ * Selects a bounded pool of names that are similar to a query.
  *
  * Every name gets the contribution of each query term that it contains, or contains a variant of. The sum, divided by the
  * weights of both names, is an upper bound of the similarity. The pool holds the names with the highest bounds, so the
@@ -28,25 +28,6 @@ export interface PoolLimits {
   accepts: (name: number) => boolean
   /** Counts the names visited in postings. When it is exceeded, names are missing and bounds can be too low. */
   budget: OperationBudget
-}
-
-/** The names that consist of exactly these words, in index order. None when the budget is exceeded. */
-export function findExactNames(index: NameIndex, words: readonly string[], budget: OperationBudget): number[] {
-  const wanted: number[] = []
-  for (const text of words) {
-    const word = index.dictionary.find(text)
-    if (word === undefined) return []
-    wanted.push(word)
-  }
-  const [first, ...others] = wanted
-  if (first === undefined) return []
-  const frequency = (word: number) => index.postings(word).length
-  const rarest = others.reduce((best, word) => (frequency(word) < frequency(best) ? word : best), first)
-  const postings = index.postings(rarest)
-  if (!budget.take(postings.length)) return []
-  return Array.from(
-    postings.filter((name) => index.wordCount(name) === wanted.length && index.hasWordsAt(name, 0, wanted)),
-  )
 }
 
 /** Sums per name. Kept between queries: allocating the arrays per query is slower (benchmark row `search`). */
@@ -92,51 +73,67 @@ export function selectContaining(index: NameIndex, query: NameQuery, limits: Poo
   return pool
 }
 
-/** The bits of a number are the positions of a query. No name of the register has so many words. */
-const POSITIONS_MAX = 30
-
-/** Visits the names of the position that the fewest names have, and checks the others by the words of each name. */
+/** Every term of a reading has one word, except the last, which can have completions. */
 function accumulateContaining(
   index: NameIndex,
   { terms }: NameQuery,
   { accumulator: { sums, touched: names }, limits: { budget } }: { accumulator: Accumulator; limits: PoolLimits },
 ): number {
-  if (terms.length > POSITIONS_MAX) return 0
-  /** By word, the positions that it can have in the query, and its largest contribution. */
-  const positions = new Map<number, { mask: number; amount: number }>()
-  for (const [at, term] of terms.entries()) {
-    for (const { word, amount } of listContributions(index, term)) {
-      const known = positions.get(word)
-      positions.set(word, {
-        mask: (known?.mask ?? 0) | (1 << at),
-        amount: Math.max(known?.amount ?? 0, amount),
-      })
-    }
-  }
-  const frequency = ({ similar }: QueryTerm) => similar.reduce((sum, { word }) => sum + index.postings(word).length, 0)
-  const [rarest] = terms.toSorted((one, other) => frequency(one) - frequency(other))
-  const all = 2 ** terms.length - 1
+  const contributions = terms.map((term) => listContributions(index, term))
+  const exact = contributions.filter(({ length }) => length === 1).flat()
+  const exactAmount = exact.reduce((sum, { amount }) => sum + amount, 0)
+  const base = intersectAll(
+    exact.map(({ word }) => index.postings(word)),
+    budget,
+  )
   let touched = 0
-  for (const { word } of rarest?.similar ?? []) {
-    const postings = index.postings(word)
-    if (!budget.take(postings.length)) return touched
-    for (const name of postings) {
+  const add = (found: Uint32Array, amount: number) => {
+    for (const name of found) {
       if (sums[name] !== 0) continue
-      let mask = 0
-      let sum = 0
-      for (const each of index.words(name)) {
-        const found = positions.get(each)
-        if (!found) continue
-        mask |= found.mask
-        sum += found.amount
-      }
-      if (mask !== all) continue
-      sums[name] = sum
+      sums[name] = amount
       names[touched++] = name
     }
   }
+  const completions = contributions.find(({ length }) => length > 1)
+  if (!completions) add(base ?? NO_NAMES, exactAmount)
+  for (const { word, amount } of completions ?? []) {
+    const postings = index.postings(word)
+    if (!budget.take(1 + Math.min(postings.length, base?.length ?? postings.length))) break
+    add(base ? intersect(postings, base) : postings, exactAmount + amount)
+  }
   return touched
 }
+
+/** The names in all lists; undefined without lists. None when the budget is exceeded. */
+function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): Uint32Array | undefined {
+  const [shortest, ...others] = lists.toSorted((one, other) => one.length - other.length)
+  return others.reduce<Uint32Array | undefined>(
+    (found, list) => (found && budget.take(found.length) ? intersect(found, list) : NO_NAMES),
+    shortest,
+  )
+}
+
+/** The names in both ascending lists. Skips the longer list by doubling steps. */
+function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
+  const [shorter, longer] = one.length < other.length ? [one, other] : [other, one]
+  const found = new Uint32Array(shorter.length)
+  let count = 0
+  let at = 0
+  for (const name of shorter) {
+    let step = 1
+    while (longer[at + step]! < name) {
+      at += step
+      step *= 2
+    }
+    for (; step >= 1; step /= 2) if (longer[at + step]! < name) at += step
+    if (longer[at]! < name) at += 1
+    if (longer[at] === name) found[count++] = name
+  }
+  return found.subarray(0, count)
+}
+
+/** Searching a name for a word takes about as long as visiting so many postings. */
+const SEARCHED_NAME_COST = 8
 
 /** What a term contributes to the names that contain a word. */
 interface Contribution {
@@ -147,7 +144,8 @@ interface Contribution {
 /**
  * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without a
  * sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share only
- * common words with the query. Search is slower without it (benchmark row `search`).
+ * common words with the query. When all of them are skipped, the names with a sum are searched for the word instead. Search
+ * is slower without either (benchmark row `search`).
  */
 function accumulate(
   index: NameIndex,
@@ -159,9 +157,8 @@ function accumulate(
   // One step lower, because bounds are rounded up.
   const boundMin = Math.max(similarityMin - 1 / BOUND_STEPS, Number.MIN_VALUE)
   let touched = 0
-  const addTo = (names: Uint32Array, amount: number, remaining: number) => {
+  const addTo = (names: Uint32Array, amount: number, weightMax: number) => {
     const { term } = accumulator
-    const weightMax = (amount + remaining) / boundMin - query.totalWeight
     for (let at = 0; at < names.length; at += 1) {
       const name = names[at]!
       const sum = sums[name]!
@@ -185,9 +182,13 @@ function accumulate(
     remaining -= contributions[0]?.amount ?? 0
     accumulator.term += 1
     for (const { word, amount } of contributions) {
-      const names = index.postings(word)
-      if (!budget.take(names.length)) return touched
-      addTo(names, amount, remaining)
+      const weightMax = (amount + remaining) / boundMin - query.totalWeight
+      const postings = index.postings(word)
+      // A name weighs at least as much as its word.
+      const isSearched = index.weights[word]! > weightMax && touched * SEARCHED_NAME_COST < postings.length
+      if (!budget.take(isSearched ? touched * SEARCHED_NAME_COST : postings.length)) return touched
+      const known = accumulator.touched.subarray(0, touched)
+      addTo(isSearched ? known.filter((name) => index.hasWord(name, word)) : postings, amount, weightMax)
     }
   }
   return touched

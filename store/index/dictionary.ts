@@ -50,6 +50,8 @@ export class Dictionary {
   readonly #twice: Uint32Array
   /** The first word of every group; the last entry is the number of words. */
   readonly #groups: Uint32Array
+  /** The common letters of every group. */
+  readonly #groupLetters: Uint32Array
   /** The first group of every length. */
   readonly #lengthGroups: Uint32Array
 
@@ -63,6 +65,7 @@ export class Dictionary {
     this.#twice = new Uint32Array(this.size)
     this.#lengthGroups = new Uint32Array(wordLengths.length)
     this.#groups = this.#formGroups()
+    this.#groupLetters = this.#groups.subarray(0, -1).map((first) => commonLetters(this.#once[first]!))
   }
 
   /** The number of a word, by binary search. */
@@ -152,7 +155,7 @@ export class Dictionary {
     const longest = Math.min(text.length + limit, this.#longest)
     for (let length = Math.max(1, text.length - limit); length <= longest; length += 1) {
       for (const word of this.#withSimilarLetters(masks, length, limit, budget)) {
-        if (!budget.take(letters.length * length)) return found
+        if (!budget.take(length)) return found
         const candidate = { units: this.#units, start: this.#offset(word, length), length }
         const similarity = spellingSimilarity(letters, candidate, limit)
         if (similarity === 0) continue
@@ -167,18 +170,16 @@ export class Dictionary {
   #withSimilarLetters(masks: LetterMasks, length: number, limit: number, budget: OperationBudget): number[] {
     const found: number[] = []
     const wanted = commonLetters(masks.once)
-    const groups = this.#groups
+    const [groups, groupLetters, once, twice] = [this.#groups, this.#groupLetters, this.#once, this.#twice]
     const end = this.#lengthGroups[length + 1]!
     if (!budget.take(end - this.#lengthGroups[length]!)) return found
     for (let group = this.#lengthGroups[length]!; group < end; group += 1) {
-      const first = groups[group]!
-      if (lettersDiffer(wanted, commonLetters(this.#once[first]!), limit)) continue
-      const next = groups[group + 1]!
+      if (lettersDiffer(wanted, groupLetters[group]!, limit)) continue
+      const [first, next] = [groups[group]!, groups[group + 1]!]
       if (!budget.take(next - first)) return found
       for (let word = first; word < next; word += 1) {
-        const once = this.#once[word]!
-        if (lettersDiffer(masks.once, once, limit)) continue
-        if (!letterCountsDiffer(masks, { once, twice: this.#twice[word]! }, limit)) found.push(word)
+        if (lettersDiffer(masks.once, once[word]!, limit)) continue
+        if (!letterCountsDiffer(masks, { once: once[word]!, twice: twice[word]! }, limit)) found.push(word)
       }
     }
     return found

@@ -93,10 +93,31 @@ export class NameIndex {
     return true
   }
 
+  hasWord(name: number, word: number): boolean {
+    const { nameStarts, nameWords } = this.#parts
+    const end = nameStarts[name + 1]!
+    for (let at = nameStarts[name]!; at < end; at += 1) if (nameWords[at] === word) return true
+    return false
+  }
+
   /** The names that contain a word, ascending. */
   postings(word: number): Uint32Array {
     const { holderStarts, holders } = this.#parts
     return holders.subarray(holderStarts[word], holderStarts[word + 1])
+  }
+
+  /** The names that consist of exactly these words, ascending. */
+  findExact(words: readonly string[]): number[] {
+    const wanted: number[] = []
+    for (const text of words) {
+      const word = this.dictionary.find(text)
+      if (word === undefined) return []
+      wanted.push(word)
+    }
+    const bucket = words.length > 0 ? bucketOfKey(this.#parts, joinedKey(words)) : []
+    return Array.from(bucket).filter(
+      (name) => this.wordCount(name) === wanted.length && this.hasWordsAt(name, 0, wanted),
+    )
   }
 
   /** The first names with these words, ignoring "and" and the spaces between words. */

@@ -99,9 +99,10 @@ function withCompletions(index: NameIndex, prefix: string, budget: OperationBudg
   const words = index.dictionary.withPrefix(prefix)
   if (!budget.take(words.length * OPERATIONS_PER_COMPLETION)) return found
   const { min, max } = COMPLETION_SIMILARITY
+  const [exact] = found
   for (const word of words) {
     const similarity = min + (max - min) * (prefix.length / index.dictionary.length(word))
-    if (!found.some((each) => each.word === word)) found.push({ word, similarity })
+    if (word !== exact?.word) found.push({ word, similarity })
   }
   return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
 }

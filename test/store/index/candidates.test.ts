@@ -2,30 +2,31 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { similarityMeasure } from '../../../agent/matching/similarity.ts'
-import { selectCandidates, findExactNames } from '../../../store/index/candidates.ts'
+import { selectCandidates, selectContaining } from '../../../store/index/candidates.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { analyseQuery } from '../../../store/index/query.ts'
+import { listReadings } from '../../../store/index/readings.ts'
 import { anyName, buildIndex, unlimited, wordsOf } from '../../support/names.ts'
 
 const registers = fc.array(anyName, { minLength: 1, maxLength: 40 })
 /** Bounds are multiples of this. */
 const STEP = 0.001
 
-describe('findExactNames', () => {
+describe('the names with exactly the words', () => {
   it('returns the names with exactly these words, in index order', () => {
     fc.assert(
       fc.property(registers, anyName, (register, text) => {
         const index = buildIndex(register)
         const { core } = parseName(text)
         const same = [...register.keys()].filter((name) => wordsOf(index, name).join(' ') === core.join(' '))
-        expect(findExactNames(index, core, unlimited())).to.deep.equal(same)
+        expect(index.findExact(core)).to.deep.equal(same)
       }),
       { numRuns: 200 },
     )
   })
 
   it('returns nothing for no words', () => {
-    expect(findExactNames(buildIndex(['KERRY LIMITED']), [], unlimited())).to.deep.equal([])
+    expect(buildIndex(['KERRY LIMITED']).findExact([])).to.deep.equal([])
   })
 })
 
@@ -105,5 +106,49 @@ describe('selectCandidates', () => {
       budget: unlimited(),
     })
     expect([...pool.names]).to.deep.equal([2, 1])
+  })
+})
+
+/** Names of a few words, so that the postings of some words are much longer than those of others. */
+const crowdedRegisters = fc.array(
+  fc
+    .tuple(fc.constantFrom('KERRY', 'CORK', 'MAYO', 'MAYOR'), fc.subarray(['FOODS', 'FARM', 'HOLDINGS', 'GROUP', 'CO']))
+    .map(([first, others]) => [first, ...others].join(' ')),
+  { minLength: 50, maxLength: 300 },
+)
+const noLimits = () => ({ similarityMin: 0, namesMax: 1000, accepts: () => true, budget: unlimited() })
+
+describe('a register with long and short postings', () => {
+  it('[12.13] has the names that contain every word of a query, the last one completed', () => {
+    const queries = fc.subarray(['kerry', 'may', 'foods', 'farm', 'group'], { minLength: 1 })
+    fc.assert(
+      fc.property(crowdedRegisters, queries, fc.boolean(), (register, words, isReversed) => {
+        const index = buildIndex(register)
+        const asked = isReversed ? words.toReversed() : words
+        const [reading] = listReadings(index, asked, { isOpenEnded: true, budget: unlimited() })
+        const pool = reading && selectContaining(index, reading.query, noLimits())
+        const found = Array.from(pool?.names ?? [])
+        const contains = (name: number) =>
+          asked.every((word, at) =>
+            wordsOf(index, name).some((each) => (at === asked.length - 1 ? each.startsWith(word) : each === word)),
+          )
+        expect(found.toSorted((one, other) => one - other)).to.deep.equal([...register.keys()].filter(contains))
+        const measure = reading && similarityMeasure(index, reading.query, { suffix: '', budget: unlimited() })
+        for (const [at, name] of found.entries())
+          expect(pool?.bounds[at]).to.be.at.least(measure?.(name).similarity ?? 1)
+      }),
+    )
+  })
+
+  it('counts a common word in the bounds of names with a rare word', () => {
+    const register = [
+      'KERRIGAN GROUP',
+      ...Array.from({ length: 400 }, (_, at) => `OTHER${at} ${at % 2 === 0 ? 'GROUP' : 'FARM'}`),
+    ]
+    const index = buildIndex(register)
+    const query = analyseQuery(index, ['kerrigan', 'group'], unlimited())
+    const { names, bounds } = selectCandidates(index, query, { ...noLimits(), similarityMin: 0.9 })
+    expect([...names]).to.deep.equal([0])
+    expect(bounds[0]).to.equal(1)
   })
 })
