@@ -8,10 +8,11 @@ const CACHED_MS = 60_000
 const PAYERS_MAX = 10_000
 
 export class PayerCode {
-  readonly #cached = new LRUCache<string, { hasCode: boolean; readAt: number }>({ max: PAYERS_MAX })
+  readonly #cached: LRUCache<string, { hasCode: boolean; readAt: number }>
   readonly #time: () => number
 
-  constructor(now: () => Date) {
+  constructor(now: () => Date, payersMax = PAYERS_MAX) {
+    this.#cached = new LRUCache({ max: payersMax })
     this.#time = () => now().getTime()
   }
 

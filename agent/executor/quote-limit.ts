@@ -19,12 +19,19 @@ interface Batch {
   count: number
 }
 
+interface QuoteLimitOptions {
+  perMinute: number
+  now: () => Date
+  addressesMax?: number
+}
+
 export class QuoteLimit {
   readonly #perMinute: number
   readonly #time: () => number
-  readonly #clients = new LRUCache<string, Batch[]>({ max: ADDRESSES_MAX })
+  readonly #clients: LRUCache<string, Batch[]>
 
-  constructor({ perMinute, now }: { perMinute: number; now: () => Date }) {
+  constructor({ perMinute, now, addressesMax = ADDRESSES_MAX }: QuoteLimitOptions) {
+    this.#clients = new LRUCache({ max: addressesMax })
     this.#perMinute = perMinute
     this.#time = () => now().getTime()
   }

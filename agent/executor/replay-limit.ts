@@ -15,7 +15,11 @@ const KEYS_MAX = 10_000
 
 /** For each key, the time at which all its free requests are available again. */
 class Allowance {
-  readonly #restoredAt = new LRUCache<string, number>({ max: KEYS_MAX })
+  readonly #restoredAt: LRUCache<string, number>
+
+  constructor(keysMax: number) {
+    this.#restoredAt = new LRUCache({ max: keysMax })
+  }
 
   /** Milliseconds until a request is admitted. */
   waitMs(key: string, now: number): number {
@@ -39,12 +43,14 @@ class Allowance {
 export class ReplayLimit {
   readonly #time: () => number
   /** Requests with one payment from one client address, so that no other address can use up the requests of a client. */
-  readonly #requests = new Allowance()
+  readonly #requests: Allowance
   /** Conflicts of one client address, with all payments. */
-  readonly #conflicts = new Allowance()
+  readonly #conflicts: Allowance
 
-  constructor(now: () => Date) {
+  constructor(now: () => Date, keysMax = KEYS_MAX) {
     this.#time = () => now().getTime()
+    this.#requests = new Allowance(keysMax)
+    this.#conflicts = new Allowance(keysMax)
   }
 
   /** Counts a request. A refusal does not depend on what the request asks for, so it does not reveal a right guess. */

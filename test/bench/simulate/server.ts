@@ -33,6 +33,9 @@ const GRACE_MS_MAX = 10_000
 /** The longest graceful stop: several deadlines of externals, and slow disks. */
 const STOP_MS_MAX = 5 * 60_000
 
+/** Entries of each cache. Caches of the usual size would take most of the time, because they reserve their memory. */
+const CACHED_MAX = 100
+
 export interface ServerOptions {
   sim: Simulator
   chain: SimulatedChain
@@ -108,10 +111,10 @@ export class SimulatedServer {
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
       rateLimit: new RateLimit({ slots: new WindowSlots({ perMinute: this.#perMinute, now, window }), now }),
-      quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now }),
-      replayLimit: new ReplayLimit(now),
-      searchLimit: new ReplayLimit(now),
-      payerCode: new PayerCode(now),
+      quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now, addressesMax: CACHED_MAX }),
+      replayLimit: new ReplayLimit(now, CACHED_MAX),
+      searchLimit: new ReplayLimit(now, CACHED_MAX),
+      payerCode: new PayerCode(now, CACHED_MAX),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,
