@@ -67,7 +67,7 @@ export interface ChainProgress {
 }
 
 export interface Chain {
-  /** The number of the newest block. */
+  /** The number of the newest block: the lower of two readings, because one of them can be too high. */
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
@@ -117,10 +117,10 @@ const receiptSchema = z.object({
 })
 
 interface ChainOptions {
-  url: string
   chainId: number
-  timeoutMs?: number
   finalConfirmations?: number
+  /** Unfinished searches of logs that are kept in memory. */
+  searchesMax?: number
 }
 
 /** The node and its known limits. */
@@ -131,13 +131,24 @@ interface Node {
 }
 
 /** Opens no connection before the first call, and reads from no other chain than `chainId`. */
-export function openChain(options: ChainOptions): Chain {
-  const { url, chainId, timeoutMs = RPC_TIMEOUT_MS, finalConfirmations = FINAL_CONFIRMATIONS_DEFAULT } = options
-  const unchecked = openRpc({ url, timeoutMs })
+export function openChain({
+  url,
+  timeoutMs = RPC_TIMEOUT_MS,
+  ...options
+}: ChainOptions & { url: string; timeoutMs?: number }): Chain {
+  return readChainWith(openRpc({ url, timeoutMs }), options)
+}
+
+export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
+  const { chainId, finalConfirmations = FINAL_CONFIRMATIONS_DEFAULT, searchesMax } = options
   const rpc = onChain(unchecked, chainId)
-  const node = { rpc, finalConfirmations: BigInt(finalConfirmations), search: new RangeSearch() }
+  const node = { rpc, finalConfirmations: BigInt(finalConfirmations), search: new RangeSearch(searchesMax) }
   return {
-    head: async () => hexNumber.parse(await rpc('eth_blockNumber')),
+    async head() {
+      const [number, block] = await Promise.all([rpc('eth_blockNumber'), blockAt(rpc, 'latest')])
+      const [one, other] = [hexNumber.parse(number), block.number]
+      return one < other ? one : other
+    },
     async blockHash(number) {
       const [{ hash: found }] = await Promise.all([blockAt(rpc, numberToHex(number)), checkChainId(unchecked, chainId)])
       return found
@@ -178,16 +189,19 @@ function firstSettlementTime({ authorization: { validBefore } }: AuthorizationQu
   return BigInt(validBefore) - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX)
 }
 
-/** A block that is older than this time in seconds, and not much older. Reads about 15 blocks on Base. */
+/**
+ * The newest multiple of `BLOCKS_TOO_EARLY_MAX` that is older than this time in seconds. Reads about 15 blocks on Base. It
+ * does not depend on the newest block, so that an unfinished search continues at the next reading.
+ */
 async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise<bigint> {
   let low = 0n
-  let high = newest.number
-  while (high - low > BLOCKS_TOO_EARLY_MAX) {
+  let high = newest.number / BLOCKS_TOO_EARLY_MAX + 1n
+  while (high - low > 1n) {
     const middle = (low + high) / 2n
-    if ((await blockAt(rpc, numberToHex(middle))).timestamp < time) low = middle
+    if ((await blockAt(rpc, numberToHex(middle * BLOCKS_TOO_EARLY_MAX))).timestamp < time) low = middle
     else high = middle
   }
-  return low
+  return low * BLOCKS_TOO_EARLY_MAX
 }
 
 /** The chain id and a block that was recorded before the settlement identify the chain of the payment. */

@@ -34,7 +34,11 @@ interface Progress {
 }
 
 export class RangeSearch {
-  readonly #progress = new LRUCache<string, Progress>({ max: SEARCHES_MAX })
+  readonly #progress: LRUCache<string, Progress>
+
+  constructor(searchesMax = SEARCHES_MAX) {
+    this.#progress = new LRUCache({ max: searchesMax })
+  }
 
   /** The first result. Undefined if there is none or if the search is not finished. */
   async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {

@@ -27,7 +27,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
       '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
-  simulate: { run: simulate, usage: '[--seeds N] [--workers N] [--seed S] [--servers N] [--trace]' },
+  simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--trace]' },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N]' },
@@ -40,7 +40,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'baseline connections data debug half log minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
+  'baseline connections data debug from half log minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -1,10 +1,11 @@
 /**
- * `bench simulate [--seeds N] [--workers N] [--seed S] [--servers N] [--trace]`: sales under injected faults, one run for
- * each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with the trace of its
- * run and the command that replays it.
+ * `bench simulate [--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--trace]`: sales under injected
+ * faults, one run for each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with
+ * the trace of its run and the command that replays it. Runs are independent, so a range of seeds can be run in parts.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
+import { CHANGES, coverageOf } from './simulate/coverage.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
 
@@ -25,9 +26,10 @@ interface Plan {
 }
 
 export async function simulate(options: Record<string, string>): Promise<boolean> {
-  const { seed, seeds = seed === undefined ? SEEDS_DEFAULT : '1', servers, workers = '1', trace } = options
+  const { seed, from = seed ?? '1', servers, workers = '1', trace } = options
+  const { seeds = seed === undefined ? SEEDS_DEFAULT : '1' } = options
   const serverCount = servers === undefined ? undefined : Number(servers)
-  const plan = { first: Number(seed ?? 1), seeds: Number(seeds), workers: Number(workers), serverCount }
+  const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), serverCount }
   if (trace !== undefined) await show(plan)
   const start = performance.now()
   const { steps, seen, broken } = await runAll(plan)
@@ -40,10 +42,16 @@ export async function simulate(options: Record<string, string>): Promise<boolean
     print(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers)}`)
   }
   print(
-    `${seeds} seeds from ${plan.first}, ${servers ?? '1 to 3'} servers, ${workers} workers, ${steps} steps: ` +
+    `${describeCoverage(seen)}\n${seeds} seeds from ${plan.first}, ${servers ?? '1 to 3'} servers, ${workers} workers, ${steps} steps: ` +
       `${broken.length} broken; ${took.toFixed(1)} s, ${(plan.seeds / took).toFixed(0)} seeds per second`,
   )
   return broken.length === 0
+}
+
+function describeCoverage(seen: ReadonlyMap<string, number>): string {
+  const { missing, faults } = coverageOf(seen)
+  const list = missing.length === 0 ? '' : ` (not: ${missing.join(', ')})`
+  return `${CHANGES.length - missing.length} of ${CHANGES.length} changes of a record${list}, ${faults} kinds of faults`
 }
 
 /** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */

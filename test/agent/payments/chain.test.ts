@@ -149,9 +149,8 @@ describe('the chain evidence', () => {
       expect(await withoutBlock(await sign())).to.include({ nonce: 'free' })
     })
 
-    /** The first block of the search and the blocks that were read, on a chain of 40 million blocks, two seconds apart. */
-    async function searchWith(validBefore: number) {
-      const newest = 40_000_000
+    /** The first block of the search and the blocks that were read, on a chain with a block every two seconds. */
+    async function searchWith(validBefore: number, newest = 40_000_000) {
       const hash = (number: number) => `0x${number.toString(16).padStart(64, '0')}`
       const searches: number[] = []
       let blocks = 0
@@ -183,6 +182,12 @@ describe('the chain evidence', () => {
         expect(first).to.be.within(earliest - 1_001, earliest)
         expect(blocks).to.be.below(20)
       }
+    })
+
+    it('is searched from the same block when the chain has grown, so that an unfinished search continues', async () => {
+      const first = (await searchWith(80_000_000)).first
+      for (const blocks of [1, 50, 999, 1_000, 12_345])
+        expect((await searchWith(80_000_000, 40_000_000 + blocks)).first).to.equal(first)
     })
 
     it('is searched from the first block if the time is before it, and near the newest if it is after that', async () => {
@@ -327,6 +332,17 @@ describe('the chain evidence', () => {
     chain = openChain({ url: node.url, chainId })
     expect(await evidence(payment)).to.include({ nonce: 'cancelled' })
   })
+
+  for (const lower of ['eth_blockNumber', 'eth_getBlockByNumber'])
+    it(`[5.7.8] begins at the lower of two heads, here that of ${lower}`, async () => {
+      const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
+      const node = await startNode(({ method }) => {
+        if (method !== 'eth_blockNumber' && method !== 'eth_getBlockByNumber') return undefined
+        const number = method === lower ? '0x10' : '0x51'
+        return { result: method === 'eth_blockNumber' ? number : { ...block, number } }
+      })
+      expect(await openChain({ url: node.url, chainId }).head()).to.equal(16n)
+    })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {
     const node = await listen(

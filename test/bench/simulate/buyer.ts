@@ -19,6 +19,8 @@ export interface BuyerOptions {
   sim: Simulator
   servers: readonly SimulatedServer[]
   invariants: Invariants
+  /** The latest first request. */
+  startMsMax: number
 }
 
 export class SimulatedBuyer {
@@ -27,6 +29,8 @@ export class SimulatedBuyer {
   readonly signed: SimulatedPayment[] = []
   companyNumber: string
   body: string | undefined
+  /** Whether its payment was settled without a record. It then signs no other, and asks the operator. */
+  isSettledElsewhere = false
   /** Whether a response is awaited. */
   isWaiting = false
   readonly #options: BuyerOptions
@@ -41,13 +45,13 @@ export class SimulatedBuyer {
   constructor(payer: string, options: BuyerOptions) {
     this.payer = payer
     this.#options = options
-    const { sim } = options
+    const { sim, startMsMax } = options
     const isOdd = sim.chance(0.1)
     this.companyNumber = isOdd ? sim.pick([MISSING, QUARANTINED]) : sim.pick(NUMBERS)
     this.#idPolicy = sim.pick(['none', 'none', 'each', 'same'] as const)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
-    sim.afterNoFlush(sim.between(0, 60_000), () => this.go())
+    sim.afterNoFlush(sim.between(0, startMsMax), () => this.go())
   }
 
   get current(): SimulatedPayment | undefined {
@@ -57,7 +61,7 @@ export class SimulatedBuyer {
   /** Sends the next request, unless the buyer has its response, waits for one, or has reached a limit. */
   go(): void {
     const { sim } = this.#options
-    if (this.body !== undefined || this.isWaiting) return
+    if (this.body !== undefined || this.isWaiting || this.isSettledElsewhere) return
     if (sim.injectsFaults && this.#sends >= SENDS_MAX) return
     if (this.#needsPayment) {
       if (this.signed.length >= PAYMENTS_MAX) return
@@ -69,7 +73,7 @@ export class SimulatedBuyer {
   #sign(): void {
     const { sim } = this.#options
     const nonce = newNonce(sim.random)
-    const isShort = sim.injectsFaults && sim.chance(0.2)
+    const isShort = sim.injectsFaults && sim.chance(0.4)
     const lifetime = isShort ? sim.between(16, 60) : 300
     const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#idPolicy]
     const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(sim) + lifetime, id })
@@ -141,6 +145,7 @@ export class SimulatedBuyer {
           if (isIdTaken) this.#idPolicy = 'each'
         }
       }
+      if (code === 'payment_already_settled') this.isSettledElsewhere = true
       // Not charged, so the same payment can buy another company.
       if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = sim.pick(NUMBERS)
     }

@@ -51,6 +51,8 @@ interface Fault {
   reply: Reply | undefined
   /** A false report breaks the trust in a facilitator. It is rare, and some invariants exclude its payments. */
   isFalseReport?: boolean
+  /** The reply comes once the transfer is mined, and otherwise an error. */
+  isAfterTransfer?: boolean
 }
 
 const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
@@ -91,7 +93,13 @@ const FAULTS: readonly Fault[] = [
   { name: 'a redirect', sends: ['never'], reply: thrown('STATUS_307') },
   { name: 'a refused connection', sends: ['never'], reply: thrown('ECONNREFUSED') },
   { name: 'no response', sends: MAYBE, reply: undefined },
-  { name: 'a true success, late', sends: ['now', 'later'], reply: success },
+  { name: 'a true success, late', sends: ['now', 'later'], reply: success, isAfterTransfer: true },
+  {
+    name: 'a refusal after the transfer',
+    sends: ['now'],
+    reply: failure('insufficient_funds'),
+    isAfterTransfer: true,
+  },
   {
     name: 'a false success',
     sends: ['never'],
@@ -106,18 +114,28 @@ const FALSE_REPORT_SHARE = 0.03
 const RECEIPT_MS_MAX = 25_000
 const POLL_MS = 1_000
 
+/** Called when a call to settle begins and when the caller has its response. */
+export interface SettlementObserver {
+  onSettle: (key: string, owner: Owner) => void
+  onSettled: (key: string, owner: Owner) => void
+}
+
 export class SimulatedFacilitator {
-  /** Payments with a false report. */
-  readonly misreported = new Set<string>()
+  /**
+   * Whether a clock was behind the chain or the nodes followed a fork. A block that seems newer than a refusal then need not
+   * show the transfers of older blocks (docs/reliability.md, assumptions).
+   */
+  wereRefusalsUncheckable = false
   /** Payments that it refused before broadcast. */
   readonly refused = new Set<string>()
-  /** Called when a call to settle begins and when the caller has its response. */
-  onSettle: (key: string, owner: Owner) => void = () => undefined
-  onSettled: (key: string, owner: Owner) => void = () => undefined
+  readonly #misreported = new Set<string>()
+  readonly #refusedAfterTransfer = new Set<string>()
   readonly #sim: Simulator
   readonly #chain: SimulatedChain
   readonly #faultShare: number
   readonly #success: typeof success
+  /** Whether it checks the balance before the nonce. A payment that was transferred can then seem not to be covered. */
+  readonly #checksBalanceFirst: boolean
   /** Payers that it refuses at verification and at settlement. */
   readonly #refusedPayers: ReadonlySet<string>
 
@@ -127,18 +145,26 @@ export class SimulatedFacilitator {
     this.#refusedPayers = refusedPayers
     this.#faultShare = sim.pick([0, 0.2, 0.5, 0.8])
     this.#success = sim.pick([success, success, successWithoutPrefix])
+    this.#checksBalanceFirst = sim.chance(0.5)
+  }
+
+  /** Whether it made a false report, or refused a transfer that a server could not find afterwards. */
+  hasMisreported(key: string): boolean {
+    if (this.#misreported.has(key)) return true
+    const couldMiss = this.wereRefusalsUncheckable || this.#chain.everUndone.has(key)
+    return couldMiss && this.#refusedAfterTransfer.has(key)
   }
 
   /** The client of one server process. */
-  client(owner: Owner): FacilitatorClient {
+  client(owner: Owner, { onSettle, onSettled }: SettlementObserver): FacilitatorClient {
     return {
       verify: (payload, requirements) =>
         this.#call(owner, (answer) => this.#verify(callOf(payload, requirements), answer)),
       settle: (payload, requirements) => {
         const call = callOf(payload, requirements)
-        this.onSettle(call.key, owner)
+        onSettle(call.key, owner)
         const done = this.#call(owner, (answer) => this.#settle(call, answer))
-        const end = () => this.onSettled(call.key, owner)
+        const end = () => onSettled(call.key, owner)
         done.then(end, end)
         return done
       },
@@ -190,29 +216,31 @@ export class SimulatedFacilitator {
     if (reason !== undefined) {
       sim.trace('facilitator', () => `refuses ${short(call.key)}: ${reason}`)
       this.refused.add(call.key)
+      if (this.#chain.spends.has(call.key)) this.#refusedAfterTransfer.add(call.key)
       return answer(failure(reason)(call, ''))
     }
     this.#await(this.#send(call), sim.now + RECEIPT_MS_MAX, { call, answer })
   }
 
-  #fail({ name, sends, reply, isFalseReport = false }: Fault, call: Call, answer: (reply: unknown) => void): void {
+  #fail(fault: Fault, call: Call, answer: (reply: unknown) => void): void {
     const sim = this.#sim
+    const { name, sends, reply, isFalseReport = false, isAfterTransfer = false } = fault
     const sending = sim.pick(sends)
     sim.count(`fault settle: ${name}`)
     sim.trace('facilitator', () => `${name}, sends ${sending}: ${short(call.key)}`)
-    if (isFalseReport) this.misreported.add(call.key)
+    if (isFalseReport) this.#misreported.add(call.key)
     else if (name === 'a refusal before broadcast') this.refused.add(call.key)
+    else if (name === 'a refusal after the transfer') this.#refusedAfterTransfer.add(call.key)
     const canSend = this.#objection(call) === undefined
     let hash = this.#chain.hash()
     if (sending === 'now' && canSend) hash = this.#send(call).hash
     if (sending === 'later')
       sim.afterNoFlush(sim.between(0, 120_000), () => void (this.#objection(call) ?? this.#send(call)))
-    const delay = name.endsWith('late') || sim.chance(0.2) ? sim.between(0, 120_000) : sim.between(0, 2_000)
+    const delay = isAfterTransfer || sim.chance(0.2) ? sim.between(0, 120_000) : sim.between(0, 2_000)
     if (!reply) return
-    if (name.endsWith('late') && (!canSend || sending === 'later')) return
+    if (isAfterTransfer && (!canSend || sending === 'later')) return
     sim.afterNoFlush(delay, () => {
-      // A late success is reported only for a mined transaction, so that it is true.
-      const isTrue = !name.endsWith('late') || this.#chain.spends.get(call.key)?.hash === hash
+      const isTrue = !isAfterTransfer || this.#chain.spends.get(call.key)?.hash === hash
       answer(isTrue ? reply(call, hash) : new Error('STATUS_504'))
     })
   }
@@ -236,11 +264,13 @@ export class SimulatedFacilitator {
   #objection({ key, authorization, signature }: Call): string | undefined {
     if (signature !== signatureOf(authorization)) return 'invalid_exact_evm_signature'
     if (this.#refusedPayers.has(authorization.from)) return 'insufficient_funds'
+    const balance = this.#chain.balances.get(authorization.from) ?? 0n
+    const uncovered = balance < BigInt(authorization.value) ? 'invalid_exact_evm_insufficient_balance' : undefined
+    if (uncovered !== undefined && this.#checksBalanceFirst) return uncovered
     if (this.#chain.spends.has(key)) return 'invalid_exact_evm_nonce_already_used'
     if (seconds(this.#sim) + 6 >= Number(authorization.validBefore))
       return 'invalid_exact_evm_payload_authorization_valid_before'
-    const balance = this.#chain.balances.get(authorization.from) ?? 0n
-    return balance < BigInt(authorization.value) ? 'invalid_exact_evm_insufficient_balance' : undefined
+    return uncovered
   }
 
   #send({ key, authorization }: Call): Transaction {
@@ -251,7 +281,7 @@ export class SimulatedFacilitator {
 }
 
 export function transferOf(key: string, authorization: Authorization, hash: string): Transaction {
-  const { from, to, value, validAfter, validBefore } = authorization
+  const { from, to, value, nonce, validAfter, validBefore } = authorization
   return {
     kind: 'transfer',
     hash,
@@ -259,6 +289,7 @@ export function transferOf(key: string, authorization: Authorization, hash: stri
     from,
     to,
     value: BigInt(value),
+    nonce,
     validAfter: Number(validAfter),
     validBefore: Number(validBefore),
   }

@@ -1,16 +1,16 @@
 /** One run of the simulation: some minutes with faults, recovery without them, and a last retry of every payment. */
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { MemoryWindow } from '../../../store/memory-window.ts'
-import { short, SimulatedChain } from './chain.ts'
+import { seconds, short, SimulatedChain } from './chain.ts'
 import { SimulatedBuyer, describe } from './buyer.ts'
 import { SimulatedFacilitator, transferOf } from './facilitator.ts'
-import { SimulatedLog } from './log.ts'
-import { companyIn, Invariants } from './invariants.ts'
+import { NUMBERS } from './catalog.ts'
+import { SimulatedDeployment } from './deployment.ts'
+import { companyIn, type BrokenInvariant } from './invariants.ts'
+import { SimulatedNodes } from './node.ts'
 import { newNonce, paymentOf, TERMS, type SimulatedPayment } from './payment.ts'
-import { SimulatedServer } from './server.ts'
-import { NUMBERS, SimulatedCatalog } from './catalog.ts'
-import { Simulator, type Owner } from './simulator.ts'
+import type { SimulatedServer } from './server.ts'
+import { Simulator } from './simulator.ts'
 
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
@@ -20,10 +20,22 @@ const REPEAT_MS = 5_000
 const DAY_MS = 24 * 60 * 60_000
 /** Longer than the wait after a wrong clock, and its random delays. */
 const PRUNED_MS_MAX = 15 * 60_000
-/** Shorter than the distance of the two readings that end a payment. */
-const FORK_MS_MAX = 55_000
+const BUYER_STARTS_MS_MAX = 60_000
+/** After the longest wait of a server that starts with the right clock and a new block. */
+const PRUNED_AT_ONCE_MS_MAX = 10_000
+/** How long faults are injected. Most runs are short, because a run of a minute has most of the faults of a long one. */
+const LENGTHS_MS = [
+  { from: 10_000, to: 40_000 },
+  { from: 10_000, to: 40_000 },
+  { from: 10_000, to: 40_000 },
+  { from: 10_000, to: 40_000 },
+  { from: 40_000, to: 120_000 },
+  { from: 120_000, to: 400_000 },
+]
 /** The longest time between two events that no server caused. */
-const EVENT_EVERY_MS = 8_000
+const EVENT_EVERY_MS = 4_000
+/** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
+const WEEKS_OFF_MS_MAX = 60_000
 
 export interface RunResult {
   seed: number
@@ -47,71 +59,79 @@ export async function run({ seed, seen, isTraced = false, serverCount }: RunOpti
   try {
     await simulation.execute()
   } catch (cause) {
-    simulation.invariants.fail(
-      'the simulation itself',
-      cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown',
-    )
+    simulation.fail('the simulation itself', cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown')
   }
-  const { broken } = simulation.invariants
+  const { broken } = simulation
   if (broken) sim.lines.push(`BROKEN ${broken.message}`)
   return { seed, broken, steps: sim.steps, lines: sim.lines }
 }
 
+interface Purchase {
+  payment: SimulatedPayment
+  companyNumber: string
+}
+
 class SimulationRun {
-  readonly invariants: Invariants
   readonly #sim: Simulator
   readonly #chain: SimulatedChain
+  readonly #nodes: SimulatedNodes
   readonly #facilitator: SimulatedFacilitator
-  readonly #log: SimulatedLog
-  readonly #catalog: SimulatedCatalog
-  readonly #servers: SimulatedServer[]
+  /** The deployment that the buyers use. */
+  readonly #main: SimulatedDeployment
+  /** Another deployment with the same receiver and a log of its own, in some runs. */
+  readonly #neighbour: SimulatedDeployment | undefined
+  readonly #deployments: readonly SimulatedDeployment[]
+  readonly #servers: readonly SimulatedServer[]
   readonly #buyers: SimulatedBuyer[]
   readonly #refusedPayers: Set<string>
   /** Payments with the id of another payment. */
   readonly #reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
+  /** Payments that were sent to the neighbour, by key. */
+  readonly #atNeighbour = new Map<string, Purchase>()
   readonly #crashShare: number
-  #isForked = false
+  readonly #length: number
 
   constructor(sim: Simulator, serverCount: number) {
     this.#sim = sim
     this.#chain = new SimulatedChain(sim)
-    this.#log = new SimulatedLog(sim)
-    this.#catalog = new SimulatedCatalog(sim)
+    this.#nodes = new SimulatedNodes(sim, this.#chain)
+    const { from, to } = sim.pick(LENGTHS_MS)
+    this.#length = sim.between(from, to)
     this.#crashShare = sim.pick([0, 0.003, 0.02])
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
     this.#refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
-    for (const payer of payers) this.#chain.balances.set(payer, sim.chance(0.05) ? 1_500n : 100_000n)
+    for (const payer of payers) this.#chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
     this.#facilitator = new SimulatedFacilitator(sim, this.#chain, this.#refusedPayers)
-    this.invariants = new Invariants({ sim, chain: this.#chain, facilitator: this.#facilitator, log: this.#log })
-    const options = {
-      sim,
-      chain: this.#chain,
-      facilitator: this.#facilitator,
-      log: this.#log,
-      catalog: this.#catalog,
-      window: new MemoryWindow(),
-      onReport: (line: string) => this.invariants.reported(line),
-      onStopped: (owner: Owner, unanswered: number) => this.invariants.stopped(owner, unanswered),
-      onStuck: ({ name }: Owner) => this.invariants.fail('L4 a stop never ends', name),
-    }
-    this.#servers = Array.from(
-      { length: serverCount },
-      (_, index) => new SimulatedServer(`server ${index + 1}`, options),
-    )
-    this.#buyers = payers.map(
-      (payer) => new SimulatedBuyer(payer, { sim, servers: this.#servers, invariants: this.invariants }),
-    )
+    const shared = { sim, chain: this.#chain, nodes: this.#nodes, facilitator: this.#facilitator }
+    const options = { ...shared, isShared: (key: string) => this.#atNeighbour.has(key) }
+    const names = Array.from({ length: serverCount }, (_, index) => `server ${index + 1}`)
+    this.#main = new SimulatedDeployment({ ...options, servers: names })
+    this.#neighbour = sim.chance(0.25) ? new SimulatedDeployment({ ...options, servers: ['neighbour'] }) : undefined
+    this.#deployments = this.#neighbour ? [this.#main, this.#neighbour] : [this.#main]
+    this.#servers = this.#deployments.flatMap(({ servers }) => servers)
+    const { servers, invariants } = this.#main
+    const startMsMax = Math.min(this.#length / 2, BUYER_STARTS_MS_MAX)
+    this.#buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
+  }
+
+  /** The first broken invariant. */
+  get broken(): BrokenInvariant | undefined {
+    return this.#deployments.map(({ invariants }) => invariants.broken).find(Boolean)
+  }
+
+  fail(invariant: string, detail: string): void {
+    this.#main.invariants.fail(invariant, detail)
   }
 
   async execute(): Promise<void> {
     const sim = this.#sim
-    const isBroken = () => this.invariants.broken !== undefined
+    const isBroken = () => this.broken !== undefined
     sim.check = () => this.#mayCrash()
     this.#scheduleEvent()
-    await sim.run(sim.between(60, 400) * 1_000, isBroken)
+    await sim.run(this.#length, isBroken)
     if (isBroken()) return
     this.#stopFaults()
-    await sim.run(RECOVERY_MS_MAX, () => isBroken() || (sim.steps % 64 === 0 && this.#isAtRest()))
+    await sim.run(RECOVERY_MS_MAX, () => isBroken() || (sim.steps % 8 === 0 && this.#isAtRest()))
     if (isBroken()) return
     this.#checkFinalState()
     if (isBroken()) return
@@ -140,7 +160,7 @@ class SimulationRun {
     sim.after(sim.between(0, EVENT_EVERY_MS), () => {
       if (!sim.injectsFaults) return
       const event = sim.pick([
-        () => this.#catalog.change(),
+        () => sim.pick(this.#deployments).catalog.change(),
         () => this.#setClock(),
         () => this.#misuse(),
         () => this.#preempt(),
@@ -149,7 +169,8 @@ class SimulationRun {
         () => this.#askUnpaid(),
         () => this.#reuseId(),
         () => this.#stopServer(),
-        () => this.#forkChain(),
+        () => this.#changeChain(),
+        () => this.#buyFromNeighbour(),
       ])
       event()
       this.#scheduleEvent()
@@ -158,8 +179,14 @@ class SimulationRun {
 
   #setClock(): void {
     const sim = this.#sim
-    if (!sim.fault('a clock jumps', 0.4)) return
-    sim.pick(this.#servers).setClock(sim.pick([0, 5_000, -5_000, 60_000, -60_000, 600_000, -600_000]))
+    const server = sim.pick(this.#servers)
+    if (sim.fault('a clock jumps by weeks', 0.1)) {
+      server.setClock(sim.pick([31, -31, 40, -40]) * DAY_MS)
+      sim.after(sim.between(0, WEEKS_OFF_MS_MAX), () => server.setClock(0))
+    } else if (sim.fault('a clock jumps', 0.4)) {
+      server.setClock(sim.pick([0, 5_000, -5_000, 60_000, -60_000, 600_000, -600_000]))
+    }
+    this.#facilitator.wereRefusalsUncheckable ||= server.isClockBehind
   }
 
   /** A third party sends the authorization that it sees in the mempool. */
@@ -193,7 +220,7 @@ class SimulationRun {
     const sim = this.#sim
     const buyer = sim.pick(this.#buyers)
     const payment = buyer.current
-    if (!payment || !this.#log.records.has(payment.identity)) return
+    if (!payment || !this.#main.log.records.has(payment.identity)) return
     const { authorization } = payment
     const fields = {
       from: authorization.from,
@@ -208,8 +235,9 @@ class SimulationRun {
     ] as const)
     sim.count('fault a payment is misused')
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    sim.pick(this.#servers).ask({ operation, paymentHeaders: [header] }, (outcome) => {
-      if (outcome) this.invariants.answered({ payment, isMisuse: true, companyNumber }, outcome)
+    const { servers, invariants } = this.#main
+    sim.pick(servers).ask({ operation, paymentHeaders: [header] }, (outcome) => {
+      if (outcome) invariants.answered({ payment, isMisuse: true, companyNumber }, outcome)
     })
   }
 
@@ -218,16 +246,17 @@ class SimulationRun {
     const sim = this.#sim
     const buyer = sim.pick(this.#buyers)
     const { current: first, companyNumber } = buyer
-    if (first?.id === undefined || !this.#log.records.has(first.identity) || this.#reusedIds.length > 2) return
+    const { log, servers, invariants } = this.#main
+    if (first?.id === undefined || !log.records.has(first.identity) || this.#reusedIds.length > 2) return
     const validBefore = Number(first.authorization.validBefore)
     const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id })
     this.#reusedIds.push({ buyer, payment })
     sim.count('fault a payment id is used for another payment')
     sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
-      const isMisuse = this.invariants.isHeldBy(first.identity)
-      if (outcome) this.invariants.answered({ payment, isMisuse, companyNumber }, outcome)
+    sim.pick(servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+      const isMisuse = invariants.isHeldBy(first.identity)
+      if (outcome) invariants.answered({ payment, isMisuse, companyNumber }, outcome)
     })
   }
 
@@ -236,18 +265,39 @@ class SimulationRun {
     void this.#sim.pick(this.#servers).stop()
   }
 
-  /** Once in a run: with two forks, the two readings that end a payment could come from one each. */
-  #forkChain(): void {
-    if (this.#isForked || !this.#sim.fault('the nodes change', 0.3)) return
-    this.#isForked = true
-    this.#chain.fork(this.#sim.between(5_000, FORK_MS_MAX))
+  #changeChain(): void {
+    if (this.#sim.chance(0.3)) this.#nodes.change()
+    this.#facilitator.wereRefusalsUncheckable ||= this.#nodes.isFork
+  }
+
+  /** The payer uses a payment at the neighbour as well, or buys there with another one. */
+  #buyFromNeighbour(): void {
+    const sim = this.#sim
+    const neighbour = this.#neighbour
+    if (!neighbour || this.#atNeighbour.size > 3) return
+    const buyer = sim.pick(this.#buyers)
+    const isShared = sim.chance(0.7)
+    const validBefore = seconds(sim) + 300
+    const payment = isShared
+      ? buyer.current
+      : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined })
+    if (!payment) return
+    const { companyNumber } = this.#atNeighbour.get(payment.key) ?? { companyNumber: sim.pick(NUMBERS) }
+    this.#atNeighbour.set(payment.key, { payment, companyNumber })
+    sim.count(isShared ? 'fault a payment is sent to two deployments' : 'state a payer buys from two deployments')
+    sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the neighbour`)
+    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
+    sim.pick(neighbour.servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+      if (outcome) neighbour.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+    })
   }
 
   #askUnpaid(): void {
     const companyNumber = this.#sim.pick(NUMBERS)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    this.#sim.pick(this.#servers).ask({ operation, paymentHeaders: [] }, (outcome) => {
-      if (outcome) this.invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome)
+    const { servers, invariants } = this.#main
+    this.#sim.pick(servers).ask({ operation, paymentHeaders: [] }, (outcome) => {
+      if (outcome) invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome)
     })
   }
 
@@ -255,7 +305,8 @@ class SimulationRun {
     const sim = this.#sim
     sim.injectsFaults = false
     sim.trace('simulator', () => 'FAULTS END')
-    this.#catalog.change()
+    this.#nodes.restore()
+    for (const { catalog } of this.#deployments) catalog.change()
     for (const server of this.#servers) {
       server.setClock(0)
       server.start()
@@ -266,7 +317,7 @@ class SimulationRun {
   #isAtRest(): boolean {
     return (
       this.#chain.mempool.length === 0 &&
-      this.#log.unfinished().length === 0 &&
+      this.#deployments.every(({ log }) => log.unfinished().length === 0) &&
       this.#servers.every(({ isOpen }) => isOpen) &&
       this.#buyers.every((buyer) => this.#isDone(buyer))
     )
@@ -280,22 +331,25 @@ class SimulationRun {
   #cannotBuy(buyer: SimulatedBuyer): boolean {
     const { payer } = buyer
     return (
-      this.#refusedPayers.has(payer) || (this.#chain.balances.get(payer) ?? 0n) < 1_000n || buyer.signed.length >= 4
+      buyer.isSettledElsewhere ||
+      this.#refusedPayers.has(payer) ||
+      (this.#chain.balances.get(payer) ?? 0n) < 1_000n ||
+      buyer.signed.length >= 4
     )
   }
 
   #checkFinalState(): void {
-    const { invariants } = this
-    for (const identity of this.#log.unfinished()) {
-      const state = this.#log.records.get(identity)?.state
-      invariants.fail('L1 a record never ends', `${short(identity)} is ${state}`)
-    }
+    for (const { log } of this.#deployments)
+      for (const identity of log.unfinished())
+        this.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
     for (const buyer of this.#buyers) {
-      if (!this.#isDone(buyer)) invariants.fail('L2 a buyer never gets a response', short(buyer.payer))
-      const isMisreported = buyer.signed.some(({ key }) => this.#facilitator.misreported.has(key))
-      const paid = buyer.signed.filter(({ key }) => invariants.isPaid(key))
+      if (!this.#isDone(buyer)) this.fail('L2 a buyer never gets a response', short(buyer.payer))
+      const isMisreported = buyer.signed.some(({ key }) => this.#facilitator.hasMisreported(key))
+      // A payment that was sent to the neighbour may have bought something there.
+      const own = buyer.signed.filter(({ key }) => !this.#atNeighbour.has(key))
+      const paid = own.filter(({ key }) => this.#main.invariants.isPaid(key))
       if (paid.length > 1 && !isMisreported)
-        invariants.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
+        this.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
     }
   }
 
@@ -307,22 +361,30 @@ class SimulationRun {
     sim.trace('simulator', () => `${days} days pass`)
     for (const server of this.#servers) server.crash()
     sim.sleep(days * DAY_MS)
+    // Without a new block, the first attempt to remove records is repeated later.
+    const isBlockNew = sim.chance(0.8)
+    if (isBlockNew) this.#chain.mine()
     for (const server of this.#servers) server.start()
-    // The newest block is old after the sleep, so the first attempt to remove records is repeated.
-    await sim.run(PRUNED_MS_MAX)
-    this.invariants.pruned()
+    await sim.run(isBlockNew ? PRUNED_AT_ONCE_MS_MAX : PRUNED_MS_MAX)
+    for (const { invariants } of this.#deployments) invariants.pruned()
   }
 
   /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
   async #retryAll(): Promise<void> {
-    for (const buyer of this.#buyers) for (const payment of buyer.signed) await this.#retry(buyer, payment)
-    for (const { buyer, payment } of this.#reusedIds) await this.#retry(buyer, payment)
+    const main = this.#main
+    for (const { signed, companyNumber } of this.#buyers)
+      for (const payment of signed) await this.#retry(main, { payment, companyNumber })
+    for (const { buyer, payment } of this.#reusedIds)
+      await this.#retry(main, { payment, companyNumber: buyer.companyNumber })
+    if (!this.#neighbour) return
+    for (const purchase of this.#atNeighbour.values()) await this.#retry(this.#neighbour, purchase)
   }
 
-  async #retry(buyer: SimulatedBuyer, payment: SimulatedPayment): Promise<void> {
+  async #retry({ log, servers, invariants }: SimulatedDeployment, purchase: Purchase): Promise<void> {
+    if (this.broken) return
     const sim = this.#sim
-    const { companyNumber } = buyer
-    const record = this.#log.records.get(payment.identity)
+    const { payment, companyNumber } = purchase
+    const record = log.records.get(payment.identity)
     const bought = record ? companyIn(record.body) : companyNumber
     const operation = { operation: 'lookup', input: { company_number: bought } } as const
     // After 503 a buyer repeats the request with the same payment.
@@ -330,17 +392,17 @@ class SimulationRun {
     let last: Outcome | undefined
     while (sim.now < end && (!last || renderOutcome(last).status === 503)) {
       last = undefined
-      sim.pick(this.#servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+      sim.pick(servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
         last = outcome
       })
-      await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || this.invariants.broken !== undefined)
-      if (this.invariants.broken) return
-      if (last) this.invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
+      await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || this.broken !== undefined)
+      if (this.broken) return
+      if (last) invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
       await sim.run(REPEAT_MS)
     }
-    if (!last) return this.invariants.fail('L3 a request is never answered', short(payment.key))
+    if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
     const outcome: Outcome = last
     sim.trace('at the end', () => `${describe(outcome)} to ${short(payment.key)}`)
-    this.invariants.ended(payment, outcome)
+    invariants.ended(payment, outcome)
   }
 }

@@ -19,9 +19,9 @@ import { WindowSlots } from '../../../store/window-slots.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import type { SlidingWindow } from '../../../store/window.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
-import type { SimulatedChain } from './chain.ts'
-import type { SimulatedFacilitator } from './facilitator.ts'
+import type { SettlementObserver, SimulatedFacilitator } from './facilitator.ts'
 import type { SimulatedLog } from './log.ts'
+import type { SimulatedNodes } from './node.ts'
 import { TERMS } from './payment.ts'
 import type { SimulatedCatalog } from './catalog.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -38,12 +38,13 @@ const CACHED_MAX = 100
 
 export interface ServerOptions {
   sim: Simulator
-  chain: SimulatedChain
+  nodes: SimulatedNodes
   facilitator: SimulatedFacilitator
   log: SimulatedLog
   catalog: SimulatedCatalog
   /** The window of the rate limit, which all servers share. */
   window: SlidingWindow
+  settlements: SettlementObserver
   /** Called with each line of a server's log. */
   onReport: (line: string) => void
   /** Called when a server has stopped gracefully, with the number of unanswered requests. */
@@ -88,7 +89,7 @@ export class SimulatedServer {
 
   start(): void {
     if (this.isUp) return
-    const { sim, chain, facilitator, log, catalog, window, onReport } = this.#options
+    const { sim, nodes, facilitator, settlements, log, catalog, window, onReport } = this.#options
     sim.trace(this.name, () => 'starts')
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
@@ -101,8 +102,8 @@ export class SimulatedServer {
       catalog: catalog.open(),
       payments: {
         log: log.open(owner),
-        facilitator: facilitator.client(owner),
-        chain: chain.reader(owner),
+        facilitator: facilitator.client(owner, settlements),
+        chain: nodes.open(owner),
         denials: new Denials(now),
         readings: new RecentReadings(now, READING_INTERVAL_MS),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
@@ -177,6 +178,10 @@ export class SimulatedServer {
       },
       owner,
     )
+  }
+
+  get isClockBehind(): boolean {
+    return this.#skew < 0
   }
 
   setClock(skew: number): void {

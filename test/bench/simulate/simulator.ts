@@ -112,8 +112,9 @@ export class Simulator {
   /** Runs events in order until `until` returns true or the time has passed. */
   async run(milliseconds: number, until: () => boolean = () => false): Promise<void> {
     const end = this.now + milliseconds
-    // Work that began between two runs continues with the first step.
-    let isPending = true
+    // Waits for work that began between two runs. `settled` works only in a microtask, which the caller need not be.
+    await Promise.resolve()
+    await settled()
     for (let next = this.#queue[0]; next && next.time <= end; next = this.#queue[0]) {
       this.#pop()
       if (next.cancelled || next.owner?.alive === false) continue
@@ -121,8 +122,7 @@ export class Simulator {
       this.steps += 1
       this.last = next.owner
       next.run()
-      if (isPending || !next.needsNoFlush) await settled()
-      isPending = false
+      if (!next.needsNoFlush) await settled()
       this.check()
       if (until()) return
     }

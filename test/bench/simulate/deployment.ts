@@ -1,0 +1,49 @@
+/** One deployment: servers that share a response log, a dataset and a rate limit, and the invariants of their sales. */
+import { MemoryWindow } from '../../../store/memory-window.ts'
+import { SimulatedCatalog } from './catalog.ts'
+import type { SimulatedChain } from './chain.ts'
+import type { SimulatedFacilitator } from './facilitator.ts'
+import { Invariants } from './invariants.ts'
+import { SimulatedLog } from './log.ts'
+import type { SimulatedNodes } from './node.ts'
+import { SimulatedServer } from './server.ts'
+import type { Owner, Simulator } from './simulator.ts'
+
+interface DeploymentOptions {
+  sim: Simulator
+  chain: SimulatedChain
+  nodes: SimulatedNodes
+  facilitator: SimulatedFacilitator
+  /** The names of its servers. */
+  servers: readonly string[]
+  /** Whether a payment was also sent to another deployment with the same receiver. */
+  isShared: (key: string) => boolean
+}
+
+export class SimulatedDeployment {
+  readonly log: SimulatedLog
+  readonly catalog: SimulatedCatalog
+  readonly servers: readonly SimulatedServer[]
+  readonly invariants: Invariants
+
+  constructor({ sim, chain, nodes, facilitator, servers, isShared }: DeploymentOptions) {
+    this.log = new SimulatedLog(sim)
+    this.catalog = new SimulatedCatalog(sim)
+    const { log, catalog } = this
+    const invariants = new Invariants({ sim, chain, facilitator, log, isShared })
+    this.invariants = invariants
+    const options = {
+      sim,
+      nodes,
+      facilitator,
+      settlements: invariants,
+      log,
+      catalog,
+      window: new MemoryWindow(),
+      onReport: (line: string) => invariants.reported(line),
+      onStopped: (owner: Owner, unanswered: number) => invariants.stopped(owner, unanswered),
+      onStuck: ({ name }: Owner) => invariants.fail('L4 a stop never ends', name),
+    }
+    this.servers = servers.map((name) => new SimulatedServer(name, options))
+  }
+}

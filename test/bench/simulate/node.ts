@@ -1,0 +1,254 @@
+/**
+ * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
+ * fork or belong to another chain. The product's reader (agent/payments/chain) turns their replies into evidence.
+ */
+import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
+import { readChainWith, type Chain } from '../../../agent/payments/chain.ts'
+import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
+import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
+import { keyOf } from './keys.ts'
+import { TERMS } from './payment.ts'
+import type { Owner, Simulator } from './simulator.ts'
+
+/** The product's deadline for a call. */
+const RPC_TIMEOUT_MS = 5_000
+/** For nodes without the tag `finalized`. Never less than the chain needs. */
+const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
+/** An LRU cache of the usual size takes long to create. */
+const SEARCHES_MAX = 50
+/** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
+const FORK_MS_MAX = 55_000
+/** Longer than that distance: another chain is recognised by its id. */
+const OTHER_CHAIN_MS_MAX = 5 * 60_000
+const OTHER_CHAIN_ID = 1
+const FORK_SALT = 0xf0_4c
+const OTHER_SALT = 0x07_e4
+
+const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
+const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
+const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
+
+/** What a node shows. Its blocks up to `sharedTo` are those of the chain; it has none of the later transactions. */
+interface View {
+  chainId: number
+  newest: number
+  sharedTo: number
+  /** The difference of its heights and times from those of the chain. */
+  offset: number
+  seconds: number
+  salt: number
+  hasToken: boolean
+}
+
+/** The view of all nodes for a while, instead of the chain. */
+type Elsewhere = Pick<View, 'chainId' | 'offset' | 'seconds' | 'salt' | 'hasToken' | 'sharedTo'>
+
+export class SimulatedNodes {
+  readonly #sim: Simulator
+  readonly #chain: SimulatedChain
+  /** One URL may lead to nodes that are this many blocks behind. */
+  readonly #lagMax: number
+  /** The most blocks of one search of logs. */
+  readonly #logBlocksMax: number
+  readonly #finalTag: 'known' | 'unknown' | 'null'
+  #elsewhere: Elsewhere | undefined
+  #wasElsewhere = false
+
+  constructor(sim: Simulator, chain: SimulatedChain) {
+    this.#sim = sim
+    this.#chain = chain
+    this.#lagMax = sim.pick([0, 0, 1, 2, 30])
+    this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 1])
+    this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
+    sim.count(`node ${this.#logBlocksMax} blocks in a search`)
+    sim.count(`node the tag finalized is ${this.#finalTag}`)
+  }
+
+  /** The product's reader of the chain, for one server process. */
+  open(owner: Owner): Chain {
+    return readChainWith(this.#client(owner), {
+      chainId: TERMS.chainId,
+      finalConfirmations: FINAL_CONFIRMATIONS,
+      searchesMax: SEARCHES_MAX,
+    })
+  }
+
+  /**
+   * All nodes follow a fork with the same id, whose blocks become final as well, or belong to another chain. Once in a run:
+   * with two forks, the two readings that end a payment could come from one each.
+   */
+  change(): void {
+    const sim = this.#sim
+    if (this.#wasElsewhere) return
+    this.#wasElsewhere = true
+    const isFork = sim.chance(0.5)
+    const milliseconds = sim.between(5_000, isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
+    sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
+    sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
+    const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
+    this.#elsewhere = isFork
+      ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number }
+      : {
+          chainId: OTHER_CHAIN_ID,
+          salt: OTHER_SALT,
+          sharedTo: -1,
+          offset: sim.pick([0, -900, 1_000_000]),
+          // No clock of a server is wrong in the same way.
+          seconds: sim.pick([0, 3_600, -3_600, 90 * 86_400]),
+          hasToken: sim.chance(0.7),
+        }
+    sim.afterNoFlush(milliseconds, () => this.restore())
+  }
+
+  get isFork(): boolean {
+    return this.#elsewhere?.salt === FORK_SALT
+  }
+
+  restore(): void {
+    this.#elsewhere = undefined
+  }
+
+  /** A call reads the state at once. Most replies take no time, because a run has thousands of calls. */
+  #client(owner: Owner): Rpc {
+    const sim = this.#sim
+    let lag = 0
+    return (method, params = []) =>
+      new Promise((resolve, reject) => {
+        const failWith = (error: Error, after: number) => void sim.after(after, () => reject(error), owner)
+        if (sim.fault('chain: a call hangs', 0.004)) return failWith(new ReplyError('UNREACHABLE'), RPC_TIMEOUT_MS)
+        if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
+        if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
+        if (sim.chance(0.2)) lag = this.#nextLag()
+        const reply = this.#reply(method, params, this.#view(lag))
+        if (reply instanceof RpcError) reject(reply)
+        else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
+        else sim.after(this.#delay(), () => resolve(reply), owner)
+      })
+  }
+
+  #delay(): number {
+    const sim = this.#sim
+    return sim.fault('chain: a slow call', 0.03) ? sim.between(100, 4_000) : sim.between(0, 200)
+  }
+
+  #nextLag(): number {
+    const sim = this.#sim
+    return this.#lagMax > 0 && sim.fault('chain: a node lags', 0.3) ? this.#lagMax : 0
+  }
+
+  #view(lag: number): View {
+    const { head } = this.#chain
+    const newest = Math.max(FIRST_BLOCK, head.number - (this.#sim.injectsFaults ? lag : 0))
+    if (this.#elsewhere) return { ...this.#elsewhere, newest: newest + this.#elsewhere.offset }
+    return { chainId: TERMS.chainId, newest, sharedTo: newest, offset: 0, seconds: 0, salt: 0, hasToken: true }
+  }
+
+  #reply(method: string, params: readonly unknown[], view: View): unknown {
+    const [first, second] = params
+    switch (method) {
+      case 'eth_chainId':
+        return numberToHex(view.chainId)
+      case 'eth_blockNumber':
+        return numberToHex(view.newest + this.#above())
+      case 'eth_getBlockByNumber':
+        return this.#blockAt(first as string, view)
+      case 'eth_getCode':
+        // Payers of the simulation are contract wallets, whose signatures need no key.
+        return '0x60'
+      case 'eth_call':
+        return this.#authorizationState((first as { data: Hex }).data, second as 'latest' | { blockHash: string }, view)
+      case 'eth_getLogs':
+        return this.#logs(first as LogFilter, view)
+      case 'eth_getTransactionReceipt':
+        return this.#receipt(first as string, view)
+      default:
+        return refusal(`no method ${method}`)
+    }
+  }
+
+  #above(): number {
+    const sim = this.#sim
+    if (!sim.fault('chain: the head is too high', 0.05)) return 0
+    return sim.pick([sim.between(1, 10), sim.between(60, 90), sim.between(1, 1_000)])
+  }
+
+  #blockAt(at: string, view: View): unknown {
+    const final = Math.min(this.#chain.final.number + view.offset, view.newest)
+    if (at === 'latest') return toWire(this.#block(view.newest, view))
+    if (at !== 'finalized') return toWire(this.#block(Number(at), view))
+    if (this.#finalTag === 'unknown') return refusal('no such tag')
+    return this.#finalTag === 'null' ? null : toWire(this.#block(final, view))
+  }
+
+  #block(number: number, view: View): Block | undefined {
+    if (number > view.newest) return undefined
+    if (number <= view.sharedTo) return this.#chain.block(number)
+    const { time } = this.#chain.block(number - view.offset)
+    return { number, hash: blockHash(view.salt, number), time: time + view.seconds }
+  }
+
+  #authorizationState(data: Hex, at: 'latest' | { blockHash: string }, view: View): unknown {
+    if (!view.hasToken) return '0x'
+    const hash = at === 'latest' ? undefined : at.blockHash
+    const number = hash === undefined ? view.newest : Number(`0x${hash.slice(-16)}`)
+    if (hash !== undefined && this.#block(number, view)?.hash !== hash) return refusal('header not found')
+    // The selector, the padded payer and the nonce.
+    const spend = this.#spend(`0x${data.slice(34, 74)}`, `0x${data.slice(74)}`, view)
+    return pad(spend && spend.block <= number ? '0x1' : '0x0')
+  }
+
+  #spend(from: string, nonce: string, view: View): Spend | undefined {
+    const spend = this.#chain.spends.get(keyOf(from, nonce))
+    return spend && spend.block <= Math.min(view.newest, view.sharedTo) ? spend : undefined
+  }
+
+  #logs({ fromBlock, toBlock, topics: [, from, nonce] }: LogFilter, view: View): unknown {
+    if (Number(toBlock) - Number(fromBlock) >= this.#logBlocksMax) {
+      this.#sim.count('node a range of logs is refused')
+      return refusal('block range is too wide')
+    }
+    const spend = this.#spend(`0x${from.slice(26)}`, nonce, view)
+    if (!spend || spend.block < Number(fromBlock) || spend.block > Number(toBlock)) return []
+    if (this.#sim.fault('chain: logs are missing', 0.05)) return []
+    return this.#logsOf(spend, view).slice(0, 1)
+  }
+
+  #receipt(hash: string, view: View): unknown {
+    for (const spend of this.#chain.spends.values()) {
+      if (spend.hash !== hash || spend.block > Math.min(view.newest, view.sharedTo)) continue
+      const { transactionHash, blockNumber, blockHash: inBlock } = this.#position(spend, view)
+      return { status: '0x1', transactionHash, blockNumber, blockHash: inBlock, logs: this.#logsOf(spend, view) }
+    }
+    return null
+  }
+
+  #logsOf(spend: Spend, view: View): unknown[] {
+    const { kind, from, to, value, nonce } = spend
+    const common = { address: TERMS.asset, ...this.#position(spend, view) }
+    const topics = [kind === 'cancel' ? CANCELED : USED, pad(from as Hex), nonce]
+    const use = { ...common, topics, data: '0x', logIndex: '0x0' }
+    if (kind === 'cancel') return [use]
+    const transfer = [TRANSFER, pad(from as Hex), pad(to as Hex)]
+    return [use, { ...common, topics: transfer, data: numberToHex(value, { size: 32 }), logIndex: '0x1' }]
+  }
+
+  #position({ hash, block }: Spend, view: View) {
+    const { hash: inBlock } = this.#block(block, view) as Block
+    return { transactionHash: hash, blockNumber: numberToHex(block), blockHash: inBlock }
+  }
+}
+
+interface LogFilter {
+  fromBlock: string
+  toBlock: string
+  topics: [unknown, string, string]
+}
+
+function toWire(block: Block | undefined): unknown {
+  return block ? { number: numberToHex(block.number), hash: block.hash, timestamp: numberToHex(block.time) } : null
+}
+
+function refusal(message: string): RpcError {
+  return new RpcError({ code: -32_000, message })
+}
