@@ -3,12 +3,11 @@
  * points of a sale and at random times, each followed by a restart and two retries. Fails unless every kill ends in one
  * transfer and the stored response, and every point is reached.
  */
+import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
 import { markdown } from './markdown.ts'
-import { migrateDatabase } from '../../store/postgres/schema.ts'
 import { planKills, type Scenario } from '../support/kill-plan.ts'
 import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
 import { runKills, type Kill, type KillRun } from '../support/kill-run.ts'
-import { startPostgres } from '../support/postgres.ts'
 
 const RUNS_DEFAULT = '100'
 const WORKERS_DEFAULT = '2'
@@ -43,21 +42,11 @@ export async function kill(options: Record<string, string>): Promise<boolean> {
   return report(results, (performance.now() - begun) / 1000)
 }
 
-const LOG_KINDS = ['lmdb', 'postgres'] as const
-type LogKind = (typeof LOG_KINDS)[number]
-const isLogKind = (name: string): name is LogKind => (LOG_KINDS as readonly string[]).includes(name)
-
 /** Each share has a PostgreSQL server of its own, which keeps running. */
 async function runShare(plan: readonly Scenario[], log: LogKind): Promise<KillRun> {
   if (log === 'lmdb') return runKills(plan)
-  const server = await startPostgres()
-  try {
-    const url = await server.createDatabase()
-    await migrateDatabase(url)
-    return await runKills(plan, url)
-  } finally {
-    await server.stop()
-  }
+  await using database = await startDatabase()
+  return await runKills(plan, database.url)
 }
 
 const isCorrect = ({ faults }: Kill) => faults.length === 0

@@ -30,7 +30,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--trace]' },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
-  race: { run: race, usage: '[--seconds N] [--workers N]' },
+  race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },

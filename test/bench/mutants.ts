@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { FAULT } from './failover.ts'
+import type { LogKind } from './log-kind.ts'
 import { orderIn } from './order.ts'
 import { raceIn } from './race.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
@@ -72,7 +73,13 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
   await writeFile(path, mutated)
   const simulate = () => trySimulation(copy, seedsMax)
-  const programmes = { order: tryOrder, race: tryRace, failover: tryFailover, simulate }
+  const programmes = {
+    order: tryOrder,
+    race: () => tryRace(copy, 'lmdb'),
+    'race --log postgres': () => tryRace(copy, 'postgres'),
+    failover: tryFailover,
+    simulate,
+  }
   const { caughtBy } = mutant
   return caughtBy in programmes ? programmes[caughtBy as keyof typeof programmes](copy) : tryTests(copy, caughtBy)
 }
@@ -87,8 +94,8 @@ async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
   return missed(`by ${seedsMax} seeds`)
 }
 
-async function tryRace(copy: string): Promise<Verdict> {
-  const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS })
+async function tryRace(copy: string, log: LogKind): Promise<Verdict> {
+  const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS, log })
   return faults[0] === undefined ? missed('by a race') : { verdict: 'caught', what: faults[0] }
 }
 

@@ -1,7 +1,7 @@
 /**
- * `bench race [--seconds N] [--workers N]`: processes claim and advance the same records of one response log on a real
- * LMDB, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted. At the end the log must hold
- * every acknowledged change once. The simulation replaces this log by a model.
+ * `bench race [--seconds N] [--workers N] [--log lmdb|postgres]`: processes claim and advance the same records of one real
+ * response log, and contend for payment ids. Each is killed (SIGKILL) at random times and restarted, as is the server of
+ * PostgreSQL. At the end the log must hold every acknowledged change once. The simulation replaces this log by a model.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,13 +10,18 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openResponseLog } from '../../store/responses.ts'
+import { openConfiguredLog } from '../../agent/response-log.ts'
+import type { PostgresServer } from '../support/postgres.ts'
+import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
 import { checkLog, type Acknowledged } from './race/check-log.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
+/** From the time at which the log is open. */
 const LIFETIME_MS = { min: 500, max: 3_000 }
+/** The server of PostgreSQL runs for this long between two kills. Its recovery takes about a second. */
+const SERVER_LIFETIME_MS = { min: 2_000, max: 6_000 }
 /** Longer than the last batch of calls can take. A process that runs longer is stuck. */
 const GRACE_MS = 20_000
 const FAULTS_SHOWN = 20
@@ -26,6 +31,13 @@ interface Race {
   root: string
   seconds: number
   workers: number
+  log: LogKind
+}
+
+/** Milliseconds of the clock. */
+export interface RaceTimes {
+  began: number
+  ends: number
 }
 
 interface Result {
@@ -35,33 +47,39 @@ interface Result {
 }
 
 export async function race(options: Record<string, string>): Promise<boolean> {
-  const { seconds = SECONDS_DEFAULT, workers = WORKERS_DEFAULT } = options
+  const { seconds = SECONDS_DEFAULT, workers = WORKERS_DEFAULT, log = 'lmdb' } = options
+  const print = (line: string) => void process.stdout.write(`${line}\n`)
+  if (!isLogKind(log)) {
+    print('--log must be lmdb or postgres')
+    return false
+  }
   const { kills, acknowledged, faults } = await raceIn({
     root: ROOT,
     seconds: Number(seconds),
     workers: Number(workers),
+    log,
   })
   const countOf = (kind: Acknowledged['kind']) => acknowledged.filter((each) => each.kind === kind).length
-  const print = (line: string) => void process.stdout.write(`${line}\n`)
   print(`${countOf('claimed')} claims granted, ${countOf('held')} refused, ${countOf('advanced')} changes made`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
   print(`${workers} processes on one response log for ${seconds} s, ${kills} kills, ${faults.length} faults`)
   return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
-export async function raceIn({ root, seconds, workers }: Race): Promise<Result> {
+export async function raceIn({ root, seconds, workers, log: kind }: Race): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'race-'))
   try {
-    const began = Date.now()
-    const ends = began + seconds * 1000
-    const runs = await Promise.all(
-      Array.from({ length: workers }, (_, worker) => run({ root, directory, worker, began, ends })),
-    )
+    await using database = kind === 'postgres' ? await startDatabase() : undefined
+    const start = new Start(workers, seconds)
+    const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
+    const environment = { root, directory, responseLog: database?.url, start }
+    const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
+    const serverKills = (await killing) ?? 0
     const acknowledged = await readAll(directory)
-    const log = openResponseLog(directory)
+    const log = await openConfiguredLog({ dataDirectory: directory, responseLog: database?.url }, () => undefined)
     try {
       const faults = [...runs.flatMap((each) => each.faults), ...(await checkLog(log, acknowledged))]
-      return { kills: runs.reduce((sum, each) => sum + each.kills, 0), acknowledged, faults }
+      return { kills: runs.reduce((sum, each) => sum + each.kills, serverKills), acknowledged, faults }
     } finally {
       await log.close()
     }
@@ -70,27 +88,64 @@ export async function raceIn({ root, seconds, workers }: Race): Promise<Result> 
   }
 }
 
+async function killServer(server: PostgresServer, ends: number): Promise<number> {
+  for (let kills = 0; ; kills += 1) {
+    const lifetime = within(SERVER_LIFETIME_MS)
+    if (Date.now() + lifetime > ends) return kills
+    await sleep(lifetime)
+    await server.kill()
+    await server.start()
+  }
+}
+
+const within = ({ min, max }: { min: number; max: number }) => min + Math.random() * (max - min)
+
+/** The race starts when all processes have opened the log, so a slow machine does not shorten it. */
+class Start {
+  readonly #resolve: (times: RaceTimes) => void
+  readonly #seconds: number
+  #missing: number
+  readonly times: Promise<RaceTimes>
+
+  constructor(workers: number, seconds: number) {
+    let resolveTimes: (times: RaceTimes) => void = () => undefined
+    this.times = new Promise((resolve) => (resolveTimes = resolve))
+    this.#resolve = resolveTimes
+    this.#missing = workers
+    this.#seconds = seconds
+  }
+
+  arrive(): Promise<RaceTimes> {
+    this.#missing -= 1
+    if (this.#missing === 0) this.#resolve({ began: Date.now(), ends: Date.now() + this.#seconds * 1000 })
+    return this.times
+  }
+}
+
 interface Run {
   root: string
   directory: string
+  responseLog: string | undefined
   worker: number
-  began: number
-  ends: number
+  start: Start
 }
 
 /** Restarts the process after each kill, until the race is over or a process fails. */
-async function run({ root, directory, worker, began, ends }: Run): Promise<{ kills: number; faults: string[] }> {
+async function run({ root, directory, responseLog, worker, start }: Run): Promise<{ kills: number; faults: string[] }> {
   const program = join(root, 'dist/test/programs/race-writer.js')
   for (let kills = 0; ; kills += 1) {
     const path = join(directory, `${worker}-${kills}.jsonl`)
-    const child = fork(program, [directory, path, String(began), String(ends)], {
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
+    const args = [directory, path, ...(responseLog === undefined ? [] : [responseLog])]
+    const child = fork(program, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     let said = ''
     child.stderr?.on('data', (text: Buffer) => (said += text.toString()))
     const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
     const isOver = () => ended.then(() => true)
-    const lifetime = LIFETIME_MS.min + Math.random() * (LIFETIME_MS.max - LIFETIME_MS.min)
+    await Promise.race([once(child, 'message'), isOver()])
+    const times = await start.arrive()
+    const { ends } = times
+    if (child.connected) child.send(times)
+    const lifetime = within(LIFETIME_MS)
     const mustKill = !(await Promise.race([isOver(), sleep(lifetime, false, { ref: false })])) && Date.now() < ends
     const isStuck =
       !mustKill && !(await Promise.race([isOver(), sleep(ends + GRACE_MS - Date.now(), false, { ref: false })]))

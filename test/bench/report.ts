@@ -18,6 +18,8 @@ type Size = 'full' | 'ci'
 
 interface Section {
   name: string
+  /** The heading of its details; its name by default. */
+  title?: string
   /** The condition for the verdict "met". */
   target: string
   arguments: Record<Size, string>
@@ -56,12 +58,24 @@ const SECTIONS: readonly Section[] = [
     isMarkdown: true,
   },
   {
+    name: 'kill',
+    title: 'kill, response log in PostgreSQL',
+    target: 'every kill ends in one transfer',
+    arguments: { full: '--runs 100 --log postgres', ci: '--runs 31 --log postgres' },
+    isMarkdown: true,
+  },
+  {
     name: 'failover',
     target: 'no acknowledged record lost, no payment charged twice',
     arguments: { full: '--runs 100', ci: '--runs 3' },
     isMarkdown: true,
   },
   { name: 'race', target: 'no fault', arguments: { full: '--seconds 30', ci: '--seconds 2' } },
+  {
+    name: 'race',
+    target: 'no fault',
+    arguments: { full: '--seconds 30 --log postgres', ci: '--seconds 4 --log postgres' },
+  },
   { name: 'order', target: 'every write is synced first', arguments: { full: '', ci: '' } },
   { name: 'mutants', target: 'every mutant is caught', arguments: { full: '', ci: '' } },
   { name: 'fuzz', target: 'no fault', arguments: { full: '--runs 50000', ci: '--runs 500' } },
@@ -134,8 +148,8 @@ ${details.map(toDetails).join('\n\n')}
 `
 }
 
-function toDetails({ name, isMarkdown, output }: Result): string {
+function toDetails({ name, title = name, isMarkdown, output }: Result): string {
   // Headings of a programme's own output come below that of its section.
   const text = isMarkdown ? output.replace(/^(#+) /gm, '##$1 ') : `\`\`\`text\n${output}\n\`\`\``
-  return `## ${name}\n\n${text}`
+  return `## ${title}\n\n${text}`
 }

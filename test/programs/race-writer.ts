@@ -1,15 +1,19 @@
 /**
  * One process of `bench race`: claims and advances records that other processes also use, in batches of up to some hundred
  * calls, until it is killed or the race ends. It writes each acknowledged change to a file at once, as a line of JSON. Run
- * by `fork` with the data directory, that file, and the start and end of the race.
+ * by `fork` with the data directory, that file, and the URL of a log in PostgreSQL; the start and end of the race follow as a message.
  */
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { openSync, writeSync } from 'node:fs'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { openConfiguredLog } from '../../agent/response-log.ts'
 import { isFinal, TRANSITIONS, type RecordState } from '../../store/record.ts'
-import { openResponseLog } from '../../store/responses.ts'
+import { StoreError } from '../../store/environment.ts'
+import type { ResponseLog } from '../../store/responses.ts'
 import { makeRecord } from '../support/records.ts'
 import { digestOf, type Acknowledged } from '../bench/race/check-log.ts'
+import type { RaceTimes } from '../bench/race.ts'
 
 /** The number of payments in use at a time and how long they are used, so that many calls contend for each. */
 const GENERATION_MS = 500
@@ -20,9 +24,28 @@ const PAYMENT_IDS = 40
 const CALLS_MAX = 400
 const BODY_MAX = 60_000
 
-const [directory = '', path = '', began, ends] = process.argv.slice(2)
+const [dataDirectory = '', path = '', responseLog] = process.argv.slice(2)
 const file = openSync(path, 'a')
-const log = openResponseLog(directory)
+const log = await openLog()
+const message = once(process, 'message')
+process.send?.('open')
+const [{ began, ends }] = (await message) as [RaceTimes]
+process.disconnect()
+
+/** The server of PostgreSQL may be starting again. */
+async function openLog(): Promise<ResponseLog> {
+  for (;;) {
+    try {
+      return await openConfiguredLog({ dataDirectory, responseLog }, () => undefined)
+    } catch (cause) {
+      if (!isServerKilled(cause)) throw cause
+    }
+  }
+}
+
+function isServerKilled(cause: unknown): boolean {
+  return responseLog !== undefined && cause instanceof StoreError
+}
 
 const below = (limit: number) => Math.floor(Math.random() * limit)
 const oneIn = (count: number) => below(count) === 0
@@ -62,12 +85,16 @@ async function advance(identity: string): Promise<void> {
 
 async function call(): Promise<void> {
   if (oneIn(5)) await setImmediate()
-  const generation = Math.floor((Date.now() - Number(began)) / GENERATION_MS)
+  const generation = Math.floor((Date.now() - began) / GENERATION_MS)
   const identity = `${generation}/${below(PAYMENTS)}`
-  await (oneIn(2) ? claim(identity, `${generation} id ${below(PAYMENT_IDS)}`) : advance(identity))
+  const work = oneIn(2) ? claim(identity, `${generation} id ${below(PAYMENT_IDS)}`) : advance(identity)
+  await work.catch((cause: unknown) => {
+    // The server of PostgreSQL was killed. The change is not acknowledged, and may have been made.
+    if (!isServerKilled(cause)) throw cause
+  })
 }
 
-while (Date.now() < Number(ends)) {
+while (Date.now() < ends) {
   await Promise.all(Array.from({ length: 1 + below(oneIn(4) ? CALLS_MAX : CALLS_MAX / 10) }, call))
   if (oneIn(3)) await sleep(below(5))
 }

@@ -11,7 +11,7 @@ export interface Mutant {
    * The programme that must fail, or the compiled test file. The simulation has its own log and disk, so the others catch
    * bugs in the real ones.
    */
-  caughtBy: 'simulate' | 'race' | 'order' | 'failover' | `test/${string}.test.js`
+  caughtBy: 'simulate' | 'race' | 'race --log postgres' | 'order' | 'failover' | `test/${string}.test.js`
 }
 
 const settle = 'agent/payments/settle.js'
@@ -29,6 +29,7 @@ const replay = 'agent/payments/replay-decision.js'
 const earlierSettlement = 'agent/executor/earlier-settlement.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
+const postgresLog = 'store/postgres/responses.js'
 const sharedSlots = 'store/postgres/slots.js'
 const byNumber = 'agent/matching/by-number.js'
 const decide = 'agent/matching/decide.js'
@@ -662,6 +663,21 @@ export const MUTANTS: readonly Mutant[] = [
     find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
     replace: '',
     caughtBy: 'test/agent/matching/find.test.js',
+  },
+  {
+    name: 'a claim in PostgreSQL replaces a record of the same payment',
+    file: postgresLog,
+    find: 'values ($1, $2, $3, $4, null, $5, $6) on conflict do nothing',
+    replace:
+      'values ($1, $2, $3, $4, null, $5, $6) on conflict (identity) do update set revision = $5, record = $6, state = $4',
+    caughtBy: 'race --log postgres',
+  },
+  {
+    name: 'an advance in PostgreSQL does not compare the revision',
+    file: postgresLog,
+    find: 'payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2',
+    replace: 'payment_id = case when $7 then null else payment_id end where identity = $1 and $2::uuid is not null',
+    caughtBy: 'race --log postgres',
   },
   {
     name: 'a commit does not wait for the synchronous standby',

@@ -1,0 +1,17 @@
+/** The response logs that programmes run on, and a migrated PostgreSQL database for one of them. */
+import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { startPostgres, type PostgresServer } from '../support/postgres.ts'
+
+const LOG_KINDS = ['lmdb', 'postgres'] as const
+
+export type LogKind = (typeof LOG_KINDS)[number]
+
+export const isLogKind = (name: string): name is LogKind => (LOG_KINDS as readonly string[]).includes(name)
+
+/** A server of its own with one database. */
+export async function startDatabase(): Promise<{ server: PostgresServer; url: string } & AsyncDisposable> {
+  const server = await startPostgres()
+  const url = await server.createDatabase()
+  await migrateDatabase(url)
+  return { server, url, [Symbol.asyncDispose]: () => server.stop() }
+}
