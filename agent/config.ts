@@ -9,6 +9,8 @@ import { FINAL_CONFIRMATIONS_DEFAULT } from './payments/terms.ts'
 /** Contract 6.2.1. */
 const RATE_LIMIT_PER_MINUTE = 120
 const PORT_DEFAULT = 4021
+/** The usual port of OpenTelemetry's exporter for Prometheus. */
+const ADMIN_PORT_DEFAULT = 9464
 /** Contract 5.6.4: buyers can fetch a paid answer again for at least this time. */
 const RETENTION_DAYS_MIN = 30
 /** RFC 5321: a path has at most 256 octets, including two angle brackets. */
@@ -31,6 +33,8 @@ const port = z
   .string()
   .refine((value) => /^[0-9]{1,5}$/.test(value) && Number(value) <= 65_535, 'must be a port number from 0 to 65535')
   .transform(Number)
+
+const adminPort = z.union([z.literal('off'), port], { error: 'must be a port number from 0 to 65535, or off' })
 
 const positive = z
   .string()
@@ -91,7 +95,7 @@ const schema = z.object({
   HOST: notEmpty.default('127.0.0.1'),
   PORT: port.default(PORT_DEFAULT),
   ADMIN_HOST: notEmpty.default('127.0.0.1'),
-  ADMIN_PORT: port.optional(),
+  ADMIN_PORT: adminPort.optional(),
   BASE_URL: baseUrl.optional(),
   DATA_DIR: notEmpty.default('./data'),
   DATASET: dataset.optional(),
@@ -147,8 +151,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
     payTo: values.PAY_TO,
     host: values.HOST,
     port: values.PORT,
-    /** The address of metrics and probes. Undefined: none. */
-    admin: values.ADMIN_PORT === undefined ? undefined : { host: values.ADMIN_HOST, port: values.ADMIN_PORT },
+    admin: readAdmin(values),
     baseUrl: values.BASE_URL,
     dataDirectory,
     /** A local archive or a URL. Undefined for the sample of the sandbox. */
@@ -171,6 +174,12 @@ export function readConfig(environment: Record<string, string | undefined>) {
     contactEmail: values.CONTACT_EMAIL,
     logLevel: values.LOG_LEVEL,
   }
+}
+
+/** The address of metrics and probes, or undefined for none. Mainnet has no default (contract 14.12). */
+function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<typeof schema>) {
+  if (given === 'off' || (given === undefined && mode === 'mainnet')) return undefined
+  return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */

@@ -56,7 +56,7 @@ export interface DailyRetrievalOptions extends DatasetRequest {
   timer: Timer
   report: Report
   /** Called after each success; the served snapshot may be new. */
-  onRetrieved?: () => void
+  onRetrieved?: (result: ImportResult) => void
 }
 
 /**

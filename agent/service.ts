@@ -9,6 +9,7 @@ import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type CatalogOptions } from '../store/catalog.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/disk-space.ts'
 import type { Processes } from '../store/import/building-folder.ts'
+import type { ImportResult } from '../store/import/run.ts'
 import type { Report, Timer } from '../store/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
@@ -58,6 +59,8 @@ export interface Externals {
   facilitator: FacilitatorClient
   chain: Chain
   payTo: string
+  /** The balance of the relayer, in wei. Only an in-process facilitator has a relayer. */
+  relayerBalance?: () => Promise<bigint>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
 }
@@ -122,7 +125,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const admin =
       metrics &&
       (await startAdmin(options, { metrics, catalog, log, slots, isStopping: () => stopping.signal.aborted }))
-    closers.push(() => admin?.close())
+    if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
@@ -139,12 +142,13 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       baseUrl,
       help,
       trace: (sale, sell) => traceSale({ ...sale, onSale }, sell),
+      onOutcome: (operation, outcome) => metrics?.countOutcome(operation, outcome),
     })
     closers.push(() => executor.drain())
     closers.push(
       startRetention({ log, chain: saleContext.payments.chain, days: config.retentionDays, now, timer, report }),
     )
-    await startDataset(options, catalog, closers)
+    await startDataset(options, { catalog, metrics }, closers)
 
     const { payments, paymentMutex } = saleContext
     const reconciler = startReconciler({ payments, timer, random, runExclusively: runIfUnlocked(paymentMutex) })
@@ -154,7 +158,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
     const observe = metrics?.observeRequests()
     server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe, keys }))
-    return { baseUrl, port: server.port, adminUrl: admin?.url, stop }
+    return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
     await stop()
     throw cause
@@ -180,14 +184,19 @@ interface AdminParts {
 async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
   const { metrics, catalog, log, slots, isStopping } = parts
-  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute: config.rateLimitPerMinute, now })
+  const { relayerBalance } = externals
+  const { rateLimitPerMinute } = config
+  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute, relayerBalance, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () =>
     checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
-  return startAdminServer({ ...config.admin, registry: metrics.registry, readiness, report })
+  const { isDefaultPort, ...address } = config.admin
+  const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
+  // Another service on this machine has the default port. This one runs without the address.
+  return isDefaultPort ? server.catch((cause: unknown) => report('admin_port_unusable', cause)) : server
 }
 
 function createSaleContext(
@@ -225,17 +234,28 @@ function createSaleContext(
 }
 
 /** Retrieves the dataset now and daily. The service starts without one if a remote source cannot be reached. */
-async function startDataset(options: ServiceOptions, catalog: Catalog, closers: Closer[]): Promise<void> {
-  const { config, processes, now, random, timer, report } = options
+async function startDataset(
+  options: ServiceOptions,
+  { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
+  closers: Closer[],
+): Promise<void> {
+  const { config, processes, now, random, timer } = options
+  const report: Report = (event, cause) => {
+    metrics?.countFailedImport(cause)
+    options.report(event, cause)
+  }
   const { dataDirectory, dataset: path } = config
   const builds = openBuildProcesses()
   closers.push(() => builds.stop())
   const { build } = builds
-  const onRetrieved = () => loadNameIndex(catalog, report)
+  const onRetrieved = (result: ImportResult) => {
+    metrics?.countImport(result)
+    loadNameIndex(catalog, options.report)
+  }
   const daily = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
   const schedule = await startDailyRetrieval(daily)
   closers.push(() => schedule.stop())
-  onRetrieved()
+  loadNameIndex(catalog, options.report)
 }
 
 /** Loads the name index before the first search. A damaged index is rebuilt by the next retrieval. */

@@ -4,13 +4,21 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ImportError } from '../../store/import/errors.ts'
+import type { ImportResult } from '../../store/import/run.ts'
 import type { RecordState } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
 import { A2A_PATH, FREE_PATHS, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import type { Outcome } from '../operation/outcome.ts'
+import type { OperationName } from '../operation/schema.ts'
+import { failureKind } from './failure-kind.ts'
 import type { ObservedStep, ServiceObserver } from './observed-services.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
+
+/** The steps of remote services begin with these names. */
+const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
@@ -32,6 +40,9 @@ export class ServiceMetrics implements ServiceObserver {
   readonly #stepSeconds
   readonly #transitions
   readonly #events
+  readonly #remoteErrors
+  readonly #outcomes
+  readonly #imports
 
   constructor() {
     const registers = [this.registry]
@@ -68,6 +79,37 @@ export class ServiceMetrics implements ServiceObserver {
       labelNames: ['event'],
       registers,
     })
+    this.#remoteErrors = new Counter({
+      name: 'company_agent_remote_errors_total',
+      help: 'Failed calls of the facilitator and of the chain node, by kind of failure',
+      labelNames: ['remote', 'kind'],
+      registers,
+    })
+    this.#outcomes = new Counter({
+      name: 'company_agent_operation_outcomes_total',
+      help: 'Requests for an operation over all transports, by answer or code of the refusal',
+      labelNames: ['operation', 'outcome'],
+      registers,
+    })
+    this.#imports = new Counter({
+      name: 'company_agent_imports_total',
+      help: 'Retrievals of the dataset by this process, by result',
+      labelNames: ['result'],
+      registers,
+    })
+  }
+
+  /** Counts a paid, refused or quoted request of any transport. */
+  countOutcome(operation: OperationName, outcome: Outcome): void {
+    this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
+  }
+
+  countImport({ changed }: ImportResult): void {
+    this.#imports.inc({ result: changed ? 'changed' : 'unchanged' })
+  }
+
+  countFailedImport(cause: unknown): void {
+    this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
   }
 
   /** Registers a gauge that is read at each scrape. `read` returns a value for each label, or one value without a label. */
@@ -84,7 +126,9 @@ export class ServiceMetrics implements ServiceObserver {
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       async collect() {
-        gauge.reset()
+        // For a gauge without labels, `reset` would set 0.
+        if (label === undefined) gauge.remove()
+        else gauge.reset()
         for (const [value, count] of await read()) {
           if (label === undefined) gauge.set(count)
           else gauge.set({ [label]: value }, count)
@@ -112,8 +156,10 @@ export class ServiceMetrics implements ServiceObserver {
     }
   }
 
-  onStep({ step, result, seconds }: ObservedStep): void {
+  onStep({ step, result, seconds, cause }: ObservedStep): void {
     this.#stepSeconds.observe({ step, result }, seconds)
+    const [remote = ''] = step.split('_')
+    if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
   }
 
   onState({ state }: { state: RecordState }): void {

@@ -1,18 +1,25 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
 import type { Catalog } from '../../store/catalog.ts'
 import type { ResponseLog } from '../../store/responses.ts'
+import type { Timer } from '../../store/runtime.ts'
 import type { Slots } from '../../store/slots.ts'
+import { withTimeLimit } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
+/** A scrape has ten seconds, and other gauges read the database. */
+const BALANCE_MS_MAX = 2_000
+const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
   catalog: Catalog
   log: ResponseLog
   slots: Slots
   rateLimitPerMinute: number
+  relayerBalance: (() => Promise<bigint>) | undefined
   now: () => Date
+  timer: Timer
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
@@ -22,14 +29,23 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     help: 'Time since the last successful retrieval of the dataset; absent without a dataset',
     read() {
       const retrievedAt = catalog.current()?.source.retrieved_at
-      return retrievedAt === undefined ? [] : [['', (now().getTime() - Date.parse(retrievedAt)) / 1000]]
+      return single(retrievedAt === undefined ? undefined : (now().getTime() - Date.parse(retrievedAt)) / 1000)
     },
   })
   metrics.addGauge({
     name: 'company_agent_dataset_companies',
     help: 'Companies of the current snapshot; 0 without a dataset',
-    read: () => [['', catalog.current()?.snapshot.info.row_count ?? 0]],
+    read: () => single(catalog.current()?.snapshot.info.company_count ?? 0),
   })
+  for (const [name, count] of [
+    ['rejected_rows', 'rejected_row_count'],
+    ['quarantined_companies', 'quarantined_company_count'],
+  ] as const)
+    metrics.addGauge({
+      name: `company_agent_dataset_${name}`,
+      help: `${count} of the current snapshot; absent without a dataset`,
+      read: () => single(catalog.current()?.snapshot.info[count]),
+    })
   metrics.addGauge({
     name: 'company_agent_rate_limit_slots',
     help: 'Slots of the last minute, by kind of request',
@@ -39,8 +55,19 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge({
     name: 'company_agent_rate_limit_slots_max',
     help: 'Slots per minute (RATE_LIMIT_PER_MINUTE)',
-    read: () => [['', rateLimitPerMinute]],
+    read: () => single(rateLimitPerMinute),
   })
+  const { relayerBalance, timer } = state
+  if (relayerBalance)
+    metrics.addGauge({
+      name: 'company_agent_relayer_balance_ether',
+      help: 'Balance that pays for the gas of settlements; absent while the chain does not answer',
+      read: () =>
+        withTimeLimit({ timer, milliseconds: BALANCE_MS_MAX }, relayerBalance()).then(
+          (wei) => single(Number(wei) / WEI_PER_ETHER),
+          () => [],
+        ),
+    })
   metrics.addGauge({
     name: 'company_agent_open_payments',
     help: 'Payments whose outcome is not final, by state',
@@ -55,8 +82,13 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   metrics.addGauge({
     name: 'company_agent_oldest_open_payment_age_seconds',
     help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
-    read: async () => [['', await oldestAgeSeconds(state)]],
+    read: async () => single(await oldestAgeSeconds(state)),
   })
+}
+
+/** The value of a gauge without labels. An undefined value is absent. */
+function single(value: number | undefined): GaugeValues {
+  return value === undefined ? [] : [['', value]]
 }
 
 async function countOpenPayments(log: ResponseLog): Promise<GaugeValues> {

@@ -17,7 +17,7 @@ import { sha256Hex } from '../operation/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { inputRefusal } from '../operation/refusal.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
+import { OPERATION_NAMES, parseOperation, type Operation, type OperationName } from '../operation/schema.ts'
 import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
@@ -56,6 +56,8 @@ interface ExecutorOptions {
   help: () => string
   /** Called for each request with a payment. */
   trace?: TraceSale
+  /** Called at the end of each request. */
+  onOutcome?: (operation: OperationName, outcome: Outcome) => void
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
@@ -64,13 +66,15 @@ export class CompanyAgentExecutor implements AgentExecutor {
   readonly #baseUrl: string
   readonly #help: () => string
   readonly #trace: TraceSale
+  readonly #onOutcome: ExecutorOptions['onOutcome']
   readonly #running = new Set<Promise<Outcome>>()
 
-  constructor({ context, baseUrl, help, trace = (sale, sell) => sell(sale.context) }: ExecutorOptions) {
+  constructor({ context, baseUrl, help, onOutcome, trace = (sale, sell) => sell(sale.context) }: ExecutorOptions) {
     this.#context = context
     this.#baseUrl = baseUrl
     this.#help = help
     this.#trace = trace
+    this.#onOutcome = onOutcome
   }
 
   /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
@@ -81,11 +85,10 @@ export class CompanyAgentExecutor implements AgentExecutor {
       return refused({ code: 'internal_error' })
     })
     this.#running.add(sale)
-    try {
-      return await sale
-    } finally {
-      this.#running.delete(sale)
-    }
+    const outcome = await sale
+    this.#running.delete(sale)
+    this.#onOutcome?.(request.operation.operation, outcome)
+    return outcome
   }
 
   /**

@@ -53,7 +53,12 @@ interface InProcessFacilitatorOptions {
   report: Report
 }
 
-export function openInProcessFacilitator(options: InProcessFacilitatorOptions): FacilitatorClient {
+export interface InProcessFacilitator extends FacilitatorClient {
+  /** The balance of the relayer, in wei. */
+  readBalance(): Promise<bigint>
+}
+
+export function openInProcessFacilitator(options: InProcessFacilitatorOptions): InProcessFacilitator {
   const { deployment, confirmationMs = CONFIRMATION_TIMEOUT_MS, report } = options
   const { chainId, network } = deployment
   const nonces = createNonceManager({ source: jsonRpc() })
@@ -112,6 +117,7 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
       }
     },
     getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
+    readBalance: () => wallet.getBalance({ address: account.address }),
   }
 }
 

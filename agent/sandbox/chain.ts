@@ -97,7 +97,9 @@ async function useRunning({ chainId }: ChainOptions, anvil: AnvilRecord): Promis
 async function load(options: ChainOptions, saved: z.infer<typeof savedSchema>): Promise<AnvilRecord | undefined> {
   if (saved.chainId !== options.chainId) return undefined
   try {
-    return (await sealState(join(options.directory, saved.dump))) === saved.sha256 ? await start(options, saved.dump) : undefined
+    return (await sealState(join(options.directory, saved.dump))) === saved.sha256
+      ? await start(options, saved.dump)
+      : undefined
   } catch {
     return undefined
   }

@@ -22,6 +22,8 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['PAY_TO', /address/, 'me'],
   ['HOST', /must/, ''],
   ['PORT', /port/, '', '65536', '-1', '80a'],
+  ['ADMIN_PORT', /port number .* or off/, '', '65536', 'none'],
+  ['ADMIN_HOST', /must/, ''],
   ['BASE_URL', /URL/, 'nonsense'],
   ['BASE_URL', /http/, 'ftp://host'],
   ['BASE_URL', /nothing after/, 'http://host/path', 'http://host/', 'http://host?query'],
@@ -42,6 +44,8 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['LOG_LEVEL', /level/, 'loud'],
 ]
 
+const PAY_TO = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+
 describe('[14.1] the configuration', () => {
   it('is the sandbox on the loopback address by default', () => {
     expect(readConfig({})).to.deep.include({
@@ -61,8 +65,22 @@ describe('[14.1] the configuration', () => {
     })
   })
 
+  it('[14.12] has an admin address by default on testnet, and on mainnet only if it is set', () => {
+    const mainnet = { MODE: 'mainnet', FACILITATOR: 'https://a.example', RPC_URL: 'https://b.example', PAY_TO }
+    const local = { host: '127.0.0.1', port: 9464 }
+    expect(readConfig({}).admin).to.deep.equal({ ...local, isDefaultPort: true })
+    expect(readConfig({ ADMIN_PORT: '9464' }).admin).to.deep.equal({ ...local, isDefaultPort: false })
+    expect(readConfig({ ADMIN_PORT: 'off' }).admin).to.equal(undefined)
+    expect(readConfig(mainnet).admin).to.equal(undefined)
+    expect(readConfig({ ...mainnet, ADMIN_PORT: '0', ADMIN_HOST: '::1' }).admin).to.deep.equal({
+      host: '::1',
+      port: 0,
+      isDefaultPort: false,
+    })
+  })
+
   it('reads the environment', () => {
-    const [BASE_URL, PAY_TO] = ['https://companies.example', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913']
+    const BASE_URL = 'https://companies.example'
     const [DATASET, RPC_URL, CONTACT_EMAIL] = ['/tmp/register.zip', 'http://localhost:8545', 'help@companies.example']
     const given = { PORT: '0', BASE_URL, PAY_TO, DATA_DIR: '/tmp/somewhere', DATASET, RPC_URL, CONTACT_EMAIL }
     expect(readConfig(given)).to.deep.include({

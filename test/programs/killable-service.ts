@@ -122,7 +122,7 @@ function dieInResponse({ request, response }: { request: IncomingMessage; respon
 
 if (point === 'half') subscribe('http.server.request.start', (message) => dieInResponse(message as never))
 
-const config = readConfig(process.env)
+const config = readConfig({ ADMIN_PORT: 'off', ...process.env })
 const { receiver, relayer } = await openAccounts({ directory: join(config.dataDirectory, 'sandbox') })
 const deployment = DEPLOYMENTS.testnet
 const rpcUrl = config.rpcUrl ?? ''

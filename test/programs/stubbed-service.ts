@@ -40,7 +40,7 @@ function passOneDay(): void {
 }
 
 const service = await startService({
-  config: readConfig(process.env),
+  config: readConfig({ ADMIN_PORT: 'off', ...process.env }),
   version: '0.1.0',
   externals: {
     facilitator: {

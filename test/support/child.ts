@@ -60,7 +60,7 @@ function compiled(file: string): string {
 
 function start(command: string, args: string[], environment: Record<string, string>): Child {
   const child = spawn(command, args, {
-    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    env: { PATH: process.env['PATH'] ?? '', ADMIN_PORT: 'off', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const said = new Map<string, string>()

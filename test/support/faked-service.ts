@@ -60,6 +60,7 @@ export async function startFakedService({
     config: readConfig({
       DATA_DIR: directory,
       PORT: '0',
+      ADMIN_PORT: 'off',
       DATASET: dataset,
       RATE_LIMIT_PER_MINUTE: '20000',
       ...environment,

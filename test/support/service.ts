@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
-import { readConfig } from '../../agent/config.ts'
+import { readConfig, type Config } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Externals } from '../../agent/service.ts'
@@ -21,6 +21,8 @@ export interface TestServiceOptions {
   now?: () => Date
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
+  /** Changes what cannot be configured. */
+  configure?: (config: Config) => Config
 }
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>
@@ -30,6 +32,7 @@ export async function startTestService({
   replaceExternals = (externals) => externals,
   now = () => new Date(),
   timer = pausesOnly,
+  configure = (config) => config,
 }: TestServiceOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'service-'))
   const rpcUrl = await testChainUrl()
@@ -39,11 +42,12 @@ export async function startTestService({
     const defaults = {
       DATA_DIR: directory,
       PORT: '0',
+      ADMIN_PORT: 'off',
       RPC_URL: rpcUrl,
       DATASET: REGISTER,
       RATE_LIMIT_PER_MINUTE: '10000',
     }
-    const config = readConfig({ ...defaults, ...environment })
+    const config = configure(readConfig({ ...defaults, ...environment }))
     const sandbox = await openSandbox({ config, log: () => undefined })
     const service = await startService({
       config,

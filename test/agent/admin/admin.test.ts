@@ -1,5 +1,8 @@
 /** Metrics and probes of a running service. */
 import { expect } from 'chai'
+import { DeadlineError } from '../../../agent/rpc/deadline.ts'
+import { RpcError, WrongChain } from '../../../agent/rpc/json-rpc.ts'
+import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts'
 import { buyOverTransports } from '../../support/transports.ts'
 
@@ -75,6 +78,81 @@ describe('the admin address', function () {
     expect(await sample('company_agent_step_duration_seconds_count', failed)).to.equal(1)
   })
 
+  const FAILURES: [kind: string, cause: () => Error][] = [
+    ['timeout', () => new DOMException('late', 'TimeoutError')],
+    ['timeout', () => new DeadlineError()],
+    ['unreachable', () => new ReplyError('UNREACHABLE')],
+    ['http_status', () => new ReplyError('STATUS_502')],
+    ['invalid_reply', () => new ReplyError('NOT_JSON')],
+    ['rpc_error', () => new RpcError({ code: -32000, message: 'x' })],
+    ['wrong_chain', () => new WrongChain()],
+    ['other', () => new TypeError('x')],
+  ]
+  it('counts failures of the facilitator and of the chain by kind', async () => {
+    let failure = () => new Error('unused')
+    let failsChain = false
+    await start({
+      replaceExternals: ({ facilitator, chain, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, verify: () => Promise.reject(failure()) },
+        chain: { ...chain, blockHash: (number) => (failsChain ? Promise.reject(failure()) : chain.blockHash(number)) },
+      }),
+    })
+    for (const remote of ['facilitator', 'chain']) {
+      failsChain = remote === 'chain'
+      const expected = new Map<string, number>()
+      for (const [kind, cause] of FAILURES) {
+        failure = cause
+        await requests().buy((payment) => requests().lookup('00000000', payment))
+        expected.set(kind, (expected.get(kind) ?? 0) + 1)
+      }
+      for (const [kind, count] of expected)
+        expect(await sample('company_agent_remote_errors_total', { remote, kind }), `${remote} ${kind}`).to.equal(count)
+    }
+  })
+
+  it('counts outcomes by operation, over all transports', async () => {
+    await start()
+    const { a2a, buy, search } = requests()
+    await buy((payment) => search('q=example%20trading', payment))
+    await a2a({ operation: 'search', input: { q: 'example trading' } })
+    await a2a({ operation: 'lookup', input: { company_number: '00000000' } })
+    const outcomes = (operation: string, outcome: string) =>
+      sample('company_agent_operation_outcomes_total', { operation, outcome })
+    expect(await outcomes('search', 'answer')).to.equal(1)
+    expect(await outcomes('search', 'payment_required')).to.equal(2)
+    expect(await outcomes('lookup', 'payment_required')).to.equal(1)
+  })
+
+  it('shows the results of imports and the findings of the snapshot', async () => {
+    // The sample of the sandbox has rejected rows and quarantined numbers.
+    await start({ configure: (config) => ({ ...config, dataset: undefined }) })
+    const { rejected_row_count, quarantined_company_count } = (await requests().get('/api/v1/meta')).json
+    expect([rejected_row_count, quarantined_company_count]).not.to.include(0)
+    expect(await sample('company_agent_dataset_rejected_rows')).to.equal(rejected_row_count)
+    expect(await sample('company_agent_dataset_quarantined_companies')).to.equal(quarantined_company_count)
+    expect(await sample('company_agent_imports_total', { result: 'changed' })).to.equal(1)
+    await service.stop()
+    await start({ environment: { DATASET: 'http://127.0.0.1:9/none.zip' } })
+    expect(await sample('company_agent_imports_total', { result: 'source_unreachable' })).to.equal(1)
+  })
+
+  it('shows the balance of the relayer, or nothing while the chain does not answer', async () => {
+    let fails = false
+    await start({
+      replaceExternals: (own) => ({
+        ...own,
+        relayerBalance: () =>
+          fails ? Promise.reject(new Error('down')) : (own.relayerBalance as () => Promise<bigint>)(),
+      }),
+    })
+    const balance = await sample('company_agent_relayer_balance_ether')
+    expect(balance).to.be.greaterThan(0)
+    fails = true
+    const text = await (await adminFetch('/metrics')).text()
+    expect(text).not.to.match(/^company_agent_relayer_balance_ether /m)
+  })
+
   it('counts unknown paths and methods as one route each', async () => {
     await start()
     for (const path of ['/a', '/b', '/docs/x', '/api/v1/company']) await requests().get(path)
@@ -107,8 +185,21 @@ describe('the admin address', function () {
     expect((await fetch(`${service.url}/metrics`)).status).to.equal(404)
   })
 
-  it('does not exist without ADMIN_PORT', async () => {
+  it('[14.12] does not exist with ADMIN_PORT=off', async () => {
     service = await startTestService()
     expect(service.adminUrl).to.equal('')
+  })
+
+  it('[14.12] does not stop the start if its default port is in use, and does if its configured port is', async () => {
+    await start()
+    const port = Number(new URL(service.adminUrl).port)
+    const taken = (isDefaultPort: boolean) =>
+      startTestService({ configure: (config) => ({ ...config, admin: { host: '127.0.0.1', port, isDefaultPort } }) })
+    const second = await taken(true)
+    expect(second.adminUrl).to.equal('')
+    expect(second.reports.map(([event]) => event)).to.deep.equal(['admin_port_unusable'])
+    await second.stop()
+    const refused = await taken(false).catch((cause: unknown) => cause)
+    expect(refused).to.include({ code: 'EADDRINUSE' })
   })
 })
