@@ -20,9 +20,12 @@ export function fixErrorMessages(body: string, status: number): string {
   })
 }
 
-/** The specification requires both members. A requested version is repeated only if it has the form of a version. */
+/** Digits with dots or hyphens, such as a date. */
+const VERSION = /^v?\d[\d.-]{0,30}$/
+
+/** The specification requires both members. The requested version is repeated only if it has the form of a version. */
 function describeVersions(data: unknown): object {
   const { supported = [], requested } = (data ?? {}) as { supported?: string[]; requested?: unknown }
-  const isVersion = typeof requested === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(requested)
+  const isVersion = typeof requested === 'string' && VERSION.test(requested)
   return { supported, requested: isVersion ? requested : '' }
 }

@@ -5,18 +5,29 @@ import { REFUSALS, refusalBody, type Refusal } from '../operation/refusal.ts'
 
 export const PAYMENT_META = 'x402/payment'
 const PAYMENT_RESPONSE_META = 'x402/payment-response'
+/** Where the client of Cloudflare's `agents` reads the quote. */
+const QUOTE_META = 'x402/error'
 
 export function toToolResult(outcome: Outcome): CallToolResult {
   if (outcome.kind === 'answer') {
-    const receipt: unknown = JSON.parse(Buffer.from(outcome.paymentResponse, 'base64').toString())
-    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: receipt } }
+    return { ...toContent(outcome.body), _meta: { [PAYMENT_RESPONSE_META]: decodeReceipt(outcome.paymentResponse) } }
   }
-  const { refusal, quote } = outcome
+  const { refusal, quote, paymentResponse } = outcome
   const error = describe(refusal)
   if (!quote) return { ...toContent(JSON.stringify(error)), isError: true }
   // The first text is the quote alone, for clients that parse it. The code of the refusal follows.
   const { content, structuredContent } = toContent(quote.json)
-  return { content: [...content, { type: 'text', text: JSON.stringify(error) }], structuredContent, isError: true }
+  const failed = paymentResponse !== undefined && { [PAYMENT_RESPONSE_META]: decodeReceipt(paymentResponse) }
+  return {
+    content: [...content, { type: 'text', text: JSON.stringify(error) }],
+    structuredContent,
+    isError: true,
+    _meta: { [QUOTE_META]: structuredContent, ...failed },
+  }
+}
+
+function decodeReceipt(paymentResponse: string): unknown {
+  return JSON.parse(Buffer.from(paymentResponse, 'base64').toString())
 }
 
 /** The error body of REST, with the advice and the value of `Retry-After` in the member `next`. */

@@ -1,6 +1,6 @@
 /**
- * `npm run clients`: third-party clients buy from a new sandbox over REST and A2A, each in its own process. They are installed
- * in this folder, separate from the packages of the service.
+ * `npm run clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process, and the
+ * official conformance suite of MCP tests it. They are installed in this folder, separate from the packages of the service.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,8 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { ready, startChild } from '../support/child.ts'
+import { conform } from './conformance.ts'
 
-const CLIENTS = ['axios', 'faremeter', 'mppx', 'a2a']
+const CLIENTS = ['axios', 'faremeter', 'mppx', 'a2a', 'mcp', 'agents']
 const CLIENT_MS_MAX = 60_000
 
 const run = promisify(execFile)
@@ -41,7 +42,9 @@ try {
     if (transaction !== undefined) transactions.add(transaction)
     console.log(`${client.padEnd(10)} ${transaction ?? 'FAILED'}`)
   }
-  process.exitCode = transactions.size === CLIENTS.length ? 0 : 1
+  const faults = await conform(`${url}/mcp`, join(directory, 'conformance'))
+  for (const fault of faults) console.error(fault)
+  process.exitCode = transactions.size === CLIENTS.length && faults.length === 0 ? 0 : 1
 } finally {
   service.process.kill('SIGTERM')
   await service.ended

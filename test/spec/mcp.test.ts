@@ -170,6 +170,7 @@ describe('POST /mcp', () => {
             decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])),
           )
           expect(JSON.parse(textOf(quote))).to.deep.equal(quote.structuredContent)
+          expect(quote._meta?.['x402/error']).to.deep.equal(quote.structuredContent)
           expect(JSON.parse(textOf(quote, 1))).to.have.nested.property('error.code', 'payment_required')
 
           const payment = await payFor(quote)
@@ -286,6 +287,9 @@ describe('POST /mcp', () => {
         const at = (version: string) => post(modern('tools/list', { version }), modernHeaders('tools/list', version))
         for (const [version, requested] of [
           ['1999-12-31', '1999-12-31'],
+          ['v999.0.0', 'v999.0.0'],
+          ['1'.repeat(31), '1'.repeat(31)],
+          ['1'.repeat(32), ''],
           [INPUT, ''],
         ] as const) {
           const { error } = JSON.parse((await at(version)).text) as { error: { data: object } }
@@ -399,6 +403,14 @@ describe('POST /mcp under load', () => {
     expect(advice).to.equal('Repeat the same request with the same payment. Never sign another.')
     expect(next).to.deep.equal({ charged: 'unknown', retry_after_seconds: 5 })
     expect(JSON.parse(textOf(unknown))).to.deep.equal(unknown.structuredContent)
+  })
+
+  it('[4.7.4, 7.10] adds the failed receipt to the quote of a payment that was not settled', async () => {
+    const errorReason = 'invalid_exact_evm_insufficient_balance'
+    sale.script.settle = async () => ({ success: false, transaction: '', network: testTerms.network, errorReason })
+    const failed = await buy(await signedPayment())
+    expect(JSON.parse(textOf(failed, 1))).to.have.nested.property('error.code', 'payment_failed')
+    expect(failed._meta?.[RECEIPT]).to.include({ success: false, transaction: '', errorReason: 'settlement_refused' })
   })
 
   it('answers internal_error without the cause when a tool fails', async () => {
