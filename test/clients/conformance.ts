@@ -1,7 +1,7 @@
 /** Runs the scenarios of `@modelcontextprotocol/conformance` for the features that the service offers: tools only. */
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 interface Scenario {
@@ -42,7 +42,7 @@ const SCENARIOS: readonly Scenario[] = [
 ]
 
 const SCENARIO_MS_MAX = 60_000
-const CLIENTS = fileURLToPath(import.meta.resolve('#root/test/clients'))
+const CLIENTS = dirname(fileURLToPath(import.meta.resolve('#root/test/clients/package.json')))
 const SUITE = join(CLIENTS, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
 /** Node 20 lacks a function that the suite imports for its tests of clients. */
 const HOOKS = join(CLIENTS, 'node20.js')
