@@ -1,4 +1,5 @@
 /** Opens the response log and the rate limit in what the configuration names: PostgreSQL, or LMDB in the data directory. */
+import type { OwnedLog } from '../store/log-owner.ts'
 import { openPostgresResponseLog } from '../store/postgres/responses.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'
 import { openPostgresSlots } from '../store/postgres/slots.ts'
@@ -13,7 +14,7 @@ type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>
 export async function openConfiguredLog(
   { dataDirectory, responseLog: url }: LogConfig,
   report: Report,
-): Promise<ResponseLog> {
+): Promise<ResponseLog & OwnedLog> {
   return url === undefined ? openResponseLog(dataDirectory) : openPostgresResponseLog({ url, report })
 }
 

@@ -27,6 +27,7 @@ import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
+import { checkLogOwner, type AllowedChanges } from './log-owner.ts'
 import { openConfiguredLog, openConfiguredSlots } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
@@ -69,7 +70,9 @@ export interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
-  /** Opens the response log; the configured one by default. */
+  /** Changes of the response log or of its receiver that the operator has announced. */
+  allowed?: AllowedChanges
+  /** Opens the response log; the configured one by default, after a check of its owner. */
   openLog?: (config: Config) => Promise<ResponseLog>
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
@@ -117,7 +120,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
     })
     closers.push(() => catalog.close())
-    const opened = await (options.openLog?.(config) ?? openConfiguredLog(config, report))
+    const opened = await (options.openLog?.(config) ?? openOwnLog(options))
     closers.push(() => opened.close())
     const log = metrics ? observeLog(opened, metrics) : opened
     const slots = await openConfiguredSlots({ config, now, timer, report })
@@ -170,6 +173,19 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
   const facilitator = observeFacilitator(externals.facilitator, metrics)
   const chain = observeChain(externals.chain, metrics)
   return { ...options, report: metrics.observeReport(report), externals: { ...externals, facilitator, chain } }
+}
+
+/** Opens the configured log if it belongs to this service. */
+async function openOwnLog({ config, externals, allowed = {}, report }: ServiceOptions): Promise<ResponseLog> {
+  const log = await openConfiguredLog(config, report)
+  try {
+    const terms = buildTerms(config.mode, externals.payTo)
+    await checkLogOwner({ log, dataDirectory: config.dataDirectory, terms, allowed })
+    return log
+  } catch (cause) {
+    await log.close()
+    throw cause
+  }
 }
 
 interface AdminParts {

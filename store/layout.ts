@@ -13,11 +13,13 @@
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
  *     'layout'                  -> { kind: 'responses', version }
+ *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
  *     unfinished: identity      -> revision, ResponseRecord with checksum; the records whose state is not final
  *     records: identity         -> ResponseRecord with checksum; the records whose state is final
  *     finished: time identity   -> true, one per final record, in the order in which they became final
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
+ *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log-owner.ts)
  *   {DATA_DIR}/limits/{boot}/      LMDB: the window of the rate limit, written without sync, never opened after a reboot
  *     'layout'                  -> { kind: 'limits', version }
  *     'total'                   -> WindowTotal: the sum of all entries
@@ -42,6 +44,7 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
 }
 
 export const LAYOUT_KEY = 'layout'
+export const OWNER_KEY = 'owner'
 export const CURRENT_KEY = 'current'
 export const CRASHED_KEY = 'crashed'
 export const INFO_KEY = 'info'

@@ -2,6 +2,7 @@
  * The LMDB databases of the response log. A record whose state is not final is in `unfinished`, with its revision; its last
  * transition moves it to `records`. So unfinished records are found without a separate list.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { getLastVersion, type Database, type RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { CorruptRecordError, undefinedIfCorrupt } from './checksum.ts'
@@ -9,11 +10,13 @@ import { awaitWrite, openEnvironment, StoreError } from './environment.ts'
 import {
   FINISHED_DATABASE,
   finishedKey,
+  OWNER_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
   UNRECORDED_DATABASE,
 } from './layout.ts'
+import type { LogOwner } from './log-owner.ts'
 import {
   decodeRecord,
   encodeRecord,
@@ -62,6 +65,29 @@ export class ResponseDatabase {
     this.#finished = this.#environment.openDB({ name: FINISHED_DATABASE, encoding: 'json' })
     this.#paymentIds = this.#environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' })
     this.#unrecorded = this.#environment.openDB({ name: UNRECORDED_DATABASE, encoding: 'json' })
+  }
+
+  owner(): LogOwner | undefined {
+    this.#checkOpen()
+    return this.#environment.get(OWNER_KEY) as LogOwner | undefined
+  }
+
+  /** Stores `next` if `current` is stored. Returns the stored owner. */
+  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
+    this.#checkOpen()
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const stored = this.owner()
+        if (stored && !isDeepStrictEqual(stored, current)) return stored
+        void this.#environment.put(OWNER_KEY, next)
+        return next
+      }),
+    )
+  }
+
+  isEmpty(): boolean {
+    this.#checkOpen()
+    return [this.#unfinished, this.#records].every((database) => database.getKeysCount({ limit: 1 }) === 0)
   }
 
   find(identity: string): ResponseRecord | undefined {

@@ -11,6 +11,7 @@ import { undefinedIfCorrupt } from './checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-space.ts'
 import { StoreError } from './environment.ts'
 import { responsesFolder } from './layout.ts'
+import type { OwnedLog } from './log-owner.ts'
 import {
   checkPaid,
   isFinal,
@@ -84,7 +85,7 @@ interface ResponseLogOptions {
 export function openResponseLog(
   dataDirectory: string,
   { readOnly = false, freeBytes }: ResponseLogOptions = {},
-): ResponseLog {
+): ResponseLog & OwnedLog {
   const folder = responsesFolder(dataDirectory)
   const database = new ResponseDatabase(folder, readOnly)
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
@@ -157,6 +158,12 @@ export function openResponseLog(
     unrecorded: async () => database.listUnrecorded(),
 
     prune: (request) => database.prune(request),
+
+    owner: async () => database.owner(),
+
+    setOwner: (next, current) => database.setOwner(next, current),
+
+    isEmpty: async () => database.isEmpty(),
 
     close: () => database.close(),
   }

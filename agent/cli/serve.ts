@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
+import type { AllowedChanges } from '../log-owner.ts'
 import { processes, timer } from './runtime.ts'
 
 const HELP = `
@@ -18,11 +19,13 @@ export const addServeCommand: AddCommand = (program, context) => {
   program
     .command('serve')
     .description('Run the service')
+    .option('--new-log', 'use another response log in DATA_DIR than before, for example an empty one')
+    .option('--new-receiver', 'give the response log to the receiver PAY_TO, if all payments are final')
     .addHelpText('after', HELP)
-    .action(() => serve(context))
+    .action((allowed: AllowedChanges) => serve(context, allowed))
 }
 
-async function serve(context: CommandContext): Promise<void> {
+async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
   await checkDirectories(config)
@@ -51,7 +54,7 @@ async function serve(context: CommandContext): Promise<void> {
   const { externals, lines } = opened
   const version = await readVersion()
   const runtime = { processes, now, random: Math.random, timer, ...events }
-  const service = await startService({ config, version, externals, ...runtime })
+  const service = await startService({ config, version, externals, allowed, ...runtime })
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { responsesFolder } from '../../store/layout.ts'
+import { removeLogMarker } from '../../store/log-owner.ts'
 import { openChain } from '../payments/chain.ts'
 import { openInProcessFacilitator } from '../payments/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payments/terms.ts'
@@ -31,6 +32,8 @@ export async function openSandbox({ config, log }: SandboxOptions) {
     : await startChain({ directory, chainId: deployment.chainId })
   try {
     const responses = responsesFolder(config.dataDirectory)
+    // The payments of the old log do not exist on the new chain, so a new log is expected.
+    if (chain.fresh) await removeLogMarker(config.dataDirectory)
     if (chain.fresh && existsSync(responses)) {
       await rename(responses, `${responses}.${Date.now()}`)
       log('the sandbox chain is new: the response log of the old one was set aside')

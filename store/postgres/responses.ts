@@ -10,6 +10,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Pool, QueryResult, QueryResultRow } from 'pg'
 import { CorruptRecordError } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
+import type { LogOwner, OwnedLog } from '../log-owner.ts'
 import {
   checkPaid,
   decodeRecord,
@@ -55,6 +56,12 @@ const NOTE_UNRECORDED = `insert into unrecorded_payments (identity, transaction_
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`
 const LIST_UNRECORDED =
   'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1'
+const OWNER = 'select log_id, network, asset, pay_to from response_log_owner where id = 1'
+const INSERT_OWNER = `insert into response_log_owner (id, log_id, network, asset, pay_to)
+  values (1, $1, $2, $3, $4) on conflict do nothing`
+const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
+  where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`
+const ANY_RECORD = 'select 1 from responses limit 1'
 const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
 interface ResponseRow {
@@ -78,7 +85,7 @@ interface PostgresLogOptions {
  * Connects and checks the schema.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<ResponseLog> {
+export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<ResponseLog & OwnedLog> {
   const pool = openPool({ url, report })
   try {
     await checkSchema(pool)
@@ -90,7 +97,7 @@ export async function openPostgresResponseLog({ url, report }: PostgresLogOption
   }
 }
 
-class PostgresResponseLog implements ResponseLog {
+class PostgresResponseLog implements ResponseLog, OwnedLog {
   readonly #pool: Pool
 
   constructor(pool: Pool) {
@@ -200,6 +207,23 @@ class PostgresResponseLog implements ResponseLog {
     return (await this.#query(PRUNE, [before.toISOString(), max])).rowCount ?? 0
   }
 
+  async owner(): Promise<LogOwner | undefined> {
+    return (await this.#query<LogOwner & QueryResultRow>(OWNER, [])).rows[0]
+  }
+
+  /** A repetition after the loss of a connection finds the owner that it has stored. */
+  async setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner> {
+    const statement = current ? REPLACE_OWNER : INSERT_OWNER
+    await this.#query(statement, [...ownerValues(next), ...(current ? ownerValues(current) : [])])
+    const stored = await this.owner()
+    if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
+    return stored
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return (await this.#query(ANY_RECORD, [])).rows.length === 0
+  }
+
   close(): Promise<void> {
     return this.#pool.end()
   }
@@ -218,6 +242,10 @@ class PostgresResponseLog implements ResponseLog {
   #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
     return queryRepeatedly<Row>(this.#pool, statement, values)
   }
+}
+
+function ownerValues({ log_id, network, asset, pay_to }: LogOwner): string[] {
+  return [log_id, network, asset, pay_to]
 }
 
 /** @throws CorruptRecordError */

@@ -40,6 +40,16 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        found_at timestamptz not null
      )`,
   ],
+  [
+    // One row, with the key 1.
+    `create table response_log_owner (
+       id int primary key,
+       log_id uuid not null,
+       network text not null,
+       asset text not null,
+       pay_to text not null
+     )`,
+  ],
 ]
 
 export const SCHEMA_VERSION = MIGRATIONS.length

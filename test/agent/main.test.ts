@@ -130,6 +130,40 @@ describe('the command serve, if it cannot start', () => {
     await again.close()
   })
 
+  it('[14.13] refuses an empty response log beside a data directory that had another, unless --new-log is given', async function () {
+    // Four starts of the program.
+    this.timeout(120_000)
+    const first = start()
+    await ready(first)
+    first.process.kill('SIGTERM')
+    await first.ended
+    await rm(responsesFolder(directory), { recursive: true })
+    await expectFailure(start(), /^The response log is empty, but DATA_DIR was used with another: .* --new-log\n$/)
+    const allowed = startChild('agent/main.js', ['serve', '--new-log'], environment)
+    children.push(allowed)
+    await ready(allowed)
+    allowed.process.kill('SIGTERM')
+    await allowed.ended
+    await ready(start())
+  })
+
+  it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async function () {
+    // Four starts of the program.
+    this.timeout(120_000)
+    const first = start()
+    await ready(first)
+    first.process.kill('SIGTERM')
+    await first.ended
+    const other = { ...environment, PAY_TO: `0x${'d4'.repeat(20)}` }
+    await expectFailure(start(other), /^The response log belongs to the receiver 0x[0-9a-f]{40}: .* --new-receiver\n$/)
+    const allowed = startChild('agent/main.js', ['serve', '--new-receiver'], other)
+    children.push(allowed)
+    await ready(allowed)
+    allowed.process.kill('SIGTERM')
+    await allowed.ended
+    await expectFailure(start(), /^The response log belongs to the receiver 0xd4d4/)
+  })
+
   for (const blocks of [8, 64]) {
     it(`reports a full disk, with files of at most ${blocks / 2} KiB`, async () => {
       const child = startLimited(blocks, { ...environment, LOG_LEVEL: 'silent' })

@@ -160,7 +160,9 @@ let shared: Promise<{ server: PostgresServer; url: string }> | undefined
 export async function makeEmptyLog(): Promise<string> {
   shared ??= startShared()
   const { url } = await shared
-  await withPool(url, (pool) => pool.query('truncate responses, rate_limit_slots, unrecorded_payments'))
+  await withPool(url, (pool) =>
+    pool.query('truncate responses, rate_limit_slots, unrecorded_payments, response_log_owner'),
+  )
   return url
 }
 

@@ -6,7 +6,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig, type Config } from '../../agent/config.ts'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
-import { startService, type Externals } from '../../agent/service.ts'
+import { startService, type Externals, type ServiceOptions } from '../../agent/service.ts'
 import type { Timer } from '../../store/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
@@ -38,7 +38,7 @@ export async function startTestService({
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
 
-  const start = async () => {
+  const start = async (allowed: ServiceOptions['allowed'] = {}) => {
     const defaults = {
       DATA_DIR: directory,
       PORT: '0',
@@ -53,6 +53,7 @@ export async function startTestService({
       config,
       version: '0.1.0',
       externals: replaceExternals(sandbox.externals),
+      allowed,
       processes: PROCESSES,
       now,
       random: () => 0.5,
@@ -96,10 +97,13 @@ export async function startTestService({
         transfers: await token.transfers(buyer.address, running.sandbox.externals.payTo),
       }
     },
-    async restart({ whileStopped }: { whileStopped?: () => Promise<void> } = {}) {
+    async restart({
+      whileStopped,
+      allowed,
+    }: { whileStopped?: () => Promise<void>; allowed?: ServiceOptions['allowed'] } = {}) {
       await running.service.stop()
       await whileStopped?.()
-      running = await start()
+      running = await start(allowed)
     },
     async stop() {
       await running.service.stop()

@@ -26,6 +26,7 @@ const awaitOutcome = 'agent/payments/await-outcome.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
+const logOwner = 'agent/log-owner.js'
 const earlierSettlement = 'agent/executor/earlier-settlement.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
@@ -868,5 +869,33 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'origins.some((each) => each !== origin)',
     replace: 'false',
     caughtBy: 'test/spec/mcp.test.js',
+  },
+  {
+    name: 'an empty response log replaces a lost one',
+    file: logOwner,
+    find: 'if (known !== undefined && (await log.isEmpty()))',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/log-owner.test.js',
+  },
+  {
+    name: 'the response log of another directory is accepted',
+    file: logOwner,
+    find: 'if (known !== undefined && known !== owner.log_id)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/log-owner.test.js',
+  },
+  {
+    name: 'the receiver of the response log is not compared',
+    file: logOwner,
+    find: 'if (owner.pay_to !== terms.payTo.toLowerCase())',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/log-owner.test.js',
+  },
+  {
+    name: 'the receiver changes while payments are open',
+    file: logOwner,
+    find: 'if (length > 0)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/log-owner.test.js',
   },
 ]

@@ -1,0 +1,70 @@
+/**
+ * Checks at each start that the response log is the one that the data directory uses, and that it belongs to the configured
+ * receiver and chain. `PAY_TO` belongs to one response log: a second one would sell again for the same payments.
+ */
+import { randomUUID } from 'node:crypto'
+import { readLogMarker, writeLogMarker, type LogOwner, type OwnedLog } from '../store/log-owner.ts'
+import { StoreError } from '../store/environment.ts'
+import type { ResponseLog } from '../store/responses.ts'
+import type { Terms } from './payments/terms.ts'
+
+/** What the operator allows at one start. */
+export interface AllowedChanges {
+  /** The data directory may use another response log than before, also an empty one. */
+  newLog?: boolean
+  /** The log may get the configured receiver. */
+  newReceiver?: boolean
+}
+
+interface OwnerCheck {
+  log: Pick<ResponseLog, 'unfinished'> & OwnedLog
+  dataDirectory: string
+  terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
+  allowed: AllowedChanges
+}
+
+/** @throws StoreError whose message is one line for the operator */
+export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
+  const known = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
+  const owner = (await log.owner()) ?? (await adopt({ log, terms, known }))
+  if (known !== undefined && known !== owner.log_id)
+    throw new StoreError('DATA_DIR was used with another response log: restore that log, or start once with --new-log')
+  if (owner.network !== terms.network || owner.asset !== terms.asset.toLowerCase())
+    throw new StoreError(`The response log belongs to ${owner.network}: use another DATA_DIR or RESPONSE_LOG`)
+  if (owner.pay_to !== terms.payTo.toLowerCase()) await changeReceiver({ log, owner, terms, allowed })
+  // Last, so that a start that was refused or killed changes nothing in the directory.
+  if (known !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
+}
+
+interface Adoption extends Pick<OwnerCheck, 'log' | 'terms'> {
+  /** The id of the log that the data directory uses. */
+  known: string | undefined
+}
+
+/** A log without an owner is new or of an older version. A new one beside the id of another one means that this one is lost. */
+async function adopt({ log, terms, known }: Adoption): Promise<LogOwner> {
+  if (known !== undefined && (await log.isEmpty()))
+    throw new StoreError(
+      'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log',
+    )
+  const { network, asset, payTo } = terms
+  const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
+  return log.setOwner({ log_id: known ?? randomUUID(), ...owner }, undefined)
+}
+
+async function changeReceiver({
+  log,
+  owner,
+  terms,
+  allowed,
+}: Pick<OwnerCheck, 'log' | 'terms' | 'allowed'> & { owner: LogOwner }): Promise<void> {
+  if (allowed.newReceiver !== true)
+    throw new StoreError(
+      `The response log belongs to the receiver ${owner.pay_to}: set PAY_TO to it, or start once with --new-receiver`,
+    )
+  const { length } = await log.unfinished()
+  if (length > 0) throw new StoreError(`The receiver cannot change while ${length} payments have no final outcome`)
+  const next = { ...owner, pay_to: terms.payTo.toLowerCase() }
+  const { pay_to } = await log.setOwner(next, owner)
+  if (pay_to !== next.pay_to) throw new StoreError('Another process changes the receiver: start this one again')
+}

@@ -1,0 +1,53 @@
+/**
+ * The service that a response log belongs to, stored in the log, and the log that a data directory uses, stored in a file of
+ * the directory. Together they show a lost log and a second service with another receiver.
+ */
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { writeFileAtomically } from './atomic-file.ts'
+import { StoreError } from './environment.ts'
+import { errorCode } from './error-code.ts'
+
+export interface LogOwner {
+  /** Identifies the log. Copies of the log have the same one. */
+  readonly log_id: string
+  readonly network: string
+  readonly asset: string
+  /** The receiver of the payments. All addresses are in lower case. */
+  readonly pay_to: string
+}
+
+/** What a response log knows about its owner. */
+export interface OwnedLog {
+  /** Undefined in a new log, and in one of a version that stored no owner. */
+  owner(): Promise<LogOwner | undefined>
+  /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
+  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
+  /** Whether the log has no record. */
+  isEmpty(): Promise<boolean>
+}
+
+const markerSchema = z.strictObject({ log_id: z.uuid() })
+
+const markerPath = (dataDirectory: string) => join(dataDirectory, 'response-log.json')
+
+/** The id of the log that this data directory uses. Undefined before the first start. */
+export async function readLogMarker(dataDirectory: string): Promise<string | undefined> {
+  const path = markerPath(dataDirectory)
+  try {
+    return markerSchema.parse(JSON.parse(await readFile(path, 'utf8'))).log_id
+  } catch (cause) {
+    if (errorCode(cause) === 'ENOENT') return undefined
+    throw new StoreError(`${path}: cannot be read; start once with --new-log to write it again`, { cause })
+  }
+}
+
+export async function writeLogMarker(dataDirectory: string, logId: string): Promise<void> {
+  await writeFileAtomically(markerPath(dataDirectory), JSON.stringify({ log_id: logId }))
+}
+
+/** The next start then accepts any response log. */
+export async function removeLogMarker(dataDirectory: string): Promise<void> {
+  await rm(markerPath(dataDirectory), { force: true })
+}
