@@ -44,7 +44,7 @@ EXIT_CODES = """exit codes:
   2  invalid arguments
   3  stopped before a payment was sent
   4  outcome unknown: keep the payment file and run again with --retry
-  5  the answer differs from the stored one: see the printed message
+  5  the answer differs from the stored one, or its receipt is wrong: see the printed message
 """
 DONE, REFUSED, NOTHING_SENT, UNKNOWN, MISMATCH = 0, 1, 3, 4, 5
 
@@ -59,6 +59,7 @@ USDC_VERSION = "2"
 LOOKUP_ROUTE = "/api/v1/company"
 LOOKUP_PATH = LOOKUP_ROUTE + "/00000000"
 META_PATH = "/api/v1/meta"
+KEYS_PATH = "/.well-known/jwks.json"
 
 AMOUNT_MAX = 1_000_000  # micro-USDC: one test USDC, a thousand times the usual price
 LIFETIME_SECONDS_MIN = 15  # a shorter authorization may expire before settlement
@@ -147,28 +148,34 @@ G: Point = (
 )
 
 
-def add(a: Point, b: Point) -> Point:
+def add(a: Point, b: Point, p: int = P, slope_constant: int = 0) -> Point:
+    """The sum of two points of the curve y^2 = x^3 + slope_constant * x + b modulo p."""
     if a is None or b is None:
         return a or b
     (ax, ay), (bx, by) = a, b
-    if ax == bx and (ay + by) % P == 0:
+    if ax == bx and (ay + by) % p == 0:
         return None
     if a == b:
-        slope = 3 * ax * ax * pow(2 * ay, -1, P) % P
+        slope = (3 * ax * ax + slope_constant) * pow(2 * ay, -1, p) % p
     else:
-        slope = (by - ay) * pow(bx - ax, -1, P) % P
-    x = (slope * slope - ax - bx) % P
-    return x, (slope * (ax - x) - ay) % P
+        slope = (by - ay) * pow(bx - ax, -1, p) % p
+    x = (slope * slope - ax - bx) % p
+    return x, (slope * (ax - x) - ay) % p
+
+
+def times(scalar: int, point: Point, p: int = P, slope_constant: int = 0) -> Point:
+    result = None
+    while scalar:
+        if scalar & 1:
+            result = add(result, point, p, slope_constant)
+        point = add(point, point, p, slope_constant)
+        scalar >>= 1
+    return result
 
 
 def times_g(scalar: int) -> tuple[int, int]:
     """The point scalar * G, for 0 < scalar < N."""
-    result, doubled = None, G
-    while scalar:
-        if scalar & 1:
-            result = add(result, doubled)
-        doubled = add(doubled, doubled)
-        scalar >>= 1
+    result = times(scalar, G)
     assert result is not None
     return result
 
@@ -629,7 +636,7 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
         raise Stop(UNKNOWN, "the answer has no valid receipt and is not a refusal: " + retry_hint(path))
     if stored is not None and stored["status"] == 200:
         # A bought answer is never overwritten.
-        if stored != received:
+        if stored != received and (transaction is None or stored != without_receipt(received)):
             say_status(answer)
             raise Stop(MISMATCH, f"THE ANSWER DIFFERS FROM THE STORED ONE, which is still in {path}")
         say("same answer and transaction as before: nothing was charged again")
@@ -648,7 +655,18 @@ def pay(path: str, purchase: dict[str, Any]) -> int:
         raise Stop(REFUSED, f"the payment can be settled until {until}: do not sign another one before that time")
     say(f"paid in transaction {transaction} on {NETWORK}; answer and receipt are in {path}")
     show_json(parse_object(answer.body))
+    try:
+        say(check_receipt(answer, purchase))
+    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+        raise Stop(MISMATCH, f"THE RECEIPT IS WRONG ({printable(str(cause))}). The answer is in {path}") from cause
     return DONE
+
+
+def without_receipt(received: dict[str, Any]) -> dict[str, Any]:
+    """The answer as a service without receipts has sent it."""
+    response = decode_header(received["payment_response"])
+    response.pop("extensions", None)
+    return {**received, "payment_response": encode_header(response)}
 
 
 def send_until_decided(url: str, payment: str, path: str) -> Answer:
@@ -694,6 +712,87 @@ def transaction_of(answer: Answer, payer: str) -> str | None:
         and re.fullmatch("0x[0-9a-fA-F]{64}", transaction) is not None
     )
     return transaction if is_paid else None
+
+
+# --- The signed receipt --------------------------------------------------------------------------
+
+# NIST P-256 (FIPS 186-5). Receipts are signed on it, with SHA-256 (ES256, RFC 7518 section 3.4).
+P256 = 2**256 - 2**224 + 2**192 + 2**96 - 1
+P256_N = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+P256_B = 0x5AC635D8AA3A93E7B3EBBD55769886BC651D06B0CC53B0F63BCE3C3E27D2604B
+P256_G: Point = (
+    0x6B17D1F2E12C4247F8BCE6E563A440F277037D812DEB33A0F4A13945D898C296,
+    0x4FE342E2FE1A7F9B8EE7EB4A7C0F9E162BCE33576B315ECECBB6406837BF51F5,
+)
+
+
+def decode_base64url(text: str) -> bytes:
+    data = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    if base64.urlsafe_b64encode(data).rstrip(b"=").decode() != text:
+        raise ValueError("not base64url")
+    return data
+
+
+def is_signed(message: bytes, signature: bytes, key: dict[str, Any]) -> bool:
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
+    x, y = (int.from_bytes(decode_base64url(key[name]), "big") for name in ("x", "y"))
+    is_on_curve = x < P256 and y < P256 and (y * y - x**3 + 3 * x - P256_B) % P256 == 0
+    if len(signature) != 64 or not (0 < r < P256_N and 0 < s < P256_N and is_on_curve):
+        return False
+    digest = int.from_bytes(hashlib.sha256(message).digest(), "big")
+    inverse = pow(s, -1, P256_N)
+    left = times(digest * inverse % P256_N, P256_G, P256, -3)
+    point = add(left, times(r * inverse % P256_N, (x, y), P256, -3), P256, -3)
+    return point is not None and point[0] % P256_N == r
+
+
+def json_digest(value: object) -> str:
+    """SHA-256 of the RFC 8785 form. The answers of this program have no numbers and ASCII names only."""
+    canonical = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_claims(receipt: str, keys: dict[str, Any]) -> dict[str, Any]:
+    """The claims of a receipt. Raises ValueError, KeyError or TypeError if its signature is not valid."""
+    head, body, signature = receipt.split(".")
+    header = parse_object(decode_base64url(head).decode())
+    if header["alg"] != "ES256" or header["typ"] != "payment-receipt+jwt":
+        raise ValueError("it is not a payment receipt")
+    if any(key["kid"] == header["kid"] for key in keys["compromised"]):
+        raise ValueError("its key is marked as compromised")
+    found = [key for key in keys["keys"] if key["kid"] == header["kid"] and key["crv"] == "P-256"]
+    if len(found) != 1 or not is_signed(f"{head}.{body}".encode(), decode_base64url(signature), found[0]):
+        raise ValueError("its signature is wrong")
+    return parse_object(decode_base64url(body).decode())
+
+
+def check_receipt(answer: Answer, purchase: dict[str, Any]) -> str:
+    """Says what the receipt shows. Raises ValueError, KeyError or TypeError if it is wrong."""
+    response = decode_header(answer.payment_response)
+    if "extensions" not in response:
+        return "the answer has no signed receipt"
+    origin = origin_of(purchase["request"]["url"])
+    try:
+        keys = parse_object(send(origin + KEYS_PATH).body)
+    except (NoAnswer, ValueError):
+        return f"the receipt is not checked: {KEYS_PATH} cannot be read"
+    claims = read_claims(response["extensions"]["payment-receipt"]["info"]["receipt"], keys)
+    authorization = decode_header(purchase["payment"])["payload"]["authorization"]
+    bought, paid = parse_object(answer.body), claims["payment"]
+    facts = [
+        ("service", claims["iss"] == origin),
+        ("answer", claims["answer_digest"] == json_digest(bought) and claims["snapshot_id"] == bought["snapshot_id"]),
+        ("network", paid["network"] == NETWORK and same_address(paid["asset"], USDC)),
+        ("payer", same_address(paid["payer"], authorization["from"])),
+        ("receiver", same_address(paid["pay_to"], authorization["to"])),
+        ("amount", paid["amount"] == authorization["value"]),
+        ("nonce", str(paid["nonce"]).lower() == authorization["nonce"].lower()),
+        ("transaction", paid["transaction"] == response["transaction"]),
+    ]
+    wrong = [name for name, holds in facts if not holds]
+    if wrong:
+        raise ValueError("it has another " + ", ".join(wrong))
+    return "the receipt is signed by the service and fits the answer and the payment"
 
 
 # --- Commands ------------------------------------------------------------------------------------

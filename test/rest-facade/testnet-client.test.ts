@@ -23,6 +23,7 @@ const PATH = '/testnet-client.py'
 const TEMPLATE = rootFile('docs/served/testnet-client.py')
 const LOOKUP = '/api/v1/company/00000000'
 const META = '/api/v1/meta'
+const KEYS = '/.well-known/jwks.json'
 const OTHER = '0x00000000000000000000000000000000000000d3'
 
 /** The response of the proxy: an answer, or a connection that is closed after some bytes of the answer. */
@@ -147,7 +148,8 @@ describe('the test client', () => {
     expect(bought?.stderr.match(/ ok$/gm)).to.have.lengthOf(9)
     expect(bought?.stderr).to.match(/amount +1000 micro-USDC +ok/)
 
-    expect(paths).to.deep.equal([LOOKUP, META, LOOKUP])
+    expect(paths).to.deep.equal([LOOKUP, META, LOOKUP, KEYS])
+    expect(bought?.stderr).to.contain('the receipt is signed by the service and fits the answer and the payment')
     expect(purchaseAtFirstPayment).to.include({ payment: payments[0], answer: null })
     expect((await stat(await purchase())).mode & 0o777).to.equal(0o600)
     const kept = await readPurchase(await purchase())
@@ -275,10 +277,66 @@ describe('the test client', () => {
     expect(await readFile(await purchase(), 'utf8')).to.equal(kept)
   })
 
+  /** Changes the decoded settlement response of the bought answer. */
+  const withResponse =
+    (change: (response: Record<string, unknown>) => object): Fault =>
+    (answer) => {
+      const response = JSON.parse(
+        Buffer.from(String(answer.headers['payment-response']), 'base64').toString(),
+      ) as object
+      const header = Buffer.from(JSON.stringify(change({ ...response }))).toString('base64')
+      return { ...unchanged(answer), headers: { 'PAYMENT-RESPONSE': header } }
+    }
+
+  it('[5.9.5] reports a receipt that does not fit, and keeps the answer', async () => {
+    const transaction = `0x${'ab'.repeat(32)}`
+    faults = [withResponse((response) => ({ ...response, transaction }))]
+    const other = await buy()
+    expect(other.code).to.equal(5)
+    expect(other.stderr).to.contain('THE RECEIPT IS WRONG (it has another transaction). The answer is in payment-0x')
+    expect(JSON.parse(other.stdout)).to.have.nested.property('company.company_number', '00000000')
+    expect((await readPurchase(await purchase())).answer).to.include({ status: 200 })
+  })
+
+  it('[5.9.5] reports a key that is compromised, unknown or not readable', async () => {
+    const cases: [keys: (text: string) => string, code: number, text: string][] = [
+      [() => '{"keys":[],"compromised":[]}', 5, 'THE RECEIPT IS WRONG (its signature is wrong)'],
+      [(text) => text.replace('"x":"', '"x":"A'), 5, 'THE RECEIPT IS WRONG'],
+      [
+        (text) => {
+          const { keys } = JSON.parse(text) as { keys: { kid: string }[] }
+          return JSON.stringify({ keys, compromised: keys.map(({ kid }) => ({ kid, compromised_at: '' })) })
+        },
+        5,
+        'its key is marked as compromised',
+      ],
+      [() => 'no JSON', 0, 'the receipt is not checked: /.well-known/jwks.json cannot be read'],
+    ]
+    await buy()
+    for (const [change, code, text] of cases) {
+      changeUnpaid = (path, answer) =>
+        path === KEYS ? { ...unchanged(answer), body: change(answer.text) } : unchanged(answer)
+      const again = await retry()
+      expect([again.code, again.stderr.includes(text)], again.stderr).to.deep.equal([code, true])
+    }
+  })
+
+  it('[5.9.3] accepts a receipt that the stored answer of an older service does not have', async () => {
+    faults = [withResponse((response) => ({ ...response, extensions: undefined }))]
+    const older = await buy()
+    expect([older.code, older.stderr.includes('the answer has no signed receipt')]).to.deep.equal([0, true])
+    const again = await retry()
+    expect(again.stderr).to.contain('same answer and transaction as before')
+    expect(again.stderr).to.contain('the receipt is signed by the service')
+    expect(again.code).to.equal(0)
+  })
+
   it('escapes everything except printable ASCII in its output', async () => {
     faults = [(answer) => ({ ...unchanged(answer), body: '{"company":"A\u202E\u007F\u009B\u{1F600}"}' })]
-    const { code, stdout } = await buy()
-    expect(code).to.equal(0)
+    const { code, stdout, stderr } = await buy()
+    // The receipt is for another answer. The answer is shown all the same.
+    expect(code).to.equal(5)
+    expect(stderr).to.contain('THE RECEIPT IS WRONG')
     expect(JSON.parse(stdout)).to.deep.equal({ company: 'A\u202E\u007F\u009B\u{1F600}' })
   })
 

@@ -52,7 +52,7 @@ export function claimsFor(answer: { snapshot_id: string; matching_version?: stri
   const { snapshot_id, matching_version } = answer
   return {
     iss: 'https://companies.example',
-    iat: 1_800_000_000,
+    iat: 1_700_000_000,
     jti: 'eip155:84532/0x/0x/0x',
     operation,
     operation_digest: jsonDigest(operation),

@@ -10,6 +10,7 @@ import {
   type HttpBench,
 } from './http-rounds.ts'
 import type { PerfRow, PerfSize } from './perf-row.ts'
+import { measureReceipt } from './receipt.ts'
 
 export async function measurePaidLookup(bench: HttpBench, size: PerfSize): Promise<PerfRow[]> {
   const sides = {
@@ -20,9 +21,15 @@ export async function measurePaidLookup(bench: HttpBench, size: PerfSize): Promi
   }
   const alone = await measureRounds(bench, { workload: 'paid lookup', connections: 1, size, sides })
   const many = await measureRounds(bench, { workload: 'paid lookup', connections: 64, size, sides })
+  const paidCpu = compareRounds(many, {
+    id: 'paid cpu',
+    baseline: BARE,
+    pick: ({ cpuMicroseconds }) => cpuMicroseconds,
+  })
   return [
     compareRounds(alone, { id: 'paid p50', baseline: DURABLE, pick: ({ p50 }) => p50 }),
-    compareRounds(many, { id: 'paid cpu', baseline: BARE, pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
+    paidCpu,
+    await measureReceipt(bench, size, paidCpu.value),
     compareRounds(many, { id: 'paid express', baseline: STOCK, pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
   ]
 }
