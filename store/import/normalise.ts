@@ -100,8 +100,15 @@ function date(value: string, onFinding: OnFinding): string | null {
   return isCalendarDate(text) ? text : (onFinding('date_malformed'), null)
 }
 
-/** `Date` accepts a day that the month does not have, such as 30 February, and returns a day of the next month. */
+/** Days that every month has. The test saves time (benchmark row `import cpu`). */
+const DAY_OF_ANY_MONTH = /^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1[0-9]|2[0-8])$/
+
 function isCalendarDate(text: string): boolean {
+  return DAY_OF_ANY_MONTH.test(text) || isDayOfMonth(text)
+}
+
+/** `Date` accepts a day that the month does not have, such as 30 February, and returns a day of the next month. */
+function isDayOfMonth(text: string): boolean {
   return /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text) && new Date(text).getUTCDate() === Number(text.slice(-2))
 }
 

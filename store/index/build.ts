@@ -113,7 +113,8 @@ export class NameIndexBuilder {
     }
     for (let length = 1; length < wordLengths.length; length += 1)
       wordLengths[length] = Math.max(wordLengths[length]!, wordLengths[length - 1]!)
-    const wordsByText = Uint32Array.from(words.keys()).toSorted((one, other) => (words[one]! < words[other]! ? -1 : 1))
+    // The default order of strings is that of their code units.
+    const wordsByText = Uint32Array.from(words.toSorted(), (word) => newNumbers[this.#words.get(word)!]!)
     return { wordLengths, wordUnits, wordsByText, newNumbers }
   }
 

@@ -17,18 +17,17 @@ const OMITTED_WORDS: ReadonlySet<string> = new Set(['and', 'of', 'the', 'for', '
 
 /** The initials of a name, with and without its short words, each once. */
 export function initialsOf(words: readonly string[]): string[] {
-  const whole = firstLetters(words)
-  const short = firstLetters(words.filter((word) => !OMITTED_WORDS.has(word)))
-  return [...new Set([whole, short])].filter(areInitials)
+  let [whole, short] = ['', '']
+  for (const word of words) {
+    whole += word.charAt(0)
+    if (!OMITTED_WORDS.has(word)) short += word.charAt(0)
+  }
+  return (short === whole ? [whole] : [whole, short]).filter(areInitials)
 }
 
 /** Whether a text has the length of initials. */
 export function areInitials({ length }: string): boolean {
   return length >= INITIALS_LETTERS_MIN && length <= INITIALS_LETTERS_MAX
-}
-
-function firstLetters(words: readonly string[]): string {
-  return words.map((word) => word.charAt(0)).join('')
 }
 
 export function bucketOfInitials(initials: string): number {

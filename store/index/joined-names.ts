@@ -5,7 +5,9 @@
 
 /** The words of a name in one piece. "Fish & Chip Shop" and "Fish Chipshop" have the same key. */
 export function joinedKey(words: readonly string[]): string {
-  return words.filter((word) => word !== 'and').join('')
+  let key = ''
+  for (const word of words) if (word !== 'and') key += word
+  return key
 }
 
 /** FNV-1a over UTF-16 code units. */
