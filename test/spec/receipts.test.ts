@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { OPERATION_BYTES_MAX } from '../../agent/receipt/claims.ts'
 import { verifyReceipt } from '../../agent/receipt/verify.ts'
 import { generateKey } from '../../keys/generate.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
@@ -118,6 +119,17 @@ describe('the receipts of a service', () => {
       expect(claims?.operation).to.equal(undefined)
     })
   }
+
+  it('[5.9.4] keep the header below 4 KiB with the longest operations that they repeat', async () => {
+    // 768 bytes are the limit. The rest of the input has about 90.
+    const q = `a${'𠀀'.repeat(159)}`
+    const bought = await buy((signed) => rest({ operation: 'search', input: { q, status: 's'.repeat(37) } }, signed))
+    const { isValid, claims } = await verify(receiptOf(bought), bought.json)
+    expect(isValid).to.equal(true)
+    const bytes = Buffer.byteLength(JSON.stringify(claims?.operation))
+    expect(bytes).to.be.within(OPERATION_BYTES_MAX - 40, OPERATION_BYTES_MAX)
+    expect(headerOf(bought).length).to.be.below(HEADER_BYTES_MAX)
+  })
 
   it('[5.9.3] stay the same after a restart, a rotation of the keys and a restore', async () => {
     const payment = await payFor(lookup('73848'))

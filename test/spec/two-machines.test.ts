@@ -4,6 +4,7 @@ import { makeEmptyLog, findPostgres } from '../support/postgres.ts'
 import type { RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
+import { receiptIn } from '../support/unsigned-receipt.ts'
 
 const REQUESTS = 64
 const LOOKUP_AMOUNT = 1_000n
@@ -65,11 +66,13 @@ describe('two machines with one response log', function () {
     })
   })
 
-  it('[5.6.2] return an answer that the other machine has sold, also after a restart', async () => {
+  it('[5.6.2, 5.9.3] return answer and receipt that the other machine has sold, also after a restart', async () => {
     const payment = await requestsTo(0).payFor(requestsTo(0).lookup('00000000'))
     const sold = await requestsTo(0).lookup('00000000', payment)
     await node(1).restart()
     const repeated = await requestsTo(1).lookup('00000000', payment)
     expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
+    expect(receiptIn(String(sold.headers['payment-response']))).to.be.a('string')
+    expect(repeated.headers['payment-response']).to.equal(sold.headers['payment-response'])
   })
 })
