@@ -66,6 +66,10 @@ const documentedPaymentSchema = paymentSchema
   .extend({ accepted: requirementsSchema })
   .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' })
 
+const RECEIPT_DESCRIPTION =
+  'An ES256 JWT that binds the answer to its payment, with a key of /.well-known/jwks.json. Its claim answer_digest is ' +
+  'sha256: and the SHA-256 of the RFC 8785 form of the answer, so that a third party can check what was delivered.'
+
 /** The decoded `PAYMENT-RESPONSE` header. */
 const receiptSchema = z
   .looseObject({
@@ -75,7 +79,7 @@ const receiptSchema = z
     extensions: z
       .looseObject({
         [RECEIPT_EXTENSION]: z.object({
-          info: z.object({ receipt: z.string().meta({ description: 'A JWT that binds the answer to its payment.' }) }),
+          info: z.object({ receipt: z.string().meta({ description: RECEIPT_DESCRIPTION }) }),
         }),
       })
       .optional(),
