@@ -55,7 +55,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   const relayerKey = await readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
   const facilitator = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
-  const externals: Externals = { facilitator, relayerBalance: () => facilitator.readBalance(), ...shared }
+  const externals: Externals = { facilitator, relayerFunds: () => facilitator.readFunds(), ...shared }
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 

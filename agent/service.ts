@@ -46,6 +46,7 @@ import type { Chain } from './payments/chain.ts'
 import { Denials } from './payments/denials.ts'
 import { READING_INTERVAL_MS, RecentReadings } from './payments/recent-readings.ts'
 import type { SignReceipt } from './payments/receipts.ts'
+import type { RelayerFunds } from './payments/in-process-facilitator.ts'
 import { startReconciler } from './payments/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
@@ -60,8 +61,8 @@ export interface Externals {
   facilitator: FacilitatorClient
   chain: Chain
   payTo: string
-  /** The balance of the relayer, in wei. Only an in-process facilitator has a relayer. */
-  relayerBalance?: () => Promise<bigint>
+  /** Only an in-process facilitator has a relayer. */
+  relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
 }
@@ -200,9 +201,9 @@ interface AdminParts {
 async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
   const { metrics, catalog, log, slots, isStopping } = parts
-  const { relayerBalance } = externals
+  const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
-  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute, relayerBalance, now, timer })
+  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute, relayerFunds, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)

@@ -20,6 +20,9 @@ const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** The steps of remote services begin with these names. */
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
+/** Counted from 0, because the increase of a series that begins with 1 is 0 and no alert would fire. */
+const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'chain_unavailable', 'database_connection_lost']
+
 /** Any other path is counted as this route, so a client cannot create labels. */
 const OTHER_ROUTE = 'other'
 const FIXED_ROUTES: ReadonlySet<string> = new Set([
@@ -79,6 +82,7 @@ export class ServiceMetrics implements ServiceObserver {
       labelNames: ['event'],
       registers,
     })
+    for (const event of ALERTED_EVENTS) this.#events.inc({ event }, 0)
     this.#remoteErrors = new Counter({
       name: 'company_agent_remote_errors_total',
       help: 'Failed calls of the facilitator and of the chain node, by kind of failure',

@@ -3,13 +3,14 @@ import type { Catalog } from '../../store/catalog.ts'
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Timer } from '../../store/runtime.ts'
 import type { Slots } from '../../store/slots.ts'
+import type { RelayerFunds } from '../payments/in-process-facilitator.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
 /** A scrape has ten seconds, and other gauges read the database. */
-const BALANCE_MS_MAX = 2_000
+const FUNDS_MS_MAX = 2_000
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {
@@ -17,7 +18,7 @@ interface ServiceState {
   log: ResponseLog
   slots: Slots
   rateLimitPerMinute: number
-  relayerBalance: (() => Promise<bigint>) | undefined
+  relayerFunds: (() => Promise<RelayerFunds>) | undefined
   now: () => Date
   timer: Timer
 }
@@ -57,17 +58,7 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     help: 'Slots per minute (RATE_LIMIT_PER_MINUTE)',
     read: () => single(rateLimitPerMinute),
   })
-  const { relayerBalance, timer } = state
-  if (relayerBalance)
-    metrics.addGauge({
-      name: 'company_agent_relayer_balance_ether',
-      help: 'Balance that pays for the gas of settlements; absent while the chain does not answer',
-      read: () =>
-        withTimeLimit({ timer, milliseconds: BALANCE_MS_MAX }, relayerBalance()).then(
-          (wei) => single(Number(wei) / WEI_PER_ETHER),
-          () => [],
-        ),
-    })
+  addRelayerMetrics(metrics, state)
   metrics.addGauge({
     name: 'company_agent_open_payments',
     help: 'Payments whose outcome is not final, by state',
@@ -83,6 +74,25 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     name: 'company_agent_oldest_open_payment_age_seconds',
     help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
     read: async () => single(await oldestAgeSeconds(state)),
+  })
+}
+
+function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {
+  if (!relayerFunds) return
+  const read = (value: (funds: RelayerFunds) => number) => () =>
+    withTimeLimit({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds()).then(
+      (funds) => single(value(funds)),
+      () => [],
+    )
+  metrics.addGauge({
+    name: 'company_agent_relayer_balance_ether',
+    help: 'Balance that pays for the gas of settlements; absent while the chain does not answer',
+    read: read(({ wei }) => Number(wei) / WEI_PER_ETHER),
+  })
+  metrics.addGauge({
+    name: 'company_agent_relayer_settlements_left',
+    help: 'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
+    read: read(({ settlements }) => Number(settlements)),
   })
 }
 

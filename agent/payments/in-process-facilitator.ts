@@ -53,9 +53,14 @@ interface InProcessFacilitatorOptions {
   report: Report
 }
 
+export interface RelayerFunds {
+  wei: bigint
+  /** The number of settlements that they pay for, at the present price of gas. */
+  settlements: bigint
+}
+
 export interface InProcessFacilitator extends FacilitatorClient {
-  /** The balance of the relayer, in wei. */
-  readBalance(): Promise<bigint>
+  readFunds(): Promise<RelayerFunds>
 }
 
 export function openInProcessFacilitator(options: InProcessFacilitatorOptions): InProcessFacilitator {
@@ -117,7 +122,7 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
       }
     },
     getSupported: async () => facilitator.getSupported() as Awaited<ReturnType<FacilitatorClient['getSupported']>>,
-    readBalance: () => wallet.getBalance({ address: account.address }),
+    readFunds: () => readFunds(wallet),
   }
 }
 
@@ -177,6 +182,12 @@ function openWallet(
   return { account, wallet }
 }
 
+async function readFunds(wallet: RelayerWallet): Promise<RelayerFunds> {
+  const { address } = wallet.account
+  const [wei, price] = await Promise.all([wallet.getBalance({ address }), wallet.getGasPrice()])
+  return { wei, settlements: wei / (price * GAS_USUAL || 1n) }
+}
+
 /** Reports a low balance of the relayer, at most once per interval. */
 function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet: RelayerWallet) {
   let nextCheckAt = 0
@@ -186,12 +197,8 @@ function createBalanceCheck({ now, report }: InProcessFacilitatorOptions, wallet
     if (time < nextCheckAt && nextCheckAt - time <= BALANCE_CHECK_INTERVAL_MS) return
     nextCheckAt = time + BALANCE_CHECK_INTERVAL_MS
     try {
-      const [balance, price] = await Promise.all([
-        wallet.getBalance({ address: wallet.account.address }),
-        wallet.getGasPrice(),
-      ])
-      const left = balance / (price * GAS_USUAL || 1n)
-      if (left < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${left} settlements`)
+      const { settlements } = await readFunds(wallet)
+      if (settlements < SETTLEMENTS_LEFT_MIN) report('relayer_balance_low', `for about ${settlements} settlements`)
     } catch (cause) {
       report('relayer_balance_unknown', cause)
     }

@@ -52,7 +52,7 @@ export async function openSandbox({ config, log }: SandboxOptions) {
     return {
       externals: {
         facilitator,
-        relayerBalance: () => facilitator.readBalance(),
+        relayerFunds: () => facilitator.readFunds(),
         chain: openChain({ url: chain.url, chainId: deployment.chainId }),
         payTo,
         registry: { rpcUrl: chain.url, register },

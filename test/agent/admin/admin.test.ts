@@ -142,12 +142,12 @@ describe('the admin address', function () {
     await start({
       replaceExternals: (own) => ({
         ...own,
-        relayerBalance: () =>
-          fails ? Promise.reject(new Error('down')) : (own.relayerBalance as () => Promise<bigint>)(),
+        relayerFunds: () => (fails ? Promise.reject(new Error('down')) : own.relayerFunds!()),
       }),
     })
     const balance = await sample('company_agent_relayer_balance_ether')
     expect(balance).to.be.greaterThan(0)
+    expect(await sample('company_agent_relayer_settlements_left')).to.be.greaterThan(0)
     fails = true
     const text = await (await adminFetch('/metrics')).text()
     expect(text).not.to.match(/^company_agent_relayer_balance_ether /m)

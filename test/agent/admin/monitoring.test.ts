@@ -9,12 +9,14 @@ const read = (path: string) => readFile(new URL(path, root), 'utf8')
 describe('monitoring', function () {
   this.timeout(60_000)
   let existing: Set<string>
+  let startedWith: string[]
   let [alerts, dashboard, operations] = ['', '', '']
 
   before(async () => {
     const service = await startTestService({ environment: { ADMIN_PORT: '0' } })
     const text = await (await fetch(`${service.adminUrl}/metrics`)).text()
     await service.stop()
+    startedWith = [...text.matchAll(/^company_agent_events_total\{event="(\w+)"\} 0$/gm)].map(([, event = '']) => event)
     existing = new Set([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name))
     ;[alerts, dashboard, operations] = await Promise.all([
       read('docs/monitoring/alerts.yml'),
@@ -39,10 +41,11 @@ describe('monitoring', function () {
     expect([...new Set(metricsIn(operations))].filter((name) => name.startsWith('company_agent_'))).to.have.members(own)
   })
 
-  it('uses only documented log events in alerts', () => {
+  it('uses only documented log events in alerts, which are counted from 0', () => {
     const events = [...alerts.matchAll(/event="(\w+)"/g)].map(([, event = '']) => event)
     expect(events).not.to.have.lengthOf(0)
     for (const event of events) expect(operations, event).to.contain(`| \`${event}\``)
+    expect(startedWith.filter((event) => events.includes(event))).to.have.members([...new Set(events)])
   })
 
   it('has a section with advice for each alert, and no other', () => {

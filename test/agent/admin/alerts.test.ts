@@ -1,0 +1,255 @@
+/**
+ * Each alert is silent before its cause, and fires after it. A real service produces the cause; its metrics are scraped once
+ * for each minute, and promtool evaluates the alerting rules on them.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { responsesFolder } from '../../../store/layout.ts'
+import { findPostgres, makeEmptyLog, withPool } from '../../support/postgres.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts'
+import { buyOverTransports } from '../../support/transports.ts'
+
+const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../../../../', import.meta.url)))
+const HOUR_MS = 60 * 60 * 1000
+/** Scrapes before the cause. */
+const SILENT_MINUTES = 6
+/** Longer than the 0.5 s of the alert. */
+const BLOCKED_MS = 700
+/** Nothing listens on this port, because it needs a privilege. */
+const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
+
+type Samples = Map<string, string>
+
+interface Scenario {
+  options?: TestServiceOptions | (() => Promise<TestServiceOptions>)
+  /** Before the first scrape. */
+  before?: () => Promise<unknown>
+  /** Once, after the silent minutes. */
+  cause?: () => Promise<unknown>
+  /** In each minute after the silent ones. */
+  each?: () => Promise<unknown>
+  /** Minutes with the cause. */
+  minutes: number
+}
+
+let service: TestService
+let laterMs = 0
+let isDown = false
+const now = () => new Date(Date.now() + laterMs)
+const requests = () => buyOverTransports(() => service)
+const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
+const rejectIfDown = <Result>(work: () => Promise<Result>) => (isDown ? Promise.reject(new Error('down')) : work())
+
+/** Changes each copy of a record in the file of the response log. */
+async function damage(text: string): Promise<void> {
+  const file = join(responsesFolder(service.directory), 'data.mdb')
+  const bytes = await readFile(file)
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) bytes.write('X', at + 1)
+  await writeFile(file, bytes)
+}
+
+/** Ends the connections of the service, and waits until it has noticed. */
+async function endConnections(): Promise<void> {
+  const lost = () => service.reports.filter(([event]) => event === 'database_connection_lost').length
+  const before = lost()
+  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename = user'
+  await withPool(databaseUrl, (pool) => pool.query(end))
+  while (lost() === before) await sleep(10)
+}
+
+let databaseUrl = ''
+let payment = ''
+const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
+  before: async () => {
+    payment = await requests().payFor(requests().lookup('00000000'))
+    await requests().lookup('00000000', payment)
+  },
+  cause: () => service.restart({ whileStopped: () => damage('"from_block"') }),
+}
+
+const SCENARIOS: Record<string, Scenario> = {
+  CompanyAgentDown: { cause: () => service.stop(), minutes: 4 },
+  CompanyAgentSaleFailed: {
+    before: async () => {
+      await damagedRecord.before?.()
+      await damagedRecord.cause?.()
+    },
+    cause: () => requests().lookup('00000000', payment),
+    minutes: 2,
+  },
+  CompanyAgentPaymentDamaged: { ...damagedRecord, minutes: 2 },
+  CompanyAgentPaymentUnknown: {
+    options: {
+      replaceExternals: ({ facilitator, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, settle: () => Promise.reject(new Error('down')) },
+      }),
+    },
+    cause: buy,
+    minutes: 17,
+  },
+  CompanyAgentPaymentWithoutRecord: {
+    before: async () => {
+      payment = await requests().payFor(requests().lookup('00000000'))
+      await requests().lookup('00000000', payment)
+      await service.restart({ whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }) })
+    },
+    cause: () => requests().lookup('00000000', payment),
+    minutes: 2,
+  },
+  CompanyAgentPaymentOld: {
+    before: buy,
+    cause: async () => void (laterMs = 3 * HOUR_MS),
+    minutes: 7,
+  },
+  CompanyAgentChainUnavailable: {
+    options: {
+      replaceExternals: ({ chain, ...own }) => ({
+        ...own,
+        chain: { ...chain, blockHash: (number) => rejectIfDown(() => chain.blockHash(number)) },
+      }),
+    },
+    cause: async () => void (isDown = true),
+    each: buy,
+    minutes: 10,
+  },
+  CompanyAgentFacilitatorFailing: {
+    options: {
+      replaceExternals: ({ facilitator, ...own }) => ({
+        ...own,
+        facilitator: { ...facilitator, verify: (...call) => rejectIfDown(() => facilitator.verify(...call)) },
+      }),
+    },
+    before: buy,
+    cause: async () => void (isDown = true),
+    each: buy,
+    minutes: 16,
+  },
+  CompanyAgentDatabaseLost: {
+    options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
+    each: async () => {
+      await buy()
+      await endConnections()
+    },
+    minutes: 8,
+  },
+  CompanyAgentRelayerBalanceLow: {
+    options: {
+      replaceExternals: (own) => ({
+        ...own,
+        relayerFunds: async () => {
+          const funds = await own.relayerFunds!()
+          return isDown ? { ...funds, settlements: 999n } : funds
+        },
+      }),
+    },
+    cause: async () => void (isDown = true),
+    minutes: 7,
+  },
+  CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS), minutes: 2 },
+  CompanyAgentDatasetMissing: {
+    options: { environment: { DATASET: CLOSED_URL } },
+    minutes: 17,
+  },
+  CompanyAgentRateLimited: {
+    options: { environment: { RATE_LIMIT_PER_MINUTE: '1' } },
+    before: () => requests().lookup('00000000'),
+    each: () => requests().lookup('00000000'),
+    minutes: 21,
+  },
+  CompanyAgentEventLoopSlow: {
+    each: async () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS),
+    minutes: 7,
+  },
+}
+
+/** The samples of the metrics that the rules use. A scrape of a stopped service has none. */
+async function scrape(used: ReadonlySet<string>): Promise<Samples> {
+  const up = 'up{job="irish-company-agent"}'
+  const response = await fetch(`${service.adminUrl}/metrics`).catch(() => undefined)
+  const samples: Samples = new Map([[up, response ? '1' : '0']])
+  for (const line of (await response?.text())?.split('\n') ?? []) {
+    const [, series = '', name = '', value = ''] = /^((\w+)(?:\{.*\})?) (\S+)$/.exec(line) ?? []
+    if (used.has(name)) samples.set(series, value)
+  }
+  return samples
+}
+
+/** A unit test of promtool with the state of the alert before the cause and at the end. */
+function unitTest(alert: string, scrapes: readonly Samples[]) {
+  const series = new Set(scrapes.flatMap((samples) => [...samples.keys()]))
+  const expr = `count(ALERTS{alertname="${alert}",alertstate="firing"})`
+  return {
+    rule_files: [RULES],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: [...series].map((each) => ({
+          series: each,
+          values: scrapes.map((samples) => samples.get(each) ?? '_').join(' '),
+        })),
+        promql_expr_test: [
+          { expr, eval_time: `${SILENT_MINUTES - 1}m`, exp_samples: [] },
+          { expr, eval_time: `${scrapes.length - 1}m`, exp_samples: [{ labels: '{}', value: 1 }] },
+        ],
+      },
+    ],
+  }
+}
+
+describe('the alerts', function () {
+  this.timeout(120_000)
+  let directory: string
+  let used: Set<string>
+
+  before(async function () {
+    if (spawnSync('promtool', ['--version']).status !== 0) return this.skip()
+    directory = await mkdtemp(join(tmpdir(), 'alerts-'))
+    used = new Set((await readFile(RULES, 'utf8')).match(/\b(?:company_agent|nodejs)_\w+/g))
+  })
+  after(() => directory && rm(directory, { recursive: true }))
+  afterEach(async () => {
+    laterMs = 0
+    isDown = false
+  })
+
+  it('are all tested', async () => {
+    const names = [...(await readFile(RULES, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name = '']) => name)
+    expect(Object.keys(SCENARIOS)).to.have.members(names)
+  })
+
+  for (const [alert, { options = {}, before: prepare, cause, each, minutes }] of Object.entries(SCENARIOS)) {
+    it(`fire after their cause, and not before: ${alert}`, async function () {
+      if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
+      const given = typeof options === 'function' ? await options() : options
+      service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
+      const scrapes: Samples[] = []
+      try {
+        await prepare?.()
+        for (let minute = 0; minute < SILENT_MINUTES; minute += 1) scrapes.push(await scrape(used))
+        await cause?.()
+        for (let minute = 0; minute < minutes; minute += 1) {
+          await each?.()
+          scrapes.push(await scrape(used))
+        }
+      } finally {
+        if (alert !== 'CompanyAgentDown') await service.stop()
+      }
+      const file = join(directory, `${alert}.yml`)
+      // YAML includes JSON.
+      await writeFile(file, JSON.stringify(unitTest(alert, scrapes)))
+      const failed = await promisify(execFile)('promtool', ['test', 'rules', file]).then(
+        () => '',
+        ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
+      )
+      expect(failed).to.equal('')
+    })
+  }
+})
