@@ -1,7 +1,7 @@
 /**
  * `bench soak [--minutes N] [--rows N] [--connections N]`: everything that clients send, mixed, while silent and slow
  * connections are held open and a new snapshot is imported. Then clients pipeline requests without reading the answers.
- * Fails on a wrong status, on a response that mixes two snapshots, on a held connection that is not closed, and, from three
+ * Fails on a wrong status, on a response that mixes two snapshots, on metrics that count other requests, on a held connection that is not closed, and, from three
  * minutes on, when the heap grows or when pipelining delays another client or needs too much memory.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
@@ -13,6 +13,7 @@ import { openSnapshot } from '../../store/snapshot.ts'
 import { snapshotFolder } from '../../store/layout.ts'
 import { generateArchive, readCorpus } from './generated-register.ts'
 import { Connection, toBytes, type LoadRequest } from './load/client.ts'
+import { RequestCounts, UNKNOWN_PATH } from './load/request-counts.ts'
 import { measurePipelining, type PipeliningResult } from './load/pipelining.ts'
 import { nextMessage, residentMemory, startServer, testProgram, type ServerProcess } from './load/server-process.ts'
 import { signPayment } from './load/sign.ts'
@@ -49,6 +50,7 @@ interface Sample {
 
 interface Result {
   requests: number
+  counts: RequestCounts
   faults: Set<string>
   samples: Sample[]
 }
@@ -66,7 +68,7 @@ export async function soak(options: Record<string, string>): Promise<boolean> {
     for (const [index, path] of archives.entries()) await generateArchive({ rows: Number(rows), seed: index + 1, path })
     const dataset = join(directory, 'register.zip')
     await copyFile(archives[0], dataset)
-    const environment = serviceEnvironment(join(directory, 'data'), dataset)
+    const environment = { ...serviceEnvironment(join(directory, 'data'), dataset), ADMIN_PORT: '0' }
     await using service = await startServer({ name: 'service', program: testProgram('stubbed-service'), environment })
     const held = holdConnections(service.url, Number(connections))
     const snapshots = new SnapshotCheck(join(directory, 'data'))
@@ -74,6 +76,7 @@ export async function soak(options: Record<string, string>): Promise<boolean> {
     const importing = importLater(service, { dataset, archive: archives[1], delayMs: minutes * 10_000 })
     const result = await run(service, { corpus, minutes, snapshots })
     await importing
+    for (const fault of await compareMetrics(service, result.counts)) result.faults.add(fault)
     const stillOpen = await held.closed()
     if (stillOpen > 0) result.faults.add(`${stillOpen} held connections are still open`)
     for (const fault of await snapshots.check()) result.faults.add(fault)
@@ -89,7 +92,7 @@ async function run(
   { corpus, minutes, snapshots }: { corpus: Corpus; minutes: number; snapshots: SnapshotCheck },
 ): Promise<Result> {
   const requests = await mixedRequests(service.url, corpus)
-  const result: Result = { requests: 0, faults: new Set(), samples: [] }
+  const result: Result = { requests: 0, counts: new RequestCounts(), faults: new Set(), samples: [] }
   const end = performance.now() + minutes * 60_000
   async function client(_: unknown, index: number): Promise<void> {
     let connection = await Connection.open(service.url)
@@ -100,6 +103,7 @@ async function run(
         if (status !== request.status) result.faults.add(`${request.path} got ${status} instead of ${request.status}`)
         else if (status === 200 && request.path.startsWith(lookupPath(''))) snapshots.add(body)
         result.requests += 1
+        result.counts.add(request, status)
       } catch {
         // The service closes a connection after some refusals.
         connection = await Connection.open(service.url)
@@ -117,6 +121,14 @@ async function run(
   }
   await clients
   return result
+}
+
+/** Requests of this process that are not counted: the card is read at the start, the metadata during the import. */
+const UNCOUNTED_PATHS = ['/.well-known/agent-card.json', '/api/v1/meta']
+
+async function compareMetrics({ child }: ServerProcess, counts: RequestCounts): Promise<string[]> {
+  child.send({ metrics: true })
+  return counts.compare(await nextMessage<string>(child), UNCOUNTED_PATHS)
 }
 
 /** Quotes and documents of another client beside each number of pipelining clients. */
@@ -166,7 +178,7 @@ async function mixedRequests(url: string, corpus: Corpus): Promise<(() => LoadRe
     { path: lookup, status: 402, headers: { 'PAYMENT-SIGNATURE': 'bm9uZQ==' } },
     { path: '/api/v1/company/none', status: 400 },
     { path: '/api/v1/search', status: 400 },
-    { path: '/nowhere', status: 404 },
+    { path: UNKNOWN_PATH, status: 404 },
     { method: 'PUT', path: lookup, status: 405 },
     post('/api/v1/resolve', 400, json, '{'),
     post('/a2a', 200, a2a, '{'),

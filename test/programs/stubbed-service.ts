@@ -70,11 +70,17 @@ const service = await startService({
   report: (event) => void process.stderr.write(`${event}\n`),
 })
 print(`ready ${service.baseUrl}`)
-// A parent process that forked this one also gets the URL as a message, and on request the memory use after a collection.
-process.on('message', () => {
+// A parent process that forked this one also gets the URL as a message, and on request the memory use after a collection and
+// the metrics.
+process.on('message', (message: { metrics?: boolean }) => {
+  if (message.metrics) return void sendMetrics()
   globalThis.gc?.()
   process.send?.(process.memoryUsage())
 })
+async function sendMetrics(): Promise<void> {
+  const response = await fetch(`${service.adminUrl}/metrics`)
+  process.send?.(await response.text())
+}
 process.channel?.unref()
 process.send?.(service.baseUrl)
 process.on('SIGUSR2', passOneDay)
