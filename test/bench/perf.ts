@@ -17,6 +17,7 @@ import { measureQuote } from './perf/quote.ts'
 import { measureReplay } from './perf/replay.ts'
 import { measureResolve } from './perf/resolve.ts'
 import { measureSearch } from './perf/search.ts'
+import { measureSearchMillion } from './perf/search-million.ts'
 import { measureStart } from './perf/start.ts'
 import { PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
 
@@ -100,7 +101,11 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
   })
   await measure(() => openNamesBench(context), { search: measureSearch, resolve: measureResolve })
   const nothing = { [Symbol.asyncDispose]: async () => undefined }
-  await measure(async () => nothing, { import: () => measureImport(context), start: () => measureStart(context) })
+  await measure(async () => nothing, {
+    'search-million': () => measureSearchMillion(context),
+    import: () => measureImport(context),
+    start: () => measureStart(context),
+  })
   return measurements
 }
 

@@ -4,6 +4,7 @@ import { openCatalog } from '../../../store/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
 import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
 import { timed, type Contender, type TimedQueries } from '../search/contender.ts'
+import { exhaustiveOf } from '../search/exhaustive.ts'
 import { loadSearchPeers, productContender } from '../search/peers.ts'
 import { makeQueries, type QueryGroup } from '../search/queries.ts'
 import type { PerfContext } from './perf-row.ts'
@@ -18,6 +19,8 @@ export interface NamesBench extends AsyncDisposable {
   groups: readonly QueryGroup[]
   /** The queries of a kind, as many as a peer is asked. */
   peerQueries: (kind: QueryGroup['kind']) => string[]
+  /** The reference for recall. */
+  openExhaustive: () => Promise<Contender>
   /** The first installed peer: PostgreSQL where there is one, otherwise SQLite. */
   openPeer: () => Promise<Contender>
 }
@@ -40,6 +43,11 @@ export async function openNamesBench({ size, directory }: PerfContext): Promise<
     groups,
     peerQueries: (kind) =>
       groups.filter((group) => group.kind === kind).flatMap(({ queries }) => queries.slice(0, PEER_QUERIES_MAX)),
+    async openExhaustive() {
+      const exhaustive = await exhaustiveOf(context)(register.companies)
+      if (!exhaustive) throw new Error('There is no exhaustive scan')
+      return exhaustive
+    },
     async openPeer() {
       for (const open of await loadSearchPeers()) {
         const peer = await open(register.companies)
