@@ -52,19 +52,29 @@ async function checkServer(client: ClientBase): Promise<void> {
   if (settings.commit !== null && settings.commit !== 'remote_apply') await client.query('set synchronous_commit = on')
 }
 
+/** The result of a statement. */
+export type Rows<Row> = Pick<QueryResult<Row & QueryResultRow>, 'rows' | 'rowCount'>
+
+/** What runs statements: a pool, or the simulation. */
+export interface Database {
+  query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<Rows<Row>>
+  end(): Promise<void>
+}
+
 /** Repeats a statement that failed, so it must be one that may run more than once. */
 export async function queryRepeatedly<Row extends QueryResultRow>(
-  pool: Pool,
+  database: Database,
   statement: string,
   values: unknown[],
-  repetitions = 0,
-): Promise<QueryResult<Row>> {
-  try {
-    return await pool.query<Row>(statement, values)
-  } catch (cause) {
-    const pauseMs = REPEAT_AFTER_MS[repetitions]
-    if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
-    await setTimeout(pauseMs)
-    return queryRepeatedly(pool, statement, values, repetitions + 1)
+  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
+): Promise<Rows<Row>> {
+  for (let repetitions = 0; ; repetitions += 1) {
+    try {
+      return await database.query<Row>(statement, values)
+    } catch (cause) {
+      const pauseMs = REPEAT_AFTER_MS[repetitions]
+      if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
+      await pause(pauseMs)
+    }
   }
 }

@@ -7,7 +7,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Pool, QueryResult, QueryResultRow } from 'pg'
+import type { QueryResultRow } from 'pg'
 import { CorruptRecordError } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
 import type { LogOwner, OwnedLog } from '../log-owner.ts'
@@ -27,7 +27,7 @@ import {
 } from '../record.ts'
 import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../runtime.ts'
-import { openPool, queryRepeatedly } from './connection.ts'
+import { openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */
@@ -64,6 +64,22 @@ const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, 
 const ANY_RECORD = 'select 1 from responses limit 1'
 const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
+/** For the simulation, which runs them on a model of the table. */
+export const STATEMENTS = {
+  INSERT,
+  FIND,
+  FIND_CONFLICT,
+  REPLACE,
+  REOPEN,
+  ADD_RECEIPT,
+  HAS_PAID,
+  LIST_UNFINISHED,
+  PRUNE,
+  NOTE_UNRECORDED,
+  LIST_UNRECORDED,
+  PRUNE_UNRECORDED,
+}
+
 interface ResponseRow {
   identity: string
   revision: string
@@ -97,11 +113,14 @@ export async function openPostgresResponseLog({ url, report }: PostgresLogOption
   }
 }
 
-class PostgresResponseLog implements ResponseLog, OwnedLog {
-  readonly #pool: Pool
+export class PostgresResponseLog implements ResponseLog, OwnedLog {
+  readonly #database: Database
+  readonly #pause: ((milliseconds: number) => Promise<unknown>) | undefined
 
-  constructor(pool: Pool) {
-    this.#pool = pool
+  /** `pause` waits before a statement is repeated. */
+  constructor(database: Database, pause?: (milliseconds: number) => Promise<unknown>) {
+    this.#database = database
+    this.#pause = pause
   }
 
   async read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined> {
@@ -225,7 +244,7 @@ class PostgresResponseLog implements ResponseLog, OwnedLog {
   }
 
   close(): Promise<void> {
-    return this.#pool.end()
+    return this.#database.end()
   }
 
   async #find(identity: string) {
@@ -239,8 +258,8 @@ class PostgresResponseLog implements ResponseLog, OwnedLog {
   }
 
   /** All statements of this file may run more than once. */
-  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<QueryResult<Row>> {
-    return queryRepeatedly<Row>(this.#pool, statement, values)
+  #query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<Rows<Row>> {
+    return queryRepeatedly<Row>(this.#database, statement, values, this.#pause)
   }
 }
 

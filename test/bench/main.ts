@@ -27,7 +27,10 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
       '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
-  simulate: { run: simulate, usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--trace]' },
+  simulate: {
+    run: simulate,
+    usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--log lmdb|postgres] [--trace]',
+  },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },

@@ -72,23 +72,23 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   const mutated = mutate(await readFile(path, 'utf8'), mutant)
   if (mutated === undefined) return missed(`does not apply to ${mutant.file}`)
   await writeFile(path, mutated)
-  const simulate = () => trySimulation(copy, seedsMax)
   const programmes = {
     order: tryOrder,
     race: () => tryRace(copy, 'lmdb'),
     'race --log postgres': () => tryRace(copy, 'postgres'),
     failover: tryFailover,
-    simulate,
+    simulate: () => trySimulation(copy, seedsMax, 'lmdb'),
+    'simulate --log postgres': () => trySimulation(copy, seedsMax, 'postgres'),
   }
   const { caughtBy } = mutant
   return caughtBy in programmes ? programmes[caughtBy as keyof typeof programmes](copy) : tryTests(copy, caughtBy)
 }
 
-async function trySimulation(copy: string, seedsMax: number): Promise<Verdict> {
+async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): Promise<Verdict> {
   const url = pathToFileURL(join(copy, 'dist/test/bench/simulate/run.js')).href
   const { run } = (await import(url)) as Simulation
   for (let seed = 1; seed <= seedsMax; seed += 1) {
-    const { broken } = await run({ seed, seen: new Map() })
+    const { broken } = await run({ seed, seen: new Map(), logKind })
     if (broken) return { verdict: 'caught', what: `${broken.invariant}, after ${seed} seeds` }
   }
   return missed(`by ${seedsMax} seeds`)

@@ -52,6 +52,11 @@ const SECTIONS: readonly Section[] = [
     arguments: { full: '--seeds 50000 --workers 2', ci: '--seeds 200 --workers 2' },
   },
   {
+    name: 'simulate',
+    target: 'no broken promise',
+    arguments: { full: '--seeds 20000 --workers 2 --log postgres', ci: '--seeds 200 --workers 2 --log postgres' },
+  },
+  {
     name: 'kill',
     target: 'every kill ends in one transfer',
     arguments: { full: '--runs 100', ci: '--runs 31' },

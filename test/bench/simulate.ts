@@ -1,11 +1,12 @@
 /**
- * `bench simulate [--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--trace]`: sales under injected
+ * `bench simulate [--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--log lmdb|postgres] [--trace]`: sales under injected
  * faults, one run for each seed. docs/reliability.md lists the faults and the invariants. A broken invariant is printed with
  * the trace of its run and the command that replays it. Runs are independent, so a range of seeds can be run in parts.
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { CHANGES, coverageOf } from './simulate/coverage.ts'
+import { isLogKind, type LogKind } from './log-kind.ts'
 import { run } from './simulate/run.ts'
 import type { Batch, Tally } from '../programs/simulate-worker.ts'
 
@@ -21,15 +22,20 @@ interface Plan {
   seeds: number
   workers: number
   serverCount: number | undefined
+  logKind?: LogKind
   /** Seeds that a thread gets at a time. */
   batch?: number
 }
 
 export async function simulate(options: Record<string, string>): Promise<boolean> {
-  const { seed, from = seed ?? '1', servers, workers = '1', trace } = options
+  const { seed, from = seed ?? '1', servers, workers = '1', log = 'lmdb', trace } = options
+  if (!isLogKind(log)) {
+    print('--log must be lmdb or postgres')
+    return false
+  }
   const { seeds = seed === undefined ? SEEDS_DEFAULT : '1' } = options
   const serverCount = servers === undefined ? undefined : Number(servers)
-  const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), serverCount }
+  const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), serverCount, logKind: log }
   if (trace !== undefined) await show(plan)
   const start = performance.now()
   const { steps, seen, broken } = await runAll(plan)
@@ -39,7 +45,7 @@ export async function simulate(options: Record<string, string>): Promise<boolean
     for (const each of broken.slice(0, SHOWN_MAX)) await show({ ...plan, first: each.seed, seeds: 1 })
   for (const kind of new Set(broken.map(({ invariant }) => invariant))) {
     const of = broken.filter(({ invariant }) => invariant === kind).map((each) => each.seed)
-    print(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers)}`)
+    print(`${of.length} x ${kind}, first with seed ${of[0]}: ${replayOf(of[0] as number, servers, log)}`)
   }
   print(
     `${describeCoverage(seen)}\n${seeds} seeds from ${plan.first}, ${servers ?? '1 to 3'} servers, ${workers} workers, ${steps} steps: ` +
@@ -55,7 +61,14 @@ function describeCoverage(seen: ReadonlyMap<string, number>): string {
 }
 
 /** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */
-export async function runAll({ first, seeds, workers, serverCount, batch = BATCH }: Plan): Promise<Tally> {
+export async function runAll({
+  first,
+  seeds,
+  workers,
+  serverCount,
+  logKind = 'lmdb',
+  batch = BATCH,
+}: Plan): Promise<Tally> {
   const total: Tally = { seeds: 0, steps: 0, seen: new Map(), broken: [] }
   const end = first + seeds
   let next = first
@@ -65,7 +78,7 @@ export async function runAll({ first, seeds, workers, serverCount, batch = BATCH
     })
     try {
       while (next < end) {
-        const work: Batch = { first: next, count: Math.min(batch, end - next), serverCount }
+        const work: Batch = { first: next, count: Math.min(batch, end - next), serverCount, logKind }
         next += work.count
         thread.postMessage(work, [])
         const [tally] = (await once(thread, 'message')) as [Tally]
@@ -87,15 +100,16 @@ function add(total: Tally, { seeds, steps, seen, broken }: Tally): void {
   for (const [name, count] of seen) total.seen.set(name, (total.seen.get(name) ?? 0) + count)
 }
 
-async function show({ first, seeds, serverCount }: Plan): Promise<void> {
+async function show({ first, seeds, serverCount, logKind = 'lmdb' }: Plan): Promise<void> {
   for (let seed = first; seed < first + seeds; seed += 1) {
-    const { lines } = await run({ seed, seen: new Map(), isTraced: true, serverCount })
+    const { lines } = await run({ seed, seen: new Map(), isTraced: true, serverCount, logKind })
     print(`\nseed ${seed}:\n${lines.join('\n')}`)
   }
 }
 
-function replayOf(seed: number, servers: string | undefined): string {
-  return `npm run bench -- simulate --seed ${seed}${servers === undefined ? '' : ` --servers ${servers}`} --trace`
+function replayOf(seed: number, servers: string | undefined, log: LogKind): string {
+  const ofServers = servers === undefined ? '' : ` --servers ${servers}`
+  return `npm run bench -- simulate --seed ${seed}${ofServers} --log ${log} --trace`
 }
 
 function print(line: string): void {

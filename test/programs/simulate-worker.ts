@@ -1,11 +1,13 @@
 /** A worker thread of `simulate`: runs batches of seeds and returns the counts and the broken invariants. */
 import { parentPort } from 'node:worker_threads'
+import type { LogKind } from '../bench/log-kind.ts'
 import { run } from '../bench/simulate/run.ts'
 
 export interface Batch {
   first: number
   count: number
   serverCount: number | undefined
+  logKind: LogKind
 }
 
 export interface Tally {
@@ -17,10 +19,10 @@ export interface Tally {
 
 parentPort?.on('message', (batch: Batch) => void work(batch))
 
-async function work({ first, count, serverCount }: Batch): Promise<void> {
+async function work({ first, count, serverCount, logKind }: Batch): Promise<void> {
   const tally: Tally = { seeds: count, steps: 0, seen: new Map(), broken: [] }
   for (let seed = first; seed < first + count; seed += 1) {
-    const { steps, broken } = await run({ seed, seen: tally.seen, serverCount })
+    const { steps, broken } = await run({ seed, seen: tally.seen, serverCount, logKind })
     tally.steps += steps
     if (broken) tally.broken.push({ seed, invariant: broken.invariant })
   }

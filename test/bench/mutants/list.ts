@@ -11,7 +11,14 @@ export interface Mutant {
    * The programme that must fail, or the compiled test file. The simulation has its own log and disk, so the others catch
    * bugs in the real ones.
    */
-  caughtBy: 'simulate' | 'race' | 'race --log postgres' | 'order' | 'failover' | `test/${string}.test.js`
+  caughtBy:
+    | 'simulate'
+    | 'simulate --log postgres'
+    | 'race'
+    | 'race --log postgres'
+    | 'order'
+    | 'failover'
+    | `test/${string}.test.js`
 }
 
 const settle = 'agent/payments/settle.js'
@@ -664,6 +671,22 @@ export const MUTANTS: readonly Mutant[] = [
     find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
     replace: '',
     caughtBy: 'test/agent/matching/find.test.js',
+  },
+  {
+    name: 'a claim whose outcome is unknown counts as made',
+    file: postgresLog,
+    find: 'claimed: existing.revision === revision',
+    replace: 'claimed: true',
+    caughtBy: 'simulate --log postgres',
+  },
+  {
+    name: 'an advance whose outcome is unknown counts as made',
+    file: postgresLog,
+    find:
+      'await this.#query(REPLACE, values); if (rowCount === 1) return next; ' +
+      'return (await this.#find(from.identity))?.revision === revision ? next : undefined',
+    replace: 'await this.#query(REPLACE, values); return rowCount === 1 ? next : next',
+    caughtBy: 'simulate --log postgres',
   },
   {
     name: 'a claim in PostgreSQL replaces a record of the same payment',

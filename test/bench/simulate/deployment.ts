@@ -4,13 +4,16 @@ import { SimulatedCatalog } from './catalog.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import { Invariants } from './invariants.ts'
-import { SimulatedLog } from './log.ts'
+import { SimulatedDatabase } from './database.ts'
+import { SimulatedLog, type StoredRecords } from './log.ts'
+import type { LogKind } from '../log-kind.ts'
 import type { SimulatedNodes } from './node.ts'
 import { SimulatedServer } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 interface DeploymentOptions {
   sim: Simulator
+  logKind: LogKind
   chain: SimulatedChain
   nodes: SimulatedNodes
   facilitator: SimulatedFacilitator
@@ -21,13 +24,13 @@ interface DeploymentOptions {
 }
 
 export class SimulatedDeployment {
-  readonly log: SimulatedLog
+  readonly log: StoredRecords
   readonly catalog: SimulatedCatalog
   readonly servers: readonly SimulatedServer[]
   readonly invariants: Invariants
 
-  constructor({ sim, chain, nodes, facilitator, servers, isShared }: DeploymentOptions) {
-    this.log = new SimulatedLog(sim)
+  constructor({ sim, logKind, chain, nodes, facilitator, servers, isShared }: DeploymentOptions) {
+    this.log = logKind === 'postgres' ? new SimulatedDatabase(sim) : new SimulatedLog(sim)
     this.catalog = new SimulatedCatalog(sim)
     const { log, catalog } = this
     const invariants = new Invariants({ sim, chain, facilitator, log, isShared })

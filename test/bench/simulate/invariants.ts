@@ -9,7 +9,7 @@ import { isFinal, type ResponseRecord } from '../../../store/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
-import type { SimulatedLog } from './log.ts'
+import type { StoredRecords } from './log.ts'
 import { TERMS, type SimulatedPayment } from './payment.ts'
 import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
@@ -40,7 +40,7 @@ interface Observed {
   sim: Simulator
   chain: SimulatedChain
   facilitator: SimulatedFacilitator
-  log: SimulatedLog
+  log: StoredRecords
   isShared: (key: string) => boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * The response log of the simulation: compare-and-set over memory that all servers share. A call takes effect at one time
+ * The response log in LMDB of the simulation: compare-and-set over memory that all servers share. A call takes effect at one time
  * and is acknowledged later. A crash may come before, between or after the two.
  */
 import {
@@ -14,45 +14,75 @@ import type { ResponseLog } from '../../../store/responses.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
-interface Write {
+/** A write that has not taken effect. */
+export interface Write {
   owner: Owner
   apply: () => void
 }
 
-export class SimulatedLog {
+/** The records on disk and the writes in progress, for both models of the response log. */
+export abstract class StoredRecords {
   /** The records on disk. */
   readonly records = new Map<string, ResponseRecord>()
   /** Called for every record that is written. */
   onWrite: (record: ResponseRecord, before: ResponseRecord | undefined) => void = () => undefined
   /** Called for every record that is removed. */
   onPrune: (record: ResponseRecord) => void = () => undefined
-  readonly #sim: Simulator
-  readonly #ids = new Map<string, string>()
+  protected readonly sim: Simulator
+  protected readonly inProgress = new Set<Write>()
   readonly #unfinished = new Set<string>()
-  readonly #inProgress = new Set<Write>()
 
   constructor(sim: Simulator) {
-    this.#sim = sim
+    this.sim = sim
   }
+
+  /** The log of one server process. */
+  abstract open(owner: Owner): ResponseLog
 
   /** Each write in progress of the crashed process takes effect or is lost. */
   crash(owner: Owner): void {
-    for (const write of this.#inProgress) {
+    for (const write of this.inProgress) {
       if (write.owner !== owner) continue
-      this.#inProgress.delete(write)
-      if (!this.#sim.chance(0.5)) continue
-      this.#sim.count('fault crash: a write in flight survives')
+      this.inProgress.delete(write)
+      if (!this.sim.chance(0.5)) continue
+      this.sim.count('fault crash: a write in flight survives')
       attempt(write.apply)
     }
   }
 
   isWriting(owner: Owner): boolean {
-    return [...this.#inProgress].some((write) => write.owner === owner)
+    return [...this.inProgress].some((write) => write.owner === owner)
   }
 
   unfinished(): string[] {
     return [...this.#unfinished]
   }
+
+  protected put(record: ResponseRecord): ResponseRecord {
+    const before = this.records.get(record.identity)
+    this.sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
+    this.sim.trace(
+      'disk',
+      () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
+    )
+    this.records.set(record.identity, record)
+    if (!isFinal(record.state)) this.#unfinished.add(record.identity)
+    else this.#unfinished.delete(record.identity)
+    this.onWrite(record, before)
+    return record
+  }
+
+  protected remove(record: ResponseRecord): void {
+    this.sim.count(`state ${record.state} -> removed`)
+    this.sim.trace('disk', () => `${short(record.identity)} is removed`)
+    this.records.delete(record.identity)
+    this.onPrune(record)
+  }
+}
+
+/** The model of the log in LMDB. */
+export class SimulatedLog extends StoredRecords {
+  readonly #ids = new Map<string, string>()
 
   /** The log of one server process. */
   open(owner: Owner): ResponseLog {
@@ -72,7 +102,7 @@ export class SimulatedLog {
   }
 
   #read<T>(owner: Owner, read: () => T): Promise<T> {
-    const sim = this.#sim
+    const sim = this.sim
     return new Promise((resolve, reject) => {
       const isFailed = sim.fault('store: a read fails', 0.01)
       // The record can change before the caller has it.
@@ -83,7 +113,7 @@ export class SimulatedLog {
   }
 
   #write<T>(owner: Owner, write: () => T): Promise<T> {
-    const sim = this.#sim
+    const sim = this.sim
     return new Promise((resolve, reject) => {
       const tell = (work: () => void) => void sim.after(sim.between(0, 20), work, owner)
       if (sim.fault('store: the disk is full', 0.015)) return tell(() => reject(new Error('ENOSPC')))
@@ -93,12 +123,12 @@ export class SimulatedLog {
         tell(() => (isUnacknowledged ? reject(new Error('EIO')) : resolve(written)))
       }
       const pending = { owner, apply }
-      this.#inProgress.add(pending)
+      this.inProgress.add(pending)
       const delay = sim.fault('store: a slow disk', 0.02) ? sim.between(1_000, 20_000) : sim.between(0, 20)
       sim.afterNoFlush(
         delay,
         () => {
-          this.#inProgress.delete(pending)
+          this.inProgress.delete(pending)
           try {
             apply()
           } catch (cause) {
@@ -127,7 +157,7 @@ export class SimulatedLog {
     const holder = this.#find(record.identity, record.payment_id)
     if (holder) return { claimed: false, record: holder }
     if (record.payment_id !== undefined) this.#ids.set(record.payment_id, record.identity)
-    this.#put(record)
+    this.put(record)
     return { claimed: true, record }
   }
 
@@ -137,7 +167,7 @@ export class SimulatedLog {
     if (!(TRANSITIONS[found.state] as readonly RecordState[]).includes(change.state)) {
       throw new Error(`A ${found.state} record cannot become ${change.state}`)
     }
-    return this.#put({ ...found, ...change })
+    return this.put({ ...found, ...change })
   }
 
   #reopen(from: RecordVersion, change: Partial<ResponseRecord>): ResponseRecord | undefined {
@@ -145,12 +175,12 @@ export class SimulatedLog {
     if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
     const id = found.payment_id
     if (id !== undefined && this.#isVoid(this.#ids.get(id))) this.#ids.set(id, from.identity)
-    return this.#put({ ...found, ...change })
+    return this.put({ ...found, ...change })
   }
 
   #addReceipt(from: RecordVersion, receipt: string): ResponseRecord | undefined {
     const found = this.records.get(from.identity)
-    return found && lacksReceipt(found, from) ? this.#put({ ...found, receipt }) : undefined
+    return found && lacksReceipt(found, from) ? this.put({ ...found, receipt }) : undefined
   }
 
   /** Whether the payment has no record or holds nothing. */
@@ -163,27 +193,10 @@ export class SimulatedLog {
     const isOver = ({ state, updated_at }: ResponseRecord) => isFinal(state) && updated_at < before
     const ended = [...this.records.values()].filter(isOver).slice(0, max)
     for (const record of ended) {
-      this.#sim.count(`state ${record.state} -> removed`)
-      this.#sim.trace('disk', () => `${short(record.identity)} is removed`)
-      this.records.delete(record.identity)
       if (this.#ids.get(record.payment_id ?? '') === record.identity) this.#ids.delete(record.payment_id ?? '')
-      this.onPrune(record)
+      this.remove(record)
     }
     return ended.length
-  }
-
-  #put(record: ResponseRecord): ResponseRecord {
-    const before = this.records.get(record.identity)
-    this.#sim.count(`state ${before?.state ?? 'none'} -> ${record.state}`)
-    this.#sim.trace(
-      'disk',
-      () => `${short(record.identity)} ${before?.state ?? 'none'} -> ${record.state} #${record.attempt}`,
-    )
-    this.records.set(record.identity, record)
-    if (!isFinal(record.state)) this.#unfinished.add(record.identity)
-    else this.#unfinished.delete(record.identity)
-    this.onWrite(record, before)
-    return record
   }
 }
 

@@ -1,4 +1,5 @@
 /** One run of the simulation: some minutes with faults, recovery without them, and a last retry of every payment. */
+import type { LogKind } from '../log-kind.ts'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short, SimulatedChain } from './chain.ts'
@@ -51,11 +52,18 @@ interface RunOptions {
   isTraced?: boolean
   /** Depends on the seed unless given. */
   serverCount?: number | undefined
+  logKind?: LogKind
 }
 
-export async function run({ seed, seen, isTraced = false, serverCount }: RunOptions): Promise<RunResult> {
+export async function run({
+  seed,
+  seen,
+  isTraced = false,
+  serverCount,
+  logKind = 'lmdb',
+}: RunOptions): Promise<RunResult> {
   const sim = new Simulator({ seed, seen, isTraced })
-  const simulation = new SimulationRun(sim, serverCount ?? sim.pick([1, 2, 2, 3]))
+  const simulation = new SimulationRun(sim, serverCount ?? sim.pick([1, 2, 2, 3]), logKind)
   try {
     await simulation.execute()
   } catch (cause) {
@@ -91,7 +99,7 @@ class SimulationRun {
   readonly #crashShare: number
   readonly #length: number
 
-  constructor(sim: Simulator, serverCount: number) {
+  constructor(sim: Simulator, serverCount: number, logKind: LogKind) {
     this.#sim = sim
     this.#chain = new SimulatedChain(sim)
     this.#nodes = new SimulatedNodes(sim, this.#chain)
@@ -102,7 +110,7 @@ class SimulationRun {
     this.#refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.#chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
     this.#facilitator = new SimulatedFacilitator(sim, this.#chain, this.#refusedPayers)
-    const shared = { sim, chain: this.#chain, nodes: this.#nodes, facilitator: this.#facilitator }
+    const shared = { sim, logKind, chain: this.#chain, nodes: this.#nodes, facilitator: this.#facilitator }
     const options = { ...shared, isShared: (key: string) => this.#atNeighbour.has(key) }
     const names = Array.from({ length: serverCount }, (_, index) => `server ${index + 1}`)
     this.#main = new SimulatedDeployment({ ...options, servers: names })

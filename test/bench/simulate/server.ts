@@ -20,7 +20,7 @@ import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import type { SlidingWindow } from '../../../store/window.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
 import type { SettlementObserver, SimulatedFacilitator } from './facilitator.ts'
-import type { SimulatedLog } from './log.ts'
+import type { StoredRecords } from './log.ts'
 import type { SimulatedNodes } from './node.ts'
 import { TERMS } from './payment.ts'
 import type { SimulatedCatalog } from './catalog.ts'
@@ -40,7 +40,7 @@ export interface ServerOptions {
   sim: Simulator
   nodes: SimulatedNodes
   facilitator: SimulatedFacilitator
-  log: SimulatedLog
+  log: StoredRecords
   catalog: SimulatedCatalog
   /** The window of the rate limit, which all servers share. */
   window: SlidingWindow
