@@ -1,0 +1,38 @@
+/**
+ * `npm run sbom`: checks the bill of materials of `npm sbom`. It lists every dependency, and each package of a production
+ * install has a SHA-512 and a permissive licence.
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+
+/** Licences that allow use and distribution without publishing the source. */
+const LICENCES = ['Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT']
+const OUTPUT_BYTES_MAX = 16 * 1024 * 1024
+
+interface Component {
+  name: string
+  version: string
+  hashes?: { alg: string }[]
+  licenses?: { license?: { id?: string } }[]
+  properties?: { name: string }[]
+}
+
+const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { dependencies: object }
+// Not with `--omit=dev`: npm then leaves out packages that development dependencies need too.
+const options = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx']
+const output = execFileSync('npm', options, { cwd: root, maxBuffer: OUTPUT_BYTES_MAX, encoding: 'utf8' })
+const { components } = JSON.parse(output) as { components: Component[] }
+
+const isDevelopment = ({ properties = [] }: Component) =>
+  properties.some(({ name }) => name === 'cdx:npm:package:development')
+const installed = components.filter((component) => !isDevelopment(component))
+expect(installed.map(({ name }) => name)).to.include.members(Object.keys(dependencies))
+for (const { name, version, hashes = [], licenses = [] } of installed) {
+  const algorithms = hashes.map(({ alg }) => alg)
+  expect(algorithms, `the hashes of ${name} ${version}`).to.include('SHA-512')
+  expect(LICENCES, `the licences, for ${name} ${version}`).to.include(licenses[0]?.license?.id)
+}
+process.stdout.write(`${installed.length} packages, each with a hash and a permissive licence\n`)
