@@ -72,7 +72,12 @@ export interface ResponseRecord {
 }
 
 /** A transition is written only if the record still has this version, so only one of several concurrent ones succeeds. */
-export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt'>
+export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt' | 'receipt'>
+
+/** Compares the receipt too, so that a transition never replaces a receipt that was stored meanwhile. */
+export function isVersion(record: ResponseRecord | undefined, from: RecordVersion): record is ResponseRecord {
+  return record?.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
+}
 
 export type RecordChange = Partial<
   Pick<
@@ -106,7 +111,7 @@ export function checkPaid({ state }: RecordVersion): void {
 
 /** Whether the record still has this version and no receipt. */
 export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boolean {
-  return record.state === from.state && record.attempt === from.attempt && record.receipt === undefined
+  return isVersion(record, { ...from, receipt: undefined })
 }
 
 /** Revisions count up from here and must stay safe integers. */

@@ -21,6 +21,7 @@ import {
   decodeRecord,
   encodeRecord,
   isFinal,
+  isVersion,
   isVoid,
   lacksReceipt,
   randomFirstRevision,
@@ -142,11 +143,12 @@ export class ResponseDatabase {
   }
 
   /** Moves a final record back to the unfinished ones. Undefined if it has changed. */
-  reopen({ identity, state, attempt }: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+  reopen(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+    const { identity } = from
     return awaitWrite(
       this.#environment.transaction(() => {
         const record = this.#get(this.#records, identity)?.record
-        if (record?.state !== state || record.attempt !== attempt) return undefined
+        if (!isVersion(record, from)) return undefined
         const next = { ...record, ...change }
         void this.#finished.remove(finishedKey(record))
         void this.#records.remove(identity)

@@ -17,6 +17,7 @@ import {
   isFinal,
   isPaid,
   isVoid,
+  isVersion,
   lacksReceipt,
   TRANSITIONS,
   type RecordChange,
@@ -110,7 +111,7 @@ export function openResponseLog(
         throw new Error(`A ${from.state} record cannot become ${change.state}`)
       }
       const current = database.findUnfinished(from.identity)
-      if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
+      if (!current || !isVersion(current.record, from)) return undefined
       const next = { ...current.record, ...change }
       return (await database.replace(current, next)) ? next : undefined
     },

@@ -17,6 +17,7 @@ import {
   encodeRecord,
   isFinal,
   isVoid,
+  isVersion,
   lacksReceipt,
   TRANSITIONS,
   type RecordChange,
@@ -150,7 +151,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
       throw new Error(`A ${from.state} record cannot become ${change.state}`)
     }
     const current = await this.#find(from.identity)
-    if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
+    if (!current || !isVersion(current.record, from)) return undefined
     const next = { ...current.record, ...change }
     const revision = randomUUID()
     const finalAt = isFinal(next.state) ? next.updated_at : null
@@ -172,7 +173,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     if (!isVoid(from.state)) throw new Error(`A ${from.state} record cannot be reopened`)
     const { identity } = from
     const current = await this.#find(identity)
-    if (current?.record.state !== from.state || current.record.attempt !== from.attempt) return undefined
+    if (!current || !isVersion(current.record, from)) return undefined
     const next = { ...current.record, ...change }
     const revision = randomUUID()
     const values = [identity, current.revision, next.state, revision, encodeRecord(next), next.payment_id ?? null]

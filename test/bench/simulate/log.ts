@@ -4,6 +4,7 @@
  */
 import {
   isFinal,
+  isVersion,
   lacksReceipt,
   TRANSITIONS,
   type RecordVersion,
@@ -163,7 +164,7 @@ export class SimulatedLog extends StoredRecords {
 
   #advance(from: RecordVersion, change: Partial<ResponseRecord> & { state: RecordState }): ResponseRecord | undefined {
     const found = this.records.get(from.identity)
-    if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
+    if (!isVersion(found, from)) return undefined
     if (!(TRANSITIONS[found.state] as readonly RecordState[]).includes(change.state)) {
       throw new Error(`A ${found.state} record cannot become ${change.state}`)
     }
@@ -172,7 +173,7 @@ export class SimulatedLog extends StoredRecords {
 
   #reopen(from: RecordVersion, change: Partial<ResponseRecord>): ResponseRecord | undefined {
     const found = this.records.get(from.identity)
-    if (found?.state !== from.state || found.attempt !== from.attempt) return undefined
+    if (!isVersion(found, from)) return undefined
     const id = found.payment_id
     if (id !== undefined && this.#isVoid(this.#ids.get(id))) this.#ids.set(id, from.identity)
     return this.put({ ...found, ...change })
