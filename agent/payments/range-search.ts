@@ -28,6 +28,8 @@ interface Search<Result> extends BlockRange {
 
 interface Progress {
   next: bigint
+  /** The last block of this pass. It stays as the chain grows, so that a slow pass ends and a missed log is searched again. */
+  end: bigint
   span: bigint
   /** Whether the node has refused a range, so that the span does not grow any more. */
   isLimited: boolean
@@ -43,10 +45,11 @@ export class RangeSearch {
   /** The first result. Undefined if there is none or if the search is not finished. */
   async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {
     const name = `${key} ${from}`
-    const progress = this.#progress.get(name) ?? { next: from, span: SPAN_FIRST_BLOCKS, isLimited: false }
+    const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS, isLimited: false }
     this.#progress.set(name, progress)
-    for (let ranges = 0; ranges < RANGES_MAX && progress.next <= to; ranges += 1) {
-      const range = { from: progress.next, to: least(progress.next + progress.span - 1n, to) }
+    if (progress.next === from) progress.end = to
+    for (let ranges = 0; ranges < RANGES_MAX && progress.next <= progress.end; ranges += 1) {
+      const range = { from: progress.next, to: least(progress.next + progress.span - 1n, progress.end) }
       try {
         const result = await read(range)
         if (result !== undefined) {
@@ -62,7 +65,7 @@ export class RangeSearch {
       }
     }
     // All blocks were read. The node may add missing logs later, so the next search starts again.
-    if (progress.next > to) progress.next = from
+    if (progress.next > progress.end) progress.next = from
     return undefined
   }
 }

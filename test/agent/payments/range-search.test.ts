@@ -54,6 +54,19 @@ describe('the search of block ranges', () => {
     expect(await find({ event: FROM, to: FROM + 5_001n, limit: 10_000n })).to.equal(FROM)
   })
 
+  it('searches again for a log that a node did not return, also if the chain grows faster than the search', async () => {
+    const event = FROM + 5n
+    let to = FROM + 70n
+    expect(await find({ to, limit: 1n })).to.equal(undefined)
+    let calls = 1
+    for (let found: bigint | undefined; found === undefined && calls < 20; calls += 1) {
+      to += 60n
+      found = await find({ event, to, limit: 1n })
+    }
+    // Four calls read the first 71 blocks, and the next call starts again.
+    expect(calls).to.equal(5)
+  })
+
   it('starts the next search shortly before the event, which a reorganisation may move', async () => {
     const event = FROM + 3_500n
     await find({ event, to: FROM + 5_000n, limit: 10_000n })
