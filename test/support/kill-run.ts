@@ -26,7 +26,7 @@ import { ready, startChild, type Child } from './child.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { ask, readRecord, operationOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
-import type { Scenario } from './kill-plan.ts'
+import type { Disturbance, Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { tokenOn } from './token.ts'
@@ -126,6 +126,7 @@ class Run {
   async all(plan: readonly Scenario[]): Promise<KillRun> {
     const usualMs = await this.#measure()
     const kills: Kill[] = []
+    const sales: Sale[] = []
     let last: Sale | undefined
     for (const scenario of plan) {
       const sale = await this.#open(scenario)
@@ -135,11 +136,14 @@ class Run {
         kills.push(kill)
         sale.kills.push(kill)
       }
+      if (scenario.disturbance) await this.#disturb(sale, scenario.disturbance)
+      sales.push(sale)
       last = sale
     }
     const child = this.#start(['never'])
     if (last) await this.#checkRecovery(await ready(child), last)
     await end(child)
+    for (const sale of sales) if (!(await this.#stored(sale))) fail(sale, ['the record is gone at the end'])
     return { kills, sales: this.#sales, transfers: (await this.#transfers(0n)).length }
   }
 
@@ -205,6 +209,28 @@ class Run {
     return this.#inspectKill(sale, point, isReached)
   }
 
+  /**
+   * Restarts after a kill with a faulty node and a wrong clock, repeats the request, and kills the process. Nothing that it
+   * believes may cost the buyer the answer, which the next process must deliver.
+   */
+  async #disturb(sale: Sale, { rpcFault, clockErrorMs, lifeMs }: Disturbance): Promise<void> {
+    const { proxy, rpcUrl } = this.#options
+    const isOnDisk = (await this.#stored(sale)) !== undefined
+    await proxy.resumeMining()
+    await rpc(rpcUrl, 'anvil_mine', BLOCKS_UNTIL_FINAL)
+    proxy.set(undefined)
+    proxy.setFault(rpcFault)
+    const child = this.#start(['never', '', '0', String(clockErrorMs)])
+    const asking = ask(await ready(child), sale.transport, header(sale.payment))
+    await sleep(lifeMs)
+    await end(child)
+    proxy.setFault(undefined)
+    const got = await asking
+    if (got.status === 200 && got.isWhole) sale.got = got
+    const isFinal = [400, 402, 404, 409].includes(got.status)
+    if (isOnDisk && isFinal) fail(sale, [`${got.status} with ${rpcFault} and a clock error of ${clockErrorMs} ms`])
+  }
+
   #trigger({ scenario, payment }: Sale, point: KillPoint, child: Child): void {
     const at = point === 'settling again' || point === 'retry settling' ? scenario.again : point
     this.#options.proxy.set(
@@ -246,7 +272,7 @@ class Run {
       ...(first.body.startsWith(sale.got?.body ?? '') ? [] : ['another response than before the kill']),
       ...(transactionIn(first) === transfers[0] ? [] : ['the receipt names another transaction']),
     ]
-    for (const kill of sale.kills) kill.faults.push(...faults)
+    fail(sale, faults)
   }
 
   /** Repeats the request with the same payment until the response is final. */
@@ -297,6 +323,10 @@ class Run {
   async close(): Promise<void> {
     if (this.#child) await end(this.#child)
   }
+}
+
+function fail({ kills }: Sale, faults: readonly string[]): void {
+  for (const kill of kills) kill.faults.push(...faults)
 }
 
 function killedAt({ payment, scenario }: Sale, point: KillPoint): string[] {

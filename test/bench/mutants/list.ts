@@ -92,8 +92,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a receipt replaces the receipt of another process',
     file: storedRecord,
-    find: 'record.attempt === from.attempt && record.receipt === undefined',
-    replace: 'record.attempt === from.attempt',
+    find: 'isVersion(record, { ...from, receipt: undefined })',
+    replace: 'isVersion(record, { ...from, receipt: record.receipt })',
     caughtBy: 'test/store/response-log.test.js',
   },
   {
@@ -322,6 +322,27 @@ export const MUTANTS: readonly Mutant[] = [
     file: chain,
     find: 'one < other ? one : other',
     replace: 'one',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'a transition replaces a receipt that was stored meanwhile',
+    file: 'store/record.js',
+    find: '&& record.receipt === from.receipt',
+    replace: '',
+    caughtBy: 'test/store/response-log.test.js',
+  },
+  {
+    name: 'a search of logs never ends while the chain grows',
+    file: 'agent/payments/range-search.js',
+    find: 'if (progress.next === from)',
+    replace: '',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
+    name: 'a search without a record begins at another block each time',
+    file: chain,
+    find: 'return low * BLOCKS_TOO_EARLY_MAX',
+    replace: 'return low * BLOCKS_TOO_EARLY_MAX + (newest.number % BLOCKS_TOO_EARLY_MAX)',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {

@@ -33,7 +33,7 @@ export interface Spend extends Transaction {
   block: number
 }
 
-export const FIRST_BLOCK = 1000
+export const FIRST_BLOCK = 100_500
 /** The most blocks between the newest block and the newest final one. */
 export const FINAL_LAG_MAX = 6
 

@@ -59,7 +59,7 @@ export class SimulatedNodes {
     this.#sim = sim
     this.#chain = chain
     this.#lagMax = sim.pick([0, 0, 1, 2, 30])
-    this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 1])
+    this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
     sim.count(`node the tag finalized is ${this.#finalTag}`)
