@@ -38,6 +38,17 @@ describe('the tables of the documents', () => {
     expect(events.filter((event) => !told.includes(`\`${event}\``))).to.deep.equal([])
   })
 
+  it('have every code of the errors of the buyer, and no other', () => {
+    const codes = [...read('agent/client/purchase-error.ts').matchAll(/^ {2}([a-z_]+): '/gm)].map(
+      ([, name = '']) => name,
+    )
+    expect(codes).to.include('outcome_unknown')
+    const [, section = ''] = read('docs/payments.md').split('`PurchaseError`')
+    const [table = ''] = section.split('`buyOnce` in')
+    const told = [...table.matchAll(/^\| `([a-z_]+)`/gm)].map(([, name = '']) => name)
+    expect(told.toSorted()).to.deep.equal(codes.toSorted())
+  })
+
   it('have every package that the service depends on, and no other', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { dependencies: Record<string, string> }
     const [, packages = ''] = read('docs/decisions.md').split('## Dependencies')

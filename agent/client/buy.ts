@@ -12,7 +12,7 @@ import { z } from 'zod'
 import { PAYMENT_IDENTIFIER } from '../payments/extensions.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchText } from './bounded-fetch.ts'
-import { writePurchase, type Purchase } from './purchase-file.ts'
+import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 
@@ -107,8 +107,10 @@ export function readPayment({ payment }: Purchase) {
  */
 export async function sendPayment(runtime: BuyerRuntime, path: string, purchase: Purchase): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
+  // Another process may have saved its answer to the same payment in the meantime.
+  const { answer: saved } = (await findPurchase(path)) ?? purchase
   // A later reply never replaces a bought answer, not even another answer to the same payment. It can only add a receipt.
-  if (purchase.answer?.status === 200 && !addsReceipt(purchase.answer, answer)) return answer
+  if (saved?.status === 200 && !addsReceipt(saved, answer)) return answer
   await writePurchase(path, { ...purchase, answer: toSaved(answer) })
   return answer
 }

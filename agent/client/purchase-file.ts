@@ -9,6 +9,7 @@ import { createFileAtomically, writeFileAtomically } from '../../store/atomic-fi
 import { errorCode } from '../../store/error-code.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
+import { PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
 
 const purchaseSchema = z.strictObject({
@@ -50,7 +51,7 @@ export async function findPurchase(path: string): Promise<Purchase | undefined> 
 /** @throws the system's error, or an error that names the file if it is not a purchase */
 export async function readPurchase(path: string): Promise<Purchase> {
   const purchase = parsePurchase(await readFile(path, 'utf8'))
-  if (!purchase) throw new Error(`${path} is not the file of a purchase`)
+  if (!purchase) throw new PurchaseError('purchase_unreadable', `${path} is not the file of a purchase`, { file: path })
   return purchase
 }
 

@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { resourceUrl, ROUTES } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { NetworkDeployment } from '../payments/terms.ts'
+import { PurchaseError } from './purchase-error.ts'
 
 export const MICRO_USDC_PER_USDC = 1_000_000
 
@@ -29,7 +30,9 @@ export interface DecodedQuote {
 export function decodeQuote(header: string): DecodedQuote {
   const required = parseQuote(header)
   const [requirements] = required?.accepts ?? []
-  if (!required || !requirements) throw new Error('The quote is not a valid x402 v2 quote. Nothing was signed')
+  if (!required || !requirements) {
+    throw new PurchaseError('quote_unexpected', 'The quote is not a valid x402 v2 quote. Nothing was signed')
+  }
   return { required, requirements }
 }
 

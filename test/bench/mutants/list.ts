@@ -45,6 +45,8 @@ const find = 'agent/matching/find.js'
 const buyerQuote = 'agent/client/quote.js'
 const buyerSigning = 'agent/client/buy.js'
 const buyerRequest = 'agent/client/purchase-request.js'
+const buyIntoFile = 'agent/client/buy-into-file.js'
+const buyer = 'agent/client/buyer.js'
 const equalNames = 'agent/matching/equal-names.js'
 const writtenName = 'agent/matching/written-name.js'
 
@@ -636,6 +638,56 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const extensions = withPaymentId(required.extensions);',
     replace: 'const extensions = { ...required.extensions };',
     caughtBy: 'test/agent/client/buy-once.test.js',
+  },
+  {
+    name: 'the buyer sends a payment before it is on disk',
+    file: buyIntoFile,
+    find: 'const isCreated = await createPurchase(file, purchase);',
+    replace:
+      'await sendRequest(runtime, request, purchase.payment); const isCreated = await createPurchase(file, purchase);',
+    caughtBy: 'test/agent/client/buy-once.test.js',
+  },
+  {
+    name: 'each of several concurrent buyers sends its own payment',
+    file: buyIntoFile,
+    find: 'isCreated ? purchase : await readPurchase(file)',
+    replace: 'purchase',
+    caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'the buyer does not check the receipt',
+    file: buyIntoFile,
+    find: 'if (wrong.length > 0) throw failure',
+    replace: 'if (false) throw failure',
+    caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'the spending of a day is not persisted',
+    file: 'agent/client/spending.js',
+    find: 'if (await createFileAtomically(pathOf(index), `${JSON.stringify(wanted)}\\n`)) return true;',
+    replace: 'return true;',
+    caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'a later refusal replaces an answer that another process has saved',
+    file: buyerSigning,
+    find: 'const { answer: saved } = (await findPurchase(path)) ?? purchase;',
+    replace: 'const { answer: saved } = purchase;',
+    caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'the buyer replaces a payment with an unknown outcome',
+    file: buyer,
+    find: 'return status === 402 || status === 404;',
+    replace: 'return status !== 200;',
+    caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'the buyer replaces a payment that can still be settled',
+    file: buyer,
+    find: 'readPayment(saved).validBefore <= settings.runtime.now()',
+    replace: 'true',
+    caughtBy: 'test/agent/client/buyer.test.js',
   },
   {
     name: 'the buyer sends its payment to any URL of the agent card',

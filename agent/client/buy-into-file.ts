@@ -1,0 +1,104 @@
+/**
+ * One purchase and its file: quote, approval, signature, file, payment, answer, receipt. An existing file is completed with
+ * the payment in it, and nothing is signed.
+ */
+import { setTimeout } from 'node:timers/promises'
+import { z } from 'zod'
+import { fetchDocument } from './bounded-fetch.ts'
+import { sendPayment, sendRequest, signPurchase, toSaved, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
+import { PurchaseError } from './purchase-error.ts'
+import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
+import type { PurchaseRequest } from './purchase-request.ts'
+import { compareQuote, decodeQuote, type DecodedQuote, type ExpectedTerms } from './quote.ts'
+import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
+
+export const RUNTIME: BuyerRuntime = {
+  fetch: (...input) => globalThis.fetch(...input),
+  sleep: (milliseconds) => setTimeout(milliseconds),
+}
+
+interface PurchaseTask {
+  request: PurchaseRequest
+  file: string
+  privateKey: `0x${string}`
+  /** Throws if the quote must not be signed. */
+  approve: (quote: DecodedQuote) => Promise<void> | void
+  receipts: ReceiptPolicy
+  runtime: BuyerRuntime
+}
+
+/** `ignore`: does not verify the receipt, and does not fetch the key set. */
+export type ReceiptPolicy = 'verify' | 'ignore'
+
+export interface BoughtAnswer extends PurchaseAnswer {
+  /**
+   * `valid`: the signed receipt fits answer, request and payment. `missing`: the answer has none, as every answer that was not
+   * paid. `unchecked`: the key set could not be read, or receipts are ignored; the command `verify` can check the file later.
+   */
+  receipt: 'valid' | 'missing' | 'unchecked'
+  /** False if the service asked for no payment. */
+  isPaymentSent: boolean
+}
+
+/**
+ * Returns the bought answer or the refusal.
+ * @throws if `approve` does, if the file belongs to another request, if no answer arrives, or if the receipt is wrong
+ */
+export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
+  const { request, file, privateKey, approve, runtime } = task
+  const saved = await findPurchase(file)
+  if (saved) return completePurchase(task, saved)
+
+  const unpaid = await sendRequest(runtime, request)
+  if (unpaid.status !== 402 || unpaid.paymentRequired === null)
+    return { ...unpaid, receipt: 'missing', isPaymentSent: false }
+  const quote = decodeQuote(unpaid.paymentRequired)
+  await approve(quote)
+
+  const purchase = await signPurchase(request, quote, { privateKey, now: new Date() })
+  // If several calls run at once, one creates the file, and all of them send the payment in it.
+  const isCreated = await createPurchase(file, purchase)
+  return completePurchase(task, isCreated ? purchase : await readPurchase(file))
+}
+
+/** Sends the payment of a purchase that is on disk. */
+async function completePurchase(task: PurchaseTask, saved: Purchase): Promise<BoughtAnswer> {
+  const { request, file, runtime } = task
+  if (!isSameRequest(saved.request, request)) {
+    throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
+  }
+  const purchase = { ...saved, request }
+  const answer = await sendPayment(runtime, file, purchase)
+  const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
+  return { ...answer, receipt, isPaymentSent: true }
+}
+
+/** Headers may differ, such as those for tracing. */
+function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
+  return one.method === other.method && one.url === other.url && one.body === other.body
+}
+
+/** @throws if the receipt is wrong */
+export async function checkReceipt(
+  { file, receipts, runtime: { fetch } }: Pick<PurchaseTask, 'file' | 'receipts' | 'runtime'>,
+  purchase: Purchase,
+): Promise<BoughtAnswer['receipt']> {
+  if (purchasedReceipt(purchase) === undefined) return 'missing'
+  if (receipts === 'ignore') return 'unchecked'
+  const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
+  const url = keySetUrl(purchase)
+  if (url === undefined) throw failure('The receipt names another service')
+  const keySet = await fetchDocument(fetch, url, z.unknown()).catch(() => undefined)
+  if (keySet === undefined) return 'unchecked'
+  const { checks } = await verifyPurchase(purchase, keySet)
+  const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))
+  if (wrong.length > 0) throw failure(`The receipt is wrong: ${wrong.join(', ')}`)
+  return 'valid'
+}
+
+/** @throws if the quote has other terms than the expected ones */
+export function requireTerms(quote: DecodedQuote, expected: ExpectedTerms): void {
+  const wrong = compareQuote(quote, expected).flatMap(({ name, passed }) => (passed ? [] : name))
+  if (wrong.length === 0) return
+  throw new PurchaseError('quote_unexpected', `The quote has an unexpected ${wrong.join(', ')}. Nothing was signed`)
+}

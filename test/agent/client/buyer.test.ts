@@ -1,0 +1,302 @@
+/** The buyer's `fetch` with the real service: one payment for each request, limits, renewals, and its errors. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { createBuyer, PurchaseError, type BuyerOptions } from '../../../agent/client/buyer.ts'
+import { reserveSpending } from '../../../agent/client/spending.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const DAY_MS = 86_400_000
+
+describe('createBuyer', () => {
+  let service: TestService
+  let folder: string
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    folder = await makeTemporaryDirectory()
+  })
+
+  interface Change extends Partial<Omit<BuyerOptions, 'expected' | 'runtime'>> {
+    expected?: Partial<BuyerOptions['expected']>
+    fetch?: typeof fetch
+    now?: () => Date
+  }
+  const buyer = ({ expected, fetch: send = fetch, now = () => new Date(), ...change }: Change = {}) =>
+    createBuyer({
+      key: service.buyerKey,
+      folder,
+      expected: {
+        network: 'eip155:84532',
+        asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+        domain: { name: 'USDC', version: '2' },
+        payTo: service.payTo,
+        amountMax: 5000,
+        ...expected,
+      },
+      runtime: { fetch: send, sleep: async () => undefined, now },
+      ...change,
+    })
+  const urlOf = (path: string) => `${service.url}/api/v1/${path}`
+  const COMPANY = 'company/73848'
+
+  const paysTimes = async (count: number, work: () => Promise<unknown>) => {
+    const before = (await service.paid()).transfers
+    await work()
+    expect((await service.paid()).transfers - before).to.equal(count)
+  }
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => expect.fail('no failure'),
+      (cause: unknown) => {
+        expect(cause).to.be.instanceOf(PurchaseError)
+        return cause as PurchaseError
+      },
+    )
+  const isPaying = (init?: RequestInit) => new Headers(init?.headers).has('PAYMENT-SIGNATURE')
+  /** Lets `change` answer paid requests in place of the service. */
+  const answering =
+    (change: (url: string, init?: RequestInit) => Promise<Response>): typeof fetch =>
+    (url, init) =>
+      isPaying(init) ? change(url as string, init) : fetch(url, init)
+  const refusing = (status: number) => answering(async () => Response.json({}, { status }))
+
+  it('[15.4] returns a standard response with the paid answer and its receipt', async () => {
+    const response = await buyer().fetch(new URL(urlOf(COMPANY)))
+    expect(response).to.be.instanceOf(Response).and.to.include({ status: 200, ok: true })
+    expect(response.headers.get('Receipt-Check')).to.equal('valid')
+    expect(response.headers.get('Content-Type')).to.equal('application/json')
+    expect(response.headers.get('PAYMENT-RESPONSE')).to.be.a('string')
+    expect(await response.json()).to.have.nested.property('company.company_number', '73848')
+  })
+
+  it('[15.1] pays a request once in concurrent calls of one buyer and of many', () =>
+    paysTimes(1, async () => {
+      const one = buyer()
+      const calls = Array.from({ length: 20 }, (_, index) => (index % 2 ? one : buyer()).fetch(urlOf(COMPANY)))
+      const texts = await Promise.all((await Promise.all(calls)).map((response) => response.text()))
+      expect(new Set(texts).size).to.equal(1)
+      expect((await readdir(folder)).length).to.equal(1)
+    }))
+
+  it('[15.1] returns the saved answer of a finished purchase without a request to the paid route', () =>
+    paysTimes(1, async () => {
+      const first = await (await buyer().fetch(urlOf(COMPANY))).text()
+      const stopped: typeof fetch = async (url, init) =>
+        (url as string).endsWith('jwks.json') ? fetch(url, init) : Promise.reject(new TypeError('fetch failed'))
+      const again = await buyer({ fetch: stopped }).fetch(urlOf(COMPANY), { headers: { traceparent: '00-1' } })
+      expect(again.headers.get('Receipt-Check')).to.equal('valid')
+      expect(await again.text()).to.equal(first)
+    }))
+
+  it('[15.3] pays again for another Idempotency-Key, which it does not send', () =>
+    paysTimes(2, async () => {
+      const sent = new Set<string | null>()
+      const watching: typeof fetch = async (url, init) => {
+        sent.add(new Headers(init?.headers).get('Idempotency-Key'))
+        return fetch(url, init)
+      }
+      for (const key of ['one', 'two', 'one', 'two'])
+        await buyer({ fetch: watching }).fetch(urlOf(COMPANY), { headers: { 'Idempotency-Key': key } })
+      expect([...sent]).to.deep.equal([null])
+    }))
+
+  it('buys a resolve with its body, and operations whose quote has another URL', () =>
+    paysTimes(3, async () => {
+      const headers = { 'Content-Type': 'application/json' }
+      const resolve = { method: 'POST', headers, body: '{"name":"Alpha Sample Trading Limited"}' }
+      for (let call = 0; call < 2; call += 1) {
+        const resolved = await buyer().fetch(urlOf('resolve'), resolve)
+        expect(resolved.headers.get('Receipt-Check')).to.equal('valid')
+        expect(await resolved.json()).to.have.property('status')
+      }
+      for (const path of ['search?limit=2&q=alpha%20sample', `${COMPANY}/`]) {
+        const found = await buyer().fetch(urlOf(path))
+        expect([found.status, found.headers.get('Receipt-Check')]).to.deep.equal([200, 'valid'], await found.text())
+      }
+    }))
+
+  it('passes on what the service answers without a payment', () =>
+    paysTimes(0, async () => {
+      expect(await (await buyer().fetch(urlOf('meta'))).json()).to.have.property('access')
+      expect((await buyer().fetch(urlOf('company/abc'))).status).to.equal(400)
+      const unreachable = buyer({ fetch: () => Promise.reject(new TypeError('fetch failed')) })
+      expect(await unreachable.fetch(urlOf(COMPANY)).catch((cause: unknown) => cause)).to.be.instanceOf(TypeError)
+      expect(await readdir(folder)).to.deep.equal([])
+    }))
+
+  it('[15.2] signs nothing for other terms or a price above the limit', () =>
+    paysTimes(0, async () => {
+      const other = (await fetch(urlOf('company/00000000'))).headers.get('PAYMENT-REQUIRED') ?? ''
+      const swapping = async () => new Response('{}', { status: 402, headers: { 'PAYMENT-REQUIRED': other } })
+      const swapped = await failureOf(buyer({ fetch: swapping }).fetch(urlOf(COMPANY)))
+      expect(swapped.message).to.equal('The quote has an unexpected resource. Nothing was signed')
+      const terms: [string, Change['expected']][] = [
+        ['quote_unexpected', { payTo: `0x${'d3'.repeat(20)}` }],
+        ['quote_unexpected', { network: 'eip155:8453' }],
+        ['quote_unexpected', { asset: `0x${'d3'.repeat(20)}` }],
+        ['quote_unexpected', { domain: { name: 'USD Coin', version: '2' } }],
+        ['price_above_limit', { amountMax: 999 }],
+        ['day_limit_reached', { amountPerDayMax: 999 }],
+      ]
+      for (const [code, expected = {}] of terms) {
+        const failure = await failureOf(buyer({ expected }).fetch(urlOf(COMPANY)))
+        expect(failure).to.include({ code, file: undefined })
+        expect(failure.message).to.contain('Nothing was signed')
+      }
+      expect(await readdir(folder)).to.deep.equal([])
+    }))
+
+  it('[15.2] signs at the limit', () =>
+    paysTimes(1, () => buyer({ expected: { amountMax: 1000, amountPerDayMax: 1000 } }).fetch(urlOf(COMPANY))))
+
+  it('[15.2] spends at most the limit of a day, in all buyers of a folder', () =>
+    paysTimes(3, async () => {
+      const expected = { amountPerDayMax: 3999 }
+      const calls = Array.from({ length: 6 }, (_, index) =>
+        buyer({ expected }).fetch(urlOf(COMPANY), { headers: { 'Idempotency-Key': String(index) } }),
+      )
+      const outcomes = await Promise.allSettled(calls)
+      const codes = outcomes.flatMap((each) =>
+        each.status === 'rejected' ? [(each.reason as PurchaseError).code] : [],
+      )
+      expect(codes).to.deep.equal(Array.from({ length: 3 }, () => 'day_limit_reached'))
+    }))
+
+  it('[15.2] allows the limit again on the next day', () =>
+    paysTimes(2, async () => {
+      const expected = { amountPerDayMax: 1000 }
+      await buyer({ expected }).fetch(urlOf(COMPANY))
+      const tomorrow = () => new Date(Date.now() + DAY_MS)
+      await buyer({ expected, now: tomorrow }).fetch(urlOf('company/00000000'))
+    }))
+
+  it('[15.1, 15.4] sends the same payment again after an unknown outcome', () =>
+    paysTimes(1, async () => {
+      const losing = answering(async (url, init) => {
+        await (await fetch(url, init)).text()
+        throw new TypeError('fetch failed')
+      })
+      const lost = await failureOf(buyer({ fetch: losing }).fetch(urlOf(COMPANY)))
+      expect(lost).to.include({ code: 'outcome_unknown', file: join(folder, (await readdir(folder))[0] ?? '') })
+      const unavailable = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
+      expect(unavailable.code).to.equal('outcome_unknown')
+      expect((await buyer().fetch(urlOf(COMPANY))).status).to.equal(200)
+    }))
+
+  it('[15.1] keeps an answer that another process has saved', async () => {
+    const path = async () => join(folder, (await readdir(folder))[0] ?? '')
+    const slow = answering(async () => {
+      await buyer().fetch(urlOf(COMPANY))
+      return Response.json({}, { status: 402 })
+    })
+    await failureOf(buyer({ fetch: slow }).fetch(urlOf(COMPANY)))
+    expect(JSON.parse(await readFile(await path(), 'utf8'))).to.have.nested.property('answer.status', 200)
+  })
+
+  it('[15.4] reports a refused payment, and signs no other one', async () => {
+    const payments = new Set<string | null>()
+    const watching = (status: number) =>
+      answering(async (_url, init) => {
+        payments.add(new Headers(init?.headers).get('PAYMENT-SIGNATURE'))
+        return Response.json({}, { status })
+      })
+    for (const status of [402, 409, 402]) {
+      const failure = await failureOf(buyer({ fetch: watching(status) }).fetch(urlOf(COMPANY)))
+      expect(failure.code).to.equal('payment_refused')
+    }
+    expect((await buyer({ fetch: watching(404) }).fetch(urlOf(COMPANY))).status).to.equal(404)
+    expect(payments.size).to.equal(1)
+  })
+
+  it('[15.4] throws for a receipt of another answer', async () => {
+    const forging = answering(async (url, init) => {
+      const { headers } = await fetch(url, init)
+      return new Response('{}', { headers: { 'PAYMENT-RESPONSE': headers.get('PAYMENT-RESPONSE') ?? '' } })
+    })
+    for (const send of [forging, fetch])
+      expect((await failureOf(buyer({ fetch: send }).fetch(urlOf(COMPANY)))).code).to.equal('receipt_invalid')
+  })
+
+  it('[15.3] buys again after the greatest age, and only what is finished', () =>
+    paysTimes(2, async () => {
+      const later = { maxAgeSeconds: 60, now: () => new Date(Date.now() + DAY_MS) }
+      await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
+      await failureOf(buyer({ ...later, fetch: refusing(503) }).fetch(urlOf(COMPANY)))
+      expect((await readdir(folder)).length).to.equal(1)
+      await buyer(later).fetch(urlOf(COMPANY))
+      expect((await readdir(folder)).length).to.equal(1)
+      await buyer({ ...later, maxAgeSeconds: (2 * DAY_MS) / 1000 }).fetch(urlOf(COMPANY))
+      expect((await readdir(folder)).length).to.equal(1)
+      await Promise.all(Array.from({ length: 5 }, () => buyer(later).fetch(urlOf(COMPANY))))
+      expect((await readdir(folder)).length).to.equal(2)
+    }))
+
+  it('[15.3] replaces a refused payment after its expiry, if it may renew and the service refuses it again', async () => {
+    await failureOf(buyer({ fetch: refusing(402) }).fetch(urlOf(COMPANY)))
+    const at = (milliseconds: number) => ({ maxAgeSeconds: 0, now: () => new Date(Date.now() + milliseconds) })
+    await failureOf(buyer({ ...at(200_000), fetch: refusing(402) }).fetch(urlOf(COMPANY)))
+    await failureOf(buyer({ ...at(DAY_MS), fetch: refusing(409) }).fetch(urlOf(COMPANY)))
+    expect((await readdir(folder)).length).to.equal(1)
+    await failureOf(buyer({ ...at(DAY_MS), fetch: refusing(402) }).fetch(urlOf(COMPANY)))
+    expect((await readdir(folder)).length).to.equal(2)
+  })
+
+  it('refuses requests that cannot be repeated byte for byte', async () => {
+    const refused: RequestInit[] = [
+      { method: 'PUT', body: 'x' },
+      { method: 'POST', body: new Uint8Array([0xff]) },
+      { headers: { 'PAYMENT-SIGNATURE': 'x' } },
+    ]
+    for (const init of refused)
+      expect((await failureOf(buyer().fetch(urlOf('resolve'), init))).code).to.equal('request_unsupported')
+    expect(() => buyer({ key: '0x12' })).to.throw('The key must be 0x and 64 hex digits')
+  })
+
+  it('refuses a damaged purchase file, and keeps it', async () => {
+    await buyer().fetch(urlOf(COMPANY))
+    const path = join(folder, (await readdir(folder))[0] ?? '')
+    await writeFile(path, 'damaged')
+    expect((await failureOf(buyer().fetch(urlOf(COMPANY)))).code).to.equal('purchase_unreadable')
+    expect(await readFile(path, 'utf8')).to.equal('damaged')
+  })
+
+  it('rejects an aborted call, and the next call returns the answer of the same purchase', () =>
+    paysTimes(1, async () => {
+      const aborting = new AbortController()
+      const slow = answering(async (url, init) => {
+        aborting.abort(new Error('stopped'))
+        return fetch(url, init)
+      })
+      const one = buyer({ fetch: slow })
+      const aborted = one.fetch(urlOf(COMPANY), { signal: aborting.signal })
+      expect(await aborted.catch((cause: unknown) => String(cause))).to.equal('Error: stopped')
+      expect((await one.fetch(urlOf(COMPANY))).status).to.equal(200)
+    }))
+})
+
+describe('[15.2] the reserved spending of a day', () => {
+  it('counts a purchase once that was interrupted before its signature', async () => {
+    const folder = await makeTemporaryDirectory()
+    const limit = { folder, day: '2026-11-22', amountMax: 3000 }
+    const reserve = (purchase: string, amount: number) => reserveSpending(limit, { purchase, amount })
+    expect(await reserve('one', 1000)).to.equal(true)
+    expect(await reserve('two', 2000)).to.equal(true)
+    expect(await reserve('one', 1000)).to.equal(true)
+    expect(await reserve('one', 1001)).to.equal(false)
+    expect(await reserve('three', 1)).to.equal(false)
+    expect(await reserveSpending({ ...limit, day: '2026-11-23' }, { purchase: 'three', amount: 3000 })).to.equal(true)
+  })
+
+  it('refuses a damaged reservation', async () => {
+    const folder = await makeTemporaryDirectory()
+    await writeFile(join(folder, 'spending-2026-11-22-0.json'), '{}')
+    const limit = { folder, day: '2026-11-22', amountMax: 3000 }
+    const failure = await reserveSpending(limit, { purchase: 'one', amount: 1 }).catch((cause: unknown) => cause)
+    expect(failure).to.be.instanceOf(PurchaseError).with.property('code', 'purchase_unreadable')
+  })
+})

@@ -1,0 +1,127 @@
+/**
+ * `npm run packed-client`: packs the package, installs it in an empty folder, removes the packages that only a server needs,
+ * and buys with it there: the documented line, with types, from one process after the other.
+ */
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect } from 'chai'
+import { stopTestChain } from '../support/chain.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+
+const INSTALL_MS_MAX = 300_000
+const RUN_MS_MAX = 60_000
+/** What a server needs and a buyer does not. */
+const SERVER_PACKAGES = [
+  '@a2a-js',
+  '@modelcontextprotocol',
+  'cli-progress',
+  'commander',
+  'csv-parse',
+  'express',
+  'hash-wasm',
+  'lmdb',
+  'lru-cache',
+  'pg',
+  'pino',
+  'prom-client',
+  'tiny-secp256k1',
+  'yauzl',
+]
+/** The parts of the package that a buyer uses. */
+const CLIENT_PARTS = new Set(['agent/client', 'agent/operation', 'agent/payments', 'agent/receipt', 'agent/rpc'])
+
+const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+const folder = await mkdtemp(join(tmpdir(), 'packed-client-'))
+const run = promisify(execFile)
+
+/** The lines that a user writes. The last one has a wrong type, which shows that the types are found. */
+const USER_PROGRAM = `
+import { createBuyer, PurchaseError } from 'irish-company-agent/client'
+import { buyOnce } from 'irish-company-agent/client/buy-once'
+
+const [url = '', key = '', payTo = ''] = process.argv.slice(2)
+const buyer = createBuyer({
+  key: key as \`0x\${string}\`,
+  folder: 'purchases',
+  expected: {
+    network: 'eip155:84532',
+    asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
+    domain: { name: 'USDC', version: '2' },
+    payTo,
+    amountMax: 5000,
+  },
+})
+const answer = await buyer.fetch(\`\${url}/api/v1/company/73848\`)
+console.log(answer.status, answer.headers.get('Receipt-Check'), await answer.text(), typeof buyOnce, PurchaseError.name)
+// @ts-expect-error The options lack the folder and the terms. Fails to compile if the types are not found.
+export const refused = () => createBuyer({ key: '0x' })
+`
+
+async function install(): Promise<void> {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root })
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }]
+  const paths = files.map(({ path }) => path)
+  expect(paths.filter((path) => /(^|\/)test\/|\.map$|(?<!\.d)\.ts$/.test(path))).to.deep.equal([])
+  await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
+  await cp(join(root, '.npmrc'), join(folder, '.npmrc'))
+  const args = ['install', `./${filename}`, '--no-audit', '--no-fund']
+  await run('npm', args, { cwd: folder, timeout: INSTALL_MS_MAX })
+  await removeServer()
+}
+
+/** The buyer must not need the server: neither its packages nor its files. */
+async function removeServer(): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  const installed = await readdir(modules)
+  for (const name of SERVER_PACKAGES) {
+    expect(installed).to.include(name)
+    await rm(join(modules, name), { recursive: true })
+  }
+  const code = join(modules, 'irish-company-agent', 'dist')
+  for (const part of ['keys', 'rest-facade', ...(await readdir(join(code, 'agent'))).map((name) => `agent/${name}`)]) {
+    if (!CLIENT_PARTS.has(part)) await rm(join(code, part), { recursive: true })
+  }
+}
+
+async function compile(): Promise<void> {
+  await writeFile(join(folder, 'program.ts'), USER_PROGRAM)
+  await cp(join(root, 'node_modules/@types/node'), join(folder, 'node_modules/@types/node'), { recursive: true })
+  await cp(join(root, 'node_modules/undici-types'), join(folder, 'node_modules/undici-types'), { recursive: true })
+  const options = ['--module', 'NodeNext', '--target', 'ES2023', '--strict', '--skipLibCheck', '--types', 'node']
+  const compiler = join(root, 'node_modules/.bin/tsc')
+  await run(compiler, [...options, 'program.ts'], { cwd: folder }).catch((cause: { stdout: string }) =>
+    expect.fail(cause.stdout),
+  )
+}
+
+async function buyTwice(service: TestService): Promise<void> {
+  const { url, buyerKey, payTo } = service
+  const before = (await service.paid()).transfers
+  const buy = async () => {
+    const args = ['program.js', url, buyerKey, payTo]
+    return (await run(process.execPath, args, { cwd: folder, timeout: RUN_MS_MAX })).stdout
+  }
+  const first = await buy()
+  expect(first).to.match(/^200 valid \{.*"company_number":"73848".* function PurchaseError\n$/)
+  expect(await buy()).to.equal(first)
+  expect((await service.paid()).transfers - before).to.equal(1)
+}
+
+try {
+  await install()
+  await compile()
+  const service = await startTestService()
+  try {
+    await buyTwice(service)
+  } finally {
+    await service.stop()
+  }
+  console.log('a packed client buys')
+} finally {
+  await stopTestChain()
+  await rm(folder, { recursive: true, force: true })
+}
