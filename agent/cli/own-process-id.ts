@@ -36,7 +36,11 @@ export async function runElsewhereIfTaken({ environment, dataDirectory, signal }
 /** Resolves when the parent ends or asks for a stop. Never in a process that is not a child of this module. */
 export function stopOfParent(environment: Record<string, string | undefined>): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    if (isChild(environment)) process.once('disconnect', () => resolve('SIGTERM'))
+    if (!isChild(environment)) return
+    const stop = () => resolve('SIGTERM')
+    // The channel can be closed before this process listens, for example by a signal during the start.
+    if (process.connected) process.once('disconnect', stop)
+    else stop()
   })
 }
 

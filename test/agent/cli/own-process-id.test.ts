@@ -1,13 +1,18 @@
 /** Services that share a data directory and have the same process id, as in containers. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { openEnvironment, readerProcessIds } from '../../../store/environment.ts'
 import { catalogFolder } from '../../../store/layout.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { canStartAsFirst, ready, startAsFirst, type Child } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
+
+const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/dist/agent/main.js')))
 
 describe('[14.10] a service whose process id another process of the data directory has', function () {
   // Each start takes seconds on a loaded machine.
@@ -64,6 +69,19 @@ describe('[14.10] a service whose process id another process of the data directo
     for (const { pid } of [first, second]) process.kill(pid, 'SIGKILL')
     await Promise.all([first.ended, second.ended])
     expect(await statusOf((await start()).url)).to.equal(200)
+  })
+
+  it('stops if its parent asks for it before the start is complete', async () => {
+    const child = fork(PROGRAM, ['serve'], {
+      env: { ...process.env, ...environment, ADMIN_PORT: 'off', COMPANY_AGENT_CHILD: '1' },
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    })
+    const ended = once(child, 'exit')
+    child.disconnect()
+    // Before the time limit of the test, so that no process is left.
+    const limit = setTimeout(() => child.kill('SIGKILL'), 100_000)
+    expect(await ended).to.deep.equal([0, null])
+    clearTimeout(limit)
   })
 
   it('finds the ids of the processes that read the data directory', async () => {
