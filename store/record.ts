@@ -12,6 +12,9 @@ export interface UnrecordedPayment {
   readonly found_at: string
 }
 
+/** Whether such a payment was `added` to the list, was `listed` before, or cannot be listed because the list is `full`. */
+export type ListResult = 'added' | 'listed' | 'full'
+
 /** The allowed next states of each state. A state without a next state is final. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */

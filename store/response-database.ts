@@ -25,6 +25,7 @@ import {
   isVoid,
   lacksReceipt,
   randomFirstRevision,
+  type ListResult,
   type RecordChange,
   type RecordVersion,
   type ResponseRecord,
@@ -180,15 +181,17 @@ export class ResponseDatabase {
     )
   }
 
-  /** False if the payment is listed already, or if `max` payments are listed. */
-  noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<boolean> {
+  /** Lists the payment unless `max` payments are listed. */
+  noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<ListResult> {
     this.#checkOpen()
+    const unrecorded = this.#unrecorded
+    if (!unrecorded) throw new StoreError('The response log is read-only')
     return awaitWrite(
       this.#environment.transaction(() => {
-        const unrecorded = this.#unrecorded
-        if (!unrecorded || unrecorded.doesExist(payment.identity) || unrecorded.getKeysCount() >= max) return false
+        if (unrecorded.doesExist(payment.identity)) return 'listed'
+        if (unrecorded.getKeysCount() >= max) return 'full'
         void unrecorded.put(payment.identity, payment)
-        return true
+        return 'added'
       }),
     )
   }

@@ -20,6 +20,7 @@ import {
   isVersion,
   lacksReceipt,
   TRANSITIONS,
+  type ListResult,
   type RecordChange,
   type RecordState,
   type RecordVersion,
@@ -53,8 +54,8 @@ export interface ResponseLog {
   hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
   unfinished(): Promise<string[]>
-  /** Lists a settled payment without a record. False if it is listed already, or if the list is full. */
-  noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
+  /** Lists a settled payment without a record, unless it is listed already or the list is full. */
+  noteUnrecorded(payment: UnrecordedPayment): Promise<ListResult>
   /** The list of {@link ResponseLog.noteUnrecorded}. */
   unrecorded(): Promise<UnrecordedPayment[]>
   /**

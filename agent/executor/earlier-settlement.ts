@@ -32,20 +32,22 @@ export async function findEarlierSettlement(
 ): Promise<AlreadySettled | Refused | PaymentRefusal> {
   const limited = searchLimit.enter(checked.identity, client)
   if (limited) return limited
+  // Counted before the search, so that several payments at once are limited too.
+  searchLimit.countForAll(client)
   const { authorization } = checked.payment.payload
   const evidence = await chain
     .evidence({ asset: requirements.asset, authorization })
     .catch((cause: unknown) => report('chain_unavailable', cause))
   if (!evidence) return verificationUnavailable()
   if (evidence.nonce === 'free') {
+    // A free nonce needs no search of logs.
+    searchLimit.uncountForAll(client)
     // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
     const isOver = evidence.time >= BigInt(authorization.validBefore)
     return checked.isLate && isOver
       ? refusePayment('payment_invalid', 'invalid_exact_evm_payload_authorization_valid_before')
       : verificationUnavailable()
   }
-  // Searches for several payments are limited together. A free nonce costs no search.
-  searchLimit.countConflict(client)
   const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
   if (finding === 'spent' || finding === 'spent_final') return refusePayment('payment_rejected', 'authorization_used')
   if (evidence.nonce !== 'used') return outcomeUnknown()
@@ -59,8 +61,10 @@ export async function refuseSettled(
   { transaction }: AlreadySettled,
 ): Promise<Refused> {
   try {
-    const isNew = await log.noteUnrecorded({ identity, transaction, found_at: now().toISOString() })
-    if (isNew) report('payment_without_record', 'the chain shows a settlement that is not in the response log')
+    const result = await log.noteUnrecorded({ identity, transaction, found_at: now().toISOString() })
+    if (result === 'added')
+      report('payment_without_record', 'the chain shows a settlement that is not in the response log')
+    if (result === 'full') report('unrecorded_payment_not_listed', 'the list is full')
   } catch (cause) {
     report('unrecorded_payment_not_listed', cause)
   }

@@ -1,6 +1,6 @@
 /**
- * Limits requests with a recorded payment that has no payment id (contract 6.2.7). The calldata of the settlement is public,
- * so anyone can rebuild such a payment and guess which request it bought.
+ * Limits requests with a recorded payment that has no payment id (contract 6.2.7), and searches for the settlement of a
+ * payment without a record (5.7.15). The calldata of a settlement is public, so anyone can rebuild such a payment.
  */
 import { LRUCache } from 'lru-cache'
 import type { Refused } from '../operation/outcome.ts'
@@ -30,6 +30,10 @@ class Allowance {
     this.#restoredAt.set(key, now + this.#remainingMs(key, now) + INTERVAL_MS)
   }
 
+  giveBack(key: string, now: number): void {
+    this.#restoredAt.set(key, now + Math.max(0, this.#remainingMs(key, now) - INTERVAL_MS))
+  }
+
   #remainingMs(key: string, now: number): number {
     const remaining = Math.max(0, (this.#restoredAt.get(key) ?? 0) - now)
     const longest = FREE_MAX * INTERVAL_MS
@@ -44,26 +48,32 @@ export class ReplayLimit {
   readonly #time: () => number
   /** Requests with one payment from one client address, so that no other address can use up the requests of a client. */
   readonly #requests: Allowance
-  /** Conflicts of one client address, with all payments. */
-  readonly #conflicts: Allowance
+  /** Conflicts or searches of one client address, with all payments. */
+  readonly #all: Allowance
 
   constructor(now: () => Date, keysMax = KEYS_MAX) {
     this.#time = () => now().getTime()
     this.#requests = new Allowance(keysMax)
-    this.#conflicts = new Allowance(keysMax)
+    this.#all = new Allowance(keysMax)
   }
 
   /** Counts a request. A refusal does not depend on what the request asks for, so it does not reveal a right guess. */
   enter(identity: string, client: string): Refused | undefined {
     const now = this.#time()
     const key = `${client} ${identity}`
-    const waitMs = Math.max(this.#requests.waitMs(key, now), this.#conflicts.waitMs(client, now))
+    const waitMs = Math.max(this.#requests.waitMs(key, now), this.#all.waitMs(client, now))
     if (waitMs > 0) return rateLimited(waitMs)
     this.#requests.take(key, now)
     return undefined
   }
 
-  countConflict(client: string): void {
-    this.#conflicts.take(client, this.#time())
+  /** Counts a conflict or a search, together with those for other payments of the client. */
+  countForAll(client: string): void {
+    this.#all.take(client, this.#time())
+  }
+
+  /** Undoes `countForAll` for a search that was not needed. */
+  uncountForAll(client: string): void {
+    this.#all.giveBack(client, this.#time())
   }
 }

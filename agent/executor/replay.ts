@@ -39,7 +39,7 @@ export async function replay(
     if (limited) return limited
     const bound = payment.parse()?.bind()
     if (!bound) return undefined
-    if (limit && decideReplay(record, bound) === 'conflict') limit.replayLimit.countConflict(limit.client)
+    if (limit && decideReplay(record, bound) === 'conflict') limit.replayLimit.countForAll(limit.client)
     return replayRecord(payments, bound, record)
   })
 }

@@ -20,6 +20,7 @@ import {
   isVersion,
   lacksReceipt,
   TRANSITIONS,
+  type ListResult,
   type RecordChange,
   type RecordState,
   type RecordVersion,
@@ -55,6 +56,7 @@ const PRUNE = `delete from responses where identity in
   (select identity from responses where final_at < $1 order by final_at limit $2)`
 const NOTE_UNRECORDED = `insert into unrecorded_payments (identity, transaction_hash, found_at)
   select $1, $2, $3 where (select count(*) from unrecorded_payments) < $4 on conflict do nothing`
+const IS_UNRECORDED = 'select 1 from unrecorded_payments where identity = $1'
 const LIST_UNRECORDED =
   'select identity, transaction_hash, found_at from unrecorded_payments order by identity limit $1'
 const OWNER = 'select log_id, network, asset, pay_to from response_log_owner where id = 1'
@@ -211,8 +213,10 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
   }
 
   /** After the loss of a connection a payment can be listed without being reported as new. */
-  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
-    return (await this.#query(NOTE_UNRECORDED, [identity, transaction, found_at, UNRECORDED_MAX])).rowCount === 1
+  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<ListResult> {
+    const { rowCount } = await this.#query(NOTE_UNRECORDED, [identity, transaction, found_at, UNRECORDED_MAX])
+    if (rowCount === 1) return 'added'
+    return (await this.#query(IS_UNRECORDED, [identity])).rows.length > 0 ? 'listed' : 'full'
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {

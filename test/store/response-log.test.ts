@@ -153,7 +153,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
     it('[5.7.15] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
       const payment = { identity: 'a', transaction: `0x${'ab'.repeat(32)}`, found_at: updated_at }
       const [first, second] = await Promise.all([log.noteUnrecorded(payment), log.noteUnrecorded(payment)])
-      expect([first, second].filter(Boolean)).to.deep.equal([true])
+      expect([first, second].toSorted()).to.deep.equal(['added', 'listed'])
       await log.noteUnrecorded({ ...payment, identity: 'b', found_at: '2026-01-03T00:00:00.000Z' })
       await reopen()
       expect((await log.unrecorded()).map(({ identity }) => identity)).to.deep.equal(['a', 'b'])
@@ -173,8 +173,9 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         await Promise.all(some.map((each) => log.noteUnrecorded(each)))
       }
       expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX - 1)
-      expect(await log.noteUnrecorded(payment('last'))).to.equal(true)
-      expect(await log.noteUnrecorded(payment('one more'))).to.equal(false)
+      expect(await log.noteUnrecorded(payment('last'))).to.equal('added')
+      expect(await log.noteUnrecorded(payment('one more'))).to.equal('full')
+      expect(await log.noteUnrecorded(payment('last'))).to.equal('listed')
       expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX)
     })
 

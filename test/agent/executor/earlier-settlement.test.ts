@@ -157,6 +157,15 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
     expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
   })
 
+  it('gets the same answer if the list is full, which is reported', async () => {
+    const payment = await latePayment()
+    readAs(usedBy(), payment)
+    const { log } = sale.context.payments
+    sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded: async () => 'full' } }
+    expect(await ask(payment)).to.equal(SETTLED)
+    expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
+  })
+
   it('is not listed if another process has sold it meanwhile', async () => {
     const payment = withPaymentId(await signedPayment())
     expect(await ask(payment)).to.equal('answer')
@@ -198,6 +207,14 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
         expect(await ask(payment)).to.equal(SETTLED)
       }
       expect(await ask(await latePayment())).to.equal('rate_limited')
+    })
+
+    it('is not searched more often if a client sends several payments at once', async () => {
+      const payments = await Promise.all(Array.from({ length: 15 }, latePayment))
+      readAs(usedBy(), payments[0]!)
+      const codes = await Promise.all(payments.map(ask))
+      expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(5)
+      expect(sale.count('evidence')).to.equal(10)
     })
 
     it('is read without a search if the nonce is free, so that late payments of a proxy do not limit each other', async () => {

@@ -43,9 +43,9 @@ describe('[6.2.7] the limit of replays', () => {
   })
 
   it('refuses all requests of a client after ten conflicts with any payments', () => {
-    for (let count = 0; count < 9; count += 1) limit.countConflict('one')
+    for (let count = 0; count < 9; count += 1) limit.countForAll('one')
     expect(enter('b')).to.equal(0)
-    limit.countConflict('one')
+    limit.countForAll('one')
     expect(enter('b')).to.equal(6)
     expect(enter('b', 'two')).to.equal(0)
     time += 6_000

@@ -847,6 +847,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
+    name: 'searches for the settlements of several payments are not limited together',
+    file: earlierSettlement,
+    find: 'searchLimit.countForAll(client);',
+    replace: '',
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+  },
+  {
     name: 'an earlier settlement is searched from the newest block only',
     file: chain,
     find: 'low = middle; else high = middle;',

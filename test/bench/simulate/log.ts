@@ -95,7 +95,7 @@ export class SimulatedLog extends StoredRecords {
       addReceipt: (from, receipt) => this.#write(owner, () => this.#addReceipt(from, receipt)),
       hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      noteUnrecorded: async () => true,
+      noteUnrecorded: async () => 'added',
       unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       close: () => Promise.resolve(),
