@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: awaitOutcome,
     find: "evidence.nonce === 'free' && isNewerThan(evidence, repliedAt)",
     replace: "evidence.nonce === 'free'",
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'simulate',
   },
   {
     name: 'an unclear settlement is not looked up before the answer',

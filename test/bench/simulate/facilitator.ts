@@ -236,12 +236,21 @@ export class SimulatedFacilitator {
     if (sending === 'now' && canSend) hash = this.#send(call).hash
     if (sending === 'later')
       sim.afterNoFlush(sim.between(0, 120_000), () => void (this.#objection(call) ?? this.#send(call)))
+    // A node that lags by one block shows the nonce as free for some time after this reply.
+    if (name === 'a refusal after the transfer') return this.#answerOnceMined(call, () => answer(reply?.(call, hash)))
     const delay = isAfterTransfer || sim.chance(0.2) ? sim.between(0, 120_000) : sim.between(0, 2_000)
     if (!reply) return
     if (isAfterTransfer && (!canSend || sending === 'later')) return
     sim.afterNoFlush(delay, () => {
       const isTrue = !isAfterTransfer || this.#chain.spends.get(call.key)?.hash === hash
       answer(isTrue ? reply(call, hash) : new Error('STATUS_504'))
+    })
+  }
+
+  #answerOnceMined(call: Call, answer: () => void): void {
+    this.#sim.afterNoFlush(POLL_MS, () => {
+      if (this.#chain.spends.has(call.key)) answer()
+      else if (seconds(this.#sim) < Number(call.authorization.validBefore)) this.#answerOnceMined(call, answer)
     })
   }
 
