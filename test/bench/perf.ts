@@ -15,6 +15,7 @@ import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import { measureQuote } from './perf/quote.ts'
 import { measureReplay } from './perf/replay.ts'
+import { measureResponseLog } from './perf/response-log.ts'
 import { measureResolve } from './perf/resolve.ts'
 import { measureSearch } from './perf/search.ts'
 import { measureSearchMillion } from './perf/search-million.ts'
@@ -99,8 +100,9 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
     replay: (bench) => measureReplay(bench, size),
     'paid-lookup': (bench) => measurePaidLookup(bench, size),
   })
-  await measure(() => openNamesBench(context), { search: measureSearch, resolve: measureResolve })
   const nothing = { [Symbol.asyncDispose]: async () => undefined }
+  await measure(async () => nothing, { 'response-log': () => measureResponseLog(context) })
+  await measure(() => openNamesBench(context), { search: measureSearch, resolve: measureResolve })
   await measure(async () => nothing, {
     'search-million': () => measureSearchMillion(context),
     import: () => measureImport(context),
