@@ -7,6 +7,7 @@ import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { openRemoteFacilitator } from '../../agent/payments/remote-facilitator.ts'
 import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
+import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { pausesOnly } from '../support/timers.ts'
 
@@ -24,6 +25,9 @@ const SETTLEMENTS_APART_MS = 10_000
 const READINGS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const TRANSPORTS = ['REST GET', 'REST POST', 'A2A'] as const
+type Transport = (typeof TRANSPORTS)[number]
+/** The transports share the executor, so one of them is enough for the second log. */
+const LOGS = { LMDB: TRANSPORTS, PostgreSQL: ['REST GET'] } as const satisfies Record<string, readonly Transport[]>
 const PHASES = ['the first try', 'a retry', 'a retry after a restart'] as const
 
 /** A hang is reported by the test. */
@@ -32,7 +36,7 @@ async function untilTrue(isTrue: () => boolean): Promise<void> {
 }
 
 interface Cell {
-  transport: (typeof TRANSPORTS)[number]
+  transport: Transport
   ask: Ask
   fault: (typeof FAULTS)[number]
   payment: string
@@ -41,123 +45,137 @@ interface Cell {
   bodies: Set<string>
 }
 
-describe('[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator', function () {
-  this.timeout(60_000)
-  let service: TestService
-  let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
-  const cells = new Map<string, Cell>()
-  /** The clock of the service and of the chain, compared with the real one. */
-  let ahead = 0
-  /** What `before` waits for, so that a hang can be reported by name. */
-  const pending = new Set<string>()
+for (const [log, transports] of Object.entries(LOGS))
+  describe(`[5.7.1, 5.7.2, 5.7.3, 5.8.1] a remote facilitator, with ${log}`, function () {
+    this.timeout(60_000)
+    let service: TestService
+    let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
+    const cells = new Map<string, Cell>()
+    /** The clock of the service and of the chain, compared with the real one. */
+    let ahead = 0
+    /** What `before` waits for, so that a hang can be reported by name. */
+    const pending = new Set<string>()
 
-  before(() => failIfHanging(prepare()))
-
-  /** Rejects with the names of what is still pending. Mocha would report only that the hook took too long. */
-  async function failIfHanging(work: Promise<void>): Promise<void> {
-    let timeout: NodeJS.Timeout | undefined
-    const hang = new Promise<never>((_, reject) => {
-      timeout = setTimeout(() => reject(new Error(`No end of: ${[...pending].join('; ')}`)), HANG_MS)
+    before(function () {
+      if (log === 'PostgreSQL' && findPostgres() === undefined) this.skip()
     })
-    await Promise.race([work, hang]).finally(() => clearTimeout(timeout))
-  }
+    before(() => failIfHanging(prepare()))
 
-  async function named<T>(name: string, work: Promise<T>): Promise<T> {
-    pending.add(name)
-    return work.finally(() => pending.delete(name))
-  }
-
-  async function prepare(): Promise<void> {
-    const now = () => new Date(Date.now() + ahead)
-    facilitator = await startFaultyFacilitator(now)
-    const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
-    let isMended = false
-    const starting = startTestService({
-      now,
-      replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
-      // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
-      timer(callback, milliseconds) {
-        if (!isMended || milliseconds > 10_000) return pausesOnly(callback, milliseconds)
-        const timeout = setTimeout(callback, milliseconds / 50)
-        return () => clearTimeout(timeout)
-      },
-    })
-    service = await named('the start', starting)
-    const requests = buyOverTransports(() => service)
-    const asks: Record<Cell['transport'], Ask> = {
-      'REST GET': (payment) => requests.lookup('00000000', payment),
-      'REST POST': (payment) => requests.resolve({ name: 'plain fixture' }, payment),
-      A2A: (payment) => requests.a2a(LOOKUP, payment),
+    /** Rejects with the names of what is still pending. Mocha would report only that the hook took too long. */
+    async function failIfHanging(work: Promise<void>): Promise<void> {
+      let timeout: NodeJS.Timeout | undefined
+      const hang = new Promise<never>((_, reject) => {
+        timeout = setTimeout(() => reject(new Error(`No end of: ${[...pending].join('; ')}`)), HANG_MS)
+      })
+      await Promise.race([work, hang]).finally(() => clearTimeout(timeout))
     }
-    for (const transport of TRANSPORTS) {
-      const ask = asks[transport]
-      for (const fault of FAULTS) {
-        const payment = await named(`the quote for ${transport}: ${fault.name}`, requests.payFor(ask()))
-        const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
-          .authorization
-        facilitator.add(nonce, fault, service.payTo)
-        cells.set(`${transport}: ${fault.name}`, { transport, ask, fault, payment, nonce, got: [], bodies: new Set() })
+
+    async function named<T>(name: string, work: Promise<T>): Promise<T> {
+      pending.add(name)
+      return work.finally(() => pending.delete(name))
+    }
+
+    async function prepare(): Promise<void> {
+      const now = () => new Date(Date.now() + ahead)
+      facilitator = await startFaultyFacilitator(now)
+      const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
+      let isMended = false
+      const environment = log === 'PostgreSQL' ? { RESPONSE_LOG: await makeEmptyLog() } : {}
+      const starting = startTestService({
+        environment,
+        now,
+        replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
+        // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
+        timer(callback, milliseconds) {
+          if (!isMended || milliseconds > 10_000) return pausesOnly(callback, milliseconds)
+          const timeout = setTimeout(callback, milliseconds / 50)
+          return () => clearTimeout(timeout)
+        },
+      })
+      service = await named('the start', starting)
+      const requests = buyOverTransports(() => service)
+      const asks: Record<Cell['transport'], Ask> = {
+        'REST GET': (payment) => requests.lookup('00000000', payment),
+        'REST POST': (payment) => requests.resolve({ name: 'plain fixture' }, payment),
+        A2A: (payment) => requests.a2a(LOOKUP, payment),
       }
-    }
-    await askAll(0)
-    ahead += SETTLEMENTS_APART_MS
-    await askAll(1)
-    facilitator.repair()
-    isMended = true
-    ahead += SETTLEMENTS_APART_MS
-    await named('the restart', service.restart())
-    await askAll(2)
-    // The reconciler finds false successes by two readings, unless a retry is being answered.
-    for (let reading = 0; reading < READINGS_MAX && !isSettled(); reading += 1) {
-      const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
-      const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
-      await named('the reconciler', untilTrue(isRead))
-      ahead += READINGS_APART_MS
-    }
-    await named('the stop', service.stop())
-    facilitator.stop()
-  }
-
-  const unsettled = () =>
-    [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
-  const isSettled = () => unsettled().length === 0
-
-  /** Runs the transports concurrently, so that their time-outs overlap. */
-  async function askAll(phase: 0 | 1 | 2): Promise<void> {
-    const of = (transport: string) => [...cells.values()].filter((cell) => cell.transport === transport)
-    await Promise.all(TRANSPORTS.flatMap((transport) => inParallel(of(transport), PHASES[phase])))
-  }
-
-  function inParallel(few: Cell[], phase: string): Promise<void>[] {
-    const waiting = few.values()
-    return Array.from({ length: AT_A_TIME }, async () => {
-      for (const cell of waiting) {
-        const { transport, fault } = cell
-        const reply = await named(`${phase} over ${transport} with ${fault.name}`, cell.ask(cell.payment))
-        const { code } = (reply.json['error'] ?? {}) as { code?: string }
-        cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
-        if (reply.status === 200) cell.bodies.add(reply.text)
+      for (const transport of transports) {
+        const ask = asks[transport]
+        for (const fault of FAULTS) {
+          const payment = await named(`the quote for ${transport}: ${fault.name}`, requests.payFor(ask()))
+          const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
+            .authorization
+          facilitator.add(nonce, fault, service.payTo)
+          cells.set(`${transport}: ${fault.name}`, {
+            transport,
+            ask,
+            fault,
+            payment,
+            nonce,
+            got: [],
+            bodies: new Set(),
+          })
+        }
       }
-    })
-  }
+      await askAll(0)
+      ahead += SETTLEMENTS_APART_MS
+      await askAll(1)
+      facilitator.repair()
+      isMended = true
+      ahead += SETTLEMENTS_APART_MS
+      await named('the restart', service.restart())
+      await askAll(2)
+      // The reconciler finds false successes by two readings, unless a retry is being answered.
+      for (let reading = 0; reading < READINGS_MAX && !isSettled(); reading += 1) {
+        const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
+        const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
+        await named('the reconciler', untilTrue(isRead))
+        ahead += READINGS_APART_MS
+      }
+      await named('the stop', service.stop())
+      facilitator.stop()
+    }
 
-  for (const transport of TRANSPORTS) {
-    for (const { name, expected, transfers } of FAULTS) {
-      it(`over ${transport}, with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
-        const cell = cells.get(`${transport}: ${name}`)
-        PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
-        expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
-        expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
+    const unsettled = () =>
+      [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
+    const isSettled = () => unsettled().length === 0
+
+    /** Runs the transports concurrently, so that their time-outs overlap. */
+    async function askAll(phase: 0 | 1 | 2): Promise<void> {
+      const of = (transport: string) => [...cells.values()].filter((cell) => cell.transport === transport)
+      await Promise.all(transports.flatMap((transport) => inParallel(of(transport), PHASES[phase])))
+    }
+
+    function inParallel(few: Cell[], phase: string): Promise<void>[] {
+      const waiting = few.values()
+      return Array.from({ length: AT_A_TIME }, async () => {
+        for (const cell of waiting) {
+          const { transport, fault } = cell
+          const reply = await named(`${phase} over ${transport} with ${fault.name}`, cell.ask(cell.payment))
+          const { code } = (reply.json['error'] ?? {}) as { code?: string }
+          cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
+          if (reply.status === 200) cell.bodies.add(reply.text)
+        }
       })
     }
-  }
 
-  it('[5.8.1] is not followed to another URL', () => {
-    expect(facilitator.unexpectedRequests).to.deep.equal([])
-  })
+    for (const transport of transports) {
+      for (const { name, expected, transfers } of FAULTS) {
+        it(`over ${transport}, with ${name}: ${expected.join(', ')}; ${transfers} transfers`, () => {
+          const cell = cells.get(`${transport}: ${name}`)
+          PHASES.forEach((phase, index) => expect(cell?.got[index], phase).to.equal(expected[index]))
+          expect(facilitator.transfers(cell?.nonce ?? '')).to.equal(transfers)
+          expect(cell?.bodies.size ?? 0, 'bodies').to.be.at.most(1)
+        })
+      }
+    }
 
-  it('is reported without its own text', () => {
-    const words = JSON.stringify(service.reports.map(([event]) => event))
-    expect(words).to.contain('settlement_unclear').and.contain('settlement_not_on_chain')
+    it('[5.8.1] is not followed to another URL', () => {
+      expect(facilitator.unexpectedRequests).to.deep.equal([])
+    })
+
+    it('is reported without its own text', () => {
+      const words = JSON.stringify(service.reports.map(([event]) => event))
+      expect(words).to.contain('settlement_unclear').and.contain('settlement_not_on_chain')
+    })
   })
-})
