@@ -48,8 +48,10 @@ export class RangeSearch {
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS, isLimited: false }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
-    for (let ranges = 0; ranges < RANGES_MAX && progress.next <= progress.end; ranges += 1) {
-      const range = { from: progress.next, to: least(progress.next + progress.span - 1n, progress.end) }
+    // Nodes refuse a range above their newest block, and one that lags may answer this call.
+    const end = least(progress.end, to)
+    for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
+      const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
       try {
         const result = await read(range)
         if (result !== undefined) {

@@ -18,6 +18,6 @@ type Attempts = Pick<ResponseRecord, 'attempt' | 'reverts' | 'prepared_at' | 'se
 export function maySettleAgain({ attempt, reverts = 0, prepared_at, settling_at }: Attempts, now: Date): boolean {
   if (attempt >= SETTLEMENTS_MAX || reverts >= REVERTS_MAX) return false
   const delay = Math.min(DELAY_FIRST_MS * 2 ** (attempt - 1), DELAY_MAX_MS)
-  // The start may be in the future by the clock of another machine. If the local clock was set back, the wait ends at once.
+  // A start in the future is that of another clock, or the local clock was set back. One far in the future does not count.
   return Math.abs(now.getTime() - Date.parse(settling_at ?? prepared_at)) >= delay
 }

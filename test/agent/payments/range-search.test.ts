@@ -67,6 +67,17 @@ describe('the search of block ranges', () => {
     expect(calls).to.equal(5)
   })
 
+  it('reads no block above the newest one of a node that lags, and continues on another node', async () => {
+    const event = FROM + 60n
+    expect(await find({ event, to: FROM + 70n, limit: 1n })).to.equal(undefined)
+    ranges.length = 0
+    expect(await find({ event, to: FROM + 12n, limit: 1n })).to.equal(undefined)
+    expect(ranges.filter((range) => range.to > FROM + 12n)).to.deep.equal([])
+    let calls = 0
+    while (calls < 9 && (await find({ event, to: FROM + 70n, limit: 1n })) === undefined) calls += 1
+    expect(calls).to.equal(2)
+  })
+
   it('starts the next search shortly before the event, which a reorganisation may move', async () => {
     const event = FROM + 3_500n
     await find({ event, to: FROM + 5_000n, limit: 10_000n })
