@@ -25,31 +25,31 @@ interface OwnerCheck {
 
 /** @throws StoreError whose message is one line for the operator */
 export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
-  const known = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
-  const owner = (await log.owner()) ?? (await adopt({ log, terms, known }))
-  if (known !== undefined && known !== owner.log_id)
+  const markedId = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
+  const owner = (await log.owner()) ?? (await setFirstOwner({ log, terms, markedId }))
+  if (markedId !== undefined && markedId !== owner.log_id)
     throw new StoreError('DATA_DIR was used with another response log: restore that log, or start once with --new-log')
   if (owner.network !== terms.network || owner.asset !== terms.asset.toLowerCase())
     throw new StoreError(`The response log belongs to ${owner.network}: use another DATA_DIR or RESPONSE_LOG`)
   if (owner.pay_to !== terms.payTo.toLowerCase()) await changeReceiver({ log, owner, terms, allowed })
   // Last, so that a start that was refused or killed changes nothing in the directory.
-  if (known !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
+  if (markedId !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
 }
 
-interface Adoption extends Pick<OwnerCheck, 'log' | 'terms'> {
+interface FirstOwner extends Pick<OwnerCheck, 'log' | 'terms'> {
   /** The id of the log that the data directory uses. */
-  known: string | undefined
+  markedId: string | undefined
 }
 
-/** A log without an owner is new or of an older version. A new one beside the id of another one means that this one is lost. */
-async function adopt({ log, terms, known }: Adoption): Promise<LogOwner> {
-  if (known !== undefined && (await log.isEmpty()))
+/** A log without an owner is new, or an older version wrote it. A new log in a used data directory replaces a lost one. */
+async function setFirstOwner({ log, terms, markedId }: FirstOwner): Promise<LogOwner> {
+  if (markedId !== undefined && (await log.isEmpty()))
     throw new StoreError(
       'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log',
     )
   const { network, asset, payTo } = terms
   const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
-  return log.setOwner({ log_id: known ?? randomUUID(), ...owner }, undefined)
+  return log.setOwner({ log_id: markedId ?? randomUUID(), ...owner }, undefined)
 }
 
 async function changeReceiver({

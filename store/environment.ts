@@ -105,8 +105,8 @@ function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>
 const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
 
 /**
- * The ids of the processes that read an environment, as each sees its own id. Processes that have ended are left out, except
- * those with the id of this process. Only before this process opens the environment.
+ * The process ids in LMDB's table of readers. A process in another container has entered the id that it has there. Ended
+ * processes are removed first, except those with the id of this process. Call it before this process opens the environment.
  */
 export async function readerProcessIds(folder: string): Promise<number[]> {
   if (!existsSync(dataFile(folder))) return []

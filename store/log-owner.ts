@@ -1,6 +1,6 @@
 /**
- * The service that a response log belongs to, stored in the log, and the log that a data directory uses, stored in a file of
- * the directory. Together they show a lost log and a second service with another receiver.
+ * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a file,
+ * the marker. A start compares both with the configuration (agent/log-owner.ts).
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export interface LogOwner {
   readonly pay_to: string
 }
 
-/** What a response log knows about its owner. */
+/** The owner of a response log. */
 export interface OwnedLog {
   /** Undefined in a new log, and in one of a version that stored no owner. */
   owner(): Promise<LogOwner | undefined>

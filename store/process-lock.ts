@@ -10,7 +10,7 @@ export interface ProcessLock extends AsyncDisposable {
 }
 
 interface LockOptions {
-  /** Every process that opens this folder wants the lock. */
+  /** Used for this lock only. Opening it makes a process a reader, which the check of the holder relies on. */
   folder: string
   ownPid: number
 }

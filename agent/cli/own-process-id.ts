@@ -22,7 +22,7 @@ interface Parent {
 }
 
 /** Undefined if this process can use the data directory. Otherwise the exit status, after the program has run in a child. */
-export async function runElsewhereIfTaken({ environment, dataDirectory, signal }: Parent): Promise<number | undefined> {
+export async function runInChildIfIdTaken({ environment, dataDirectory, signal }: Parent): Promise<number | undefined> {
   const isTaken = (await readerProcessIds(catalogFolder(dataDirectory))).includes(process.pid)
   if (!isTaken) return undefined
   if (isChild(environment)) return EXIT_ID_TAKEN

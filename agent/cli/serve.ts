@@ -29,10 +29,10 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { print, now } = context
   const config = await loadConfig(context)
   await checkDirectories(config)
-  const { runElsewhereIfTaken, stopOfParent } = await import('./own-process-id.ts')
+  const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const stop = nextSignal()
   const { environment } = context
-  const status = await runElsewhereIfTaken({ environment, dataDirectory: config.dataDirectory, signal: stop })
+  const status = await runInChildIfIdTaken({ environment, dataDirectory: config.dataDirectory, signal: stop })
   if (status !== undefined) return context.finish(status)
   const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')

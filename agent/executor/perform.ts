@@ -71,7 +71,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   const refuseUnlessSold = async (refusal: SaleResult | AlreadySettled): Promise<SaleResult> => {
     const soldElsewhere = await replay(payments, examined)
     if (soldElsewhere) return soldElsewhere
-    // A late payment has a slot of a new payer. The payer of another settled payment has not failed.
+    // The payer of a settled payment has not failed. A late payment fails always, because anyone can send it.
     if (refusal.kind !== 'already_settled' || examined.isLate) slot.markFailed()
     return refusal.kind === 'already_settled' ? refuseSettled(payments, examined.identity, refusal) : refusal
   }

@@ -3,7 +3,7 @@ import { setBounded } from './bounded-map.ts'
 
 /** Between two readings for retries of a payment with an unknown outcome: the time between two blocks of Base. */
 export const READING_INTERVAL_MS = 2_000
-/** A forgotten reading costs one more. */
+/** Bounds the memory. A payment whose reading is forgotten is read once more. */
 const READINGS_MAX = 10_000
 
 export class RecentReadings {

@@ -10,7 +10,7 @@ const SETTLEMENTS_MAX = 20
 const DELAY_FIRST_MS = 5_000
 /** A tenth of the lifetime of an authorization, so that a facilitator that recovers is soon asked again. */
 const DELAY_MAX_MS = 30_000
-/** A transaction that reverts costs the relayer gas. The second one excludes that the first hit a block by chance. */
+/** A transaction that reverts costs the relayer gas. One revert can be caused by the state of a single block. */
 const REVERTS_MAX = 2
 
 type Attempts = Pick<ResponseRecord, 'attempt' | 'reverts' | 'prepared_at' | 'settling_at'>

@@ -86,7 +86,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check()).to.equal('done')
     })
 
-    it('adopts a log of an earlier version that has records, also with the id of the directory', async () => {
+    it('gives a log of an earlier version that has records the id that the directory names', async () => {
       await storeRecord(log, makeRecord({ state: 'confirmed' }))
       expect(await log.isEmpty()).to.equal(false)
       await markAs(OTHER_LOG)

@@ -52,7 +52,7 @@ describe('[14.10] a service whose process id another process of the data directo
 
   const statusOf = async (url: string) => (await fetch(`${url}/api/v1/meta`)).status
 
-  it('runs beside it, stops alone, and starts again after a kill of both', async function () {
+  it('runs in a child process beside the other one, stops alone, and starts again after a kill of both', async function () {
     if (!(await canStartAsFirst())) return this.skip()
     const first = await start()
     expect(await childrenOf(first.pid)).to.deep.equal([])

@@ -225,7 +225,7 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
       }
     })
 
-    it('counts against the payments of new payers, and not against its payer', async () => {
+    it('takes a slot of new payers, and does not count as a failure of its payer', async () => {
       sale.limitTo(1)
       const paid = await signedPayment()
       expect(await ask(paid)).to.equal('answer')
