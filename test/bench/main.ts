@@ -1,5 +1,6 @@
 /** The command `bench`: runs one benchmark or proof programme, or all of them for the report. */
 import { parseArgs } from 'node:util'
+import { buyerKill } from './buyer-kill.ts'
 import { compare } from './compare.ts'
 import { failover } from './failover.ts'
 import { fuzz } from './fuzz.ts'
@@ -32,6 +33,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
     usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--log lmdb|postgres] [--trace]',
   },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
+  'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },

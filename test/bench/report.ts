@@ -70,6 +70,12 @@ const SECTIONS: readonly Section[] = [
     isMarkdown: true,
   },
   {
+    name: 'buyer-kill',
+    target: 'no second signature, no lost answer',
+    arguments: { full: '--runs 1000', ci: '--runs 15' },
+    isMarkdown: true,
+  },
+  {
     name: 'failover',
     target: 'no acknowledged record lost, no payment charged twice',
     arguments: { full: '--runs 100', ci: '--runs 3' },

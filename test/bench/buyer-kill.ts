@@ -1,0 +1,185 @@
+/**
+ * `bench buyer-kill [--runs N]`: kills a real buyer with SIGKILL at random moments while it buys from the real service, and
+ * restarts it at the request that it had not finished. Fails unless every request ends with one payment, one transfer and the
+ * answer that the service has stored.
+ */
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
+import { readPayment, toSaved } from '../../agent/client/buy.ts'
+import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { UNFINISHED_SUFFIX } from '../../store/atomic-file.ts'
+import { stopTestChain } from '../support/chain.ts'
+import { ready, startChild, type Child } from '../support/child.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { markdown } from './markdown.ts'
+
+const RUNS_DEFAULT = '1000'
+/** Kills fall into the first two purchases of a process, by the duration of the last one that was not killed. */
+const KILL_WITHIN_PURCHASES = 2
+/** The spending of a day is read again for each purchase, so a folder has few of them. */
+const KILLS_PER_FOLDER = 50
+/** Without a failure in n runs, 3/n bounds the failure rate at 95 % confidence. */
+const RULE_OF_THREE = 3
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+export async function buyerKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'buyer-kill-'))
+  const service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '100000' } })
+  const nonces = recordNonces()
+  try {
+    return await killAll({ service, directory, kills: Number(runs), nonces })
+  } finally {
+    await service.stop()
+    await stopTestChain()
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** The nonces of all payments that reach the service of this process. */
+function recordNonces(): ReadonlySet<string> {
+  const nonces = new Set<string>()
+  subscribe('http.server.request.start', (message) => {
+    const payment = (message as { request: IncomingMessage }).request.headers['payment-signature']
+    if (typeof payment !== 'string') return
+    const { payload } = decodePaymentSignatureHeader(payment)
+    nonces.add((payload['authorization'] as { nonce: string }).nonce)
+  })
+  return nonces
+}
+
+interface KillPlan {
+  service: TestService
+  directory: string
+  kills: number
+  nonces: ReadonlySet<string>
+}
+
+async function killAll({ service, directory, kills, nonces }: KillPlan): Promise<boolean> {
+  const begun = performance.now()
+  const before = (await service.paid()).transfers
+  const faults: string[] = []
+  const states = new Map<string, number>()
+  const purchases: Purchase[] = []
+  let { next, milliseconds } = await finishOne(service, join(directory, 'first'), 0)
+  purchases.push(...(await readFolder(join(directory, 'first'), faults)))
+  for (let done = 0; done < kills;) {
+    const folder = join(directory, String(done))
+    const unfinished = new Set<string>()
+    for (const end = Math.min(kills, done + KILLS_PER_FOLDER); done < end; done += 1) {
+      next = await killOnce(service, { folder, next, milliseconds })
+      const state = await stateOf(folder, unfinished)
+      states.set(state, (states.get(state) ?? 0) + 1)
+    }
+    // The request of the last kill is finished before the folder is left.
+    ;({ next, milliseconds } = await finishOne(service, folder, next))
+    purchases.push(...(await readFolder(folder, faults)))
+    if (purchases.length !== next) faults.push(`${next} requests have ${purchases.length} purchases`)
+  }
+  for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
+  const transfers = (await service.paid()).transfers - before
+  const transactions = new Set(purchases.map(({ answer }) => readTransaction(answer)))
+  const saved = new Set(purchases.map((purchase) => readPayment(purchase).nonce))
+  const second = [...nonces].filter((nonce) => !saved.has(nonce)).length
+  if (second > 0) faults.push(`${second} payments were sent that are in no purchase file`)
+  for (const [name, count] of Object.entries({ transfers, transactions: transactions.size, payments: saved.size }))
+    if (count !== purchases.length) faults.push(`${purchases.length} purchases have ${count} ${name}`)
+
+  print(
+    `${markdown(
+      ['state of the folder at the kill', 'kills'],
+      [...states].map(([name, count]) => [name, String(count)]),
+    )}\n`,
+  )
+  for (const fault of faults) print(fault)
+  const lost = purchases.filter(({ answer }) => answer?.status !== 200).length
+  print(
+    `${kills} kills of the buyer in ${Math.round((performance.now() - begun) / 1000)} s, ${purchases.length} requests, ` +
+      `${transfers} transfers: ${second} second signatures, ${lost} lost answers, ${faults.length} faults. Without a ` +
+      `failure, the failure rate is below ${((RULE_OF_THREE / kills) * 100).toFixed(2)} % at 95 % confidence.`,
+  )
+  return faults.length === 0
+}
+
+/** Starts the buyer and kills it. Returns the request after the last one that it has reported as bought. */
+async function killOnce(
+  service: TestService,
+  { folder, next, milliseconds }: { folder: string; next: number; milliseconds: number },
+): Promise<number> {
+  const child = startBuyer(service, folder, [next])
+  await ready(child)
+  await sleep(Math.random() * milliseconds * KILL_WITHIN_PURCHASES)
+  child.process.kill('SIGKILL')
+  const end = await child.ended
+  if (end !== 'SIGKILL') throw new Error(`The buyer ended with ${end}: ${child.stderr()}`)
+  const bought = child.said.get('bought')
+  return bought === undefined ? next : Number(bought) + 1
+}
+
+/** Buys one request without a kill, and measures it. */
+async function finishOne(service: TestService, folder: string, next: number) {
+  const child = startBuyer(service, folder, [next, next])
+  await ready(child)
+  const begun = performance.now()
+  const end = await child.ended
+  if (end !== 0) throw new Error(`The buyer ended with ${end}: ${child.stderr()}`)
+  return { next: next + 1, milliseconds: performance.now() - begun }
+}
+
+function startBuyer({ url, buyerKey, payTo }: TestService, folder: string, requests: number[]): Child {
+  return startChild('test/programs/killable-buyer.js', [url, buyerKey, payTo, folder, ...requests.map(String)], {})
+}
+
+const RESERVATION = /^spending-/
+
+/** What the killed purchase has on disk. `unfinished` has the temporary files of earlier kills. */
+async function stateOf(folder: string, unfinished: Set<string>): Promise<string> {
+  const names = await readdir(folder).catch(() => [])
+  const written = names.filter((name) => name.endsWith(UNFINISHED_SUFFIX) && !unfinished.has(name))
+  for (const name of written) unfinished.add(name)
+  if (written.length > 0) return 'a file that is being written'
+  const whole = names.filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
+  const saved = whole.filter((name) => !RESERVATION.test(name))
+  const answers = await Promise.all(saved.map(async (name) => (await readPurchase(join(folder, name))).answer))
+  if (answers.includes(null)) return 'a payment without an answer'
+  return whole.length > 2 * saved.length ? 'a reservation without a payment' : 'only finished purchases'
+}
+
+/** The purchases of a folder. Each must have exactly one reservation. */
+async function readFolder(folder: string, faults: string[]): Promise<Purchase[]> {
+  const names = (await readdir(folder)).filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
+  const saved = names.filter((name) => !RESERVATION.test(name))
+  const reserved = await Promise.all(
+    names
+      .filter((name) => RESERVATION.test(name))
+      .map(async (name) => (JSON.parse(await readFile(join(folder, name), 'utf8')) as { purchase: string }).purchase),
+  )
+  const unreserved = saved.filter((name) => !reserved.includes(name))
+  if (unreserved.length > 0) faults.push(`${unreserved.length} purchases have no reservation`)
+  if (new Set(reserved).size !== reserved.length) faults.push(`a purchase is reserved twice in ${folder}`)
+  return Promise.all(saved.map((name) => readPurchase(join(folder, name))))
+}
+
+/** Whether the saved answer is the one that the service has stored for the payment. */
+async function findFaults({ request, payment, answer }: Purchase): Promise<string[]> {
+  const headers = { ...request.headers, 'PAYMENT-SIGNATURE': payment }
+  const response = await fetch(request.url, { method: request.method, headers, body: request.body })
+  const stored = toSaved({
+    status: response.status,
+    body: await response.text(),
+    paymentRequired: null,
+    paymentResponse: response.headers.get('PAYMENT-RESPONSE'),
+  })
+  if (stored.status === 200 && isDeepStrictEqual(stored, answer)) return []
+  return [`${request.url}: saved status ${answer?.status}, stored status ${stored.status}, and the answers differ`]
+}
+
+function readTransaction(answer: Purchase['answer']): string {
+  return decodePaymentResponseHeader(answer?.payment_response ?? '').transaction
+}
