@@ -341,6 +341,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/range-search.test.js',
   },
   {
+    name: 'a search of logs reads above the newest block of the node',
+    file: 'agent/payments/range-search.js',
+    find: 'least(progress.end, to)',
+    replace: 'progress.end',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
     name: 'a search without a record begins at another block each time',
     file: chain,
     find: 'return low * BLOCKS_TOO_EARLY_MAX',
@@ -976,14 +983,14 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an empty response log replaces a lost one',
     file: logOwner,
-    find: 'if (known !== undefined && (await log.isEmpty()))',
+    find: 'if (markedId !== undefined && (await log.isEmpty()))',
     replace: 'if (false)',
     caughtBy: 'test/agent/log-owner.test.js',
   },
   {
     name: 'the response log of another directory is accepted',
     file: logOwner,
-    find: 'if (known !== undefined && known !== owner.log_id)',
+    find: 'if (markedId !== undefined && markedId !== owner.log_id)',
     replace: 'if (false)',
     caughtBy: 'test/agent/log-owner.test.js',
   },
