@@ -1,6 +1,6 @@
 /**
- * `npm run production`: installs the built files without development dependencies in an empty folder, and starts the
- * service from there. The chain comes from this checkout, because a production install has no anvil.
+ * `npm run production`: runs `npm ci --omit=dev && npm run build` in a copy of the sources, removes the build tools as
+ * deploy/Containerfile does, and starts the service. The chain comes from this checkout, because the copy has no anvil.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,22 +14,45 @@ import { stopTestChain, testChainUrl } from '../support/chain.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
 
-/** What docs/operations.md tells the operator to copy. */
-const INSTALLED_FILES = ['package.json', 'package-lock.json', '.npmrc', 'agent/sandbox', 'dist', 'docs/served']
+/** A checkout without the tests. */
+const SOURCES = [
+  'package.json',
+  'package-lock.json',
+  '.npmrc',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'agent',
+  'keys',
+  'rest-facade',
+  'store',
+  'docs/served',
+]
+/** They are dependencies, so that a build needs no test tools. The built service needs none of them. */
+const BUILD_TOOLS = ['typescript', '@typescript', '@types']
 const INSTALL_MS_MAX = 300_000
+const BUILD_MS_MAX = 300_000
 const START_MS_MAX = 60_000
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await mkdtemp(join(tmpdir(), 'production-'))
 
 async function install(): Promise<void> {
-  for (const path of INSTALLED_FILES) await cp(join(root, path), join(folder, path), { recursive: true })
-  const args = ['ci', '--omit=dev', '--no-audit', '--no-fund']
-  await promisify(execFile)('npm', args, { cwd: folder, timeout: INSTALL_MS_MAX })
+  for (const path of SOURCES) await cp(join(root, path), join(folder, path), { recursive: true })
+  await npm(['ci', '--omit=dev', '--no-audit', '--no-fund'], INSTALL_MS_MAX)
   const packages = await readdir(join(folder, 'node_modules'))
-  expect(packages).to.include('lmdb')
+  expect(packages).to.include.members(['lmdb', ...BUILD_TOOLS])
   // `elliptic` has a security advisory without a fixed version.
   for (const name of ['mocha', '@foundry-rs', 'elliptic']) expect(packages).to.not.include(name)
+}
+
+async function build(): Promise<void> {
+  await npm(['run', 'build'], BUILD_MS_MAX)
+  expect(await readdir(join(folder, 'dist'))).to.have.members(['agent', 'keys', 'rest-facade', 'store', '.tsbuildinfo'])
+  for (const name of BUILD_TOOLS) await rm(join(folder, 'node_modules', name), { recursive: true })
+}
+
+async function npm(args: string[], timeout: number): Promise<void> {
+  await promisify(execFile)('npm', args, { cwd: folder, timeout })
 }
 
 /** Starts the installed service. The PATH has no anvil. */
@@ -69,9 +92,10 @@ async function servesTheTestnet(): Promise<void> {
 
 try {
   await install()
+  await build()
   await refusesTheSandbox()
   await servesTheTestnet()
-  console.log('a production install starts')
+  console.log('a production install builds and starts')
 } finally {
   await stopTestChain()
   await rm(folder, { recursive: true, force: true })
