@@ -133,7 +133,11 @@ export class ServiceMetrics implements ServiceObserver {
         // For a gauge without labels, `reset` would set 0.
         if (label === undefined) gauge.remove()
         else gauge.reset()
-        for (const [value, count] of await read()) {
+        // While the response log cannot be read, the other metrics are still shown.
+        const values = await Promise.resolve()
+          .then(read)
+          .catch(() => [])
+        for (const [value, count] of values) {
           if (label === undefined) gauge.set(count)
           else gauge.set({ [label]: value }, count)
         }

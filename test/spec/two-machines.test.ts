@@ -1,7 +1,8 @@
 /** Two services with their own data directories, on one response log in PostgreSQL. */
 import { expect } from 'chai'
-import { makeEmptyLog, findPostgres } from '../support/postgres.ts'
-import type { RawReply } from '../support/raw-http.ts'
+import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { findPostgres, makeEmptyLog, startPostgres, type PostgresServer } from '../support/postgres.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
@@ -74,5 +75,40 @@ describe('two machines with one response log', function () {
     expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
     expect(receiptIn(String(sold.headers['payment-response']))).to.be.a('string')
     expect(repeated.headers['payment-response']).to.equal(sold.headers['payment-response'])
+  })
+})
+
+describe('a machine whose database is lost', function () {
+  this.timeout(120_000)
+  let server: PostgresServer
+  let service: TestService
+
+  before(async function () {
+    if (findPostgres() === undefined) return this.skip()
+    server = await startPostgres()
+    const url = await server.createDatabase()
+    await migrateDatabase(url)
+    service = await startTestService({ environment: { RESPONSE_LOG: url, ADMIN_PORT: '0' } })
+  })
+  after(async () => {
+    await service?.stop()
+    await server?.stop()
+  })
+
+  it('[6.2.8] quotes, answers free routes, refuses payments with 503 and sells again once it is back', async () => {
+    const { lookup, payFor } = buyOverTransports(() => service)
+    const payment = await payFor(lookup('00000000'))
+    await server.kill()
+    await expectCharges(service, [], async () => {
+      expect((await lookup('00000000')).status).to.equal(402)
+      expect((await fetch(`${service.url}/api/v1/meta`)).status).to.equal(200)
+      expectRefusal(await lookup('00000000', payment), 'payment_outcome_unknown')
+      const metrics = await fetch(`${service.adminUrl}/metrics`)
+      expect(await metrics.text()).to.contain('company_agent_events_total{event="sale_failed"} 1')
+    })
+    await server.start()
+    await expectCharges(service, [LOOKUP_AMOUNT], async () => {
+      expect((await lookup('00000000', payment)).status).to.equal(200)
+    })
   })
 })
