@@ -1,8 +1,8 @@
-/** Finds a receipt and an answer in what a client has kept: a `PAYMENT-RESPONSE` header, a JWT, a body of any transport. */
+/** Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport. */
 import { decodeJwt } from 'jose'
 import { z } from 'zod'
 import { parseStrictJson } from '../operation/strict-json.ts'
-import { RECEIPT_EXTENSION } from './claims.ts'
+import { jsonDigest, RECEIPT_EXTENSION } from './claims.ts'
 
 const settlementResponseSchema = z.object({
   success: z.literal(true),
@@ -18,7 +18,7 @@ export type SettlementResponse = z.infer<typeof settlementResponseSchema>
 /** Undefined if the header is not the base64 of a successful settlement response with a receipt. */
 export function readSettlementResponse(header: string): SettlementResponse | undefined {
   const bytes = Buffer.from(header, 'base64')
-  // Decoders skip other characters and unused bits, so two texts would be the same header.
+  // A decoder skips other characters and unused bits, so without this check several texts give the same bytes.
   if (bytes.toString('base64') !== header) return undefined
   const json = parseStrictJson(bytes)
   return json.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
@@ -28,7 +28,7 @@ export function receiptOf({ extensions }: SettlementResponse): string {
   return extensions[RECEIPT_EXTENSION].info.receipt
 }
 
-/** The issuer that an unverified receipt names. It tells where to look for the key set, and proves nothing. */
+/** The issuer that a receipt names. The signature is not verified, so anyone can have written this text. */
 export function statedIssuer(receipt: string): string | undefined {
   try {
     const { iss } = decodeJwt(receipt)
@@ -38,17 +38,53 @@ export function statedIssuer(receipt: string): string | undefined {
   }
 }
 
-const overA2a = z.object({
-  result: z.object({ message: z.object({ parts: z.tuple([z.object({ data: z.unknown() })]) }) }),
-})
-const overMcp = z.object({ result: z.object({ structuredContent: z.unknown() }) })
+const rpcMembers = { jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) }
 
-/** The answer in the text of a body (contract 5.9.2). Undefined if it is not JSON or repeats a name. */
-export function readAnswer(text: string): unknown {
-  const json = parseStrictJson(new TextEncoder().encode(text))
-  if (json.kind !== 'valid') return undefined
-  const { value } = json
+/** Strict, because no digest covers the members around the answer: forged data must not stand beside a genuine answer. */
+const overA2a = z.strictObject({
+  ...rpcMembers,
+  result: z.strictObject({
+    message: z.strictObject({
+      messageId: z.string(),
+      role: z.literal('ROLE_AGENT'),
+      parts: z.tuple([z.strictObject({ data: z.unknown(), mediaType: z.literal('application/json') })]),
+    }),
+  }),
+})
+
+/** Strict for the same reason. `_meta` has the settlement response. */
+const overMcp = z.strictObject({
+  ...rpcMembers,
+  result: z.strictObject({
+    content: z.tuple([z.strictObject({ type: z.literal('text'), text: z.string() })]),
+    structuredContent: z.unknown(),
+    _meta: z.unknown().optional(),
+  }),
+})
+
+/**
+ * The answer in the body of a response (contract 5.9.2). Undefined if the body is not JSON or repeats a member name, or if the
+ * text of an MCP result differs from its `structuredContent`.
+ */
+export function readAnswer(body: string): unknown {
+  const value = parseText(body)
   const a2a = overA2a.safeParse(value).data
   if (a2a) return a2a.result.message.parts[0].data
-  return overMcp.safeParse(value).data?.result.structuredContent ?? value
+  const mcp = overMcp.safeParse(value).data?.result
+  if (!mcp) return value
+  const { content, structuredContent } = mcp
+  return isSameJson(parseText(content[0].text), structuredContent) ? structuredContent : undefined
+}
+
+function parseText(text: string): unknown {
+  const json = parseStrictJson(new TextEncoder().encode(text))
+  return json.kind === 'valid' ? json.value : undefined
+}
+
+function isSameJson(one: unknown, other: unknown): boolean {
+  try {
+    return jsonDigest(one) === jsonDigest(other)
+  } catch {
+    return false
+  }
 }

@@ -74,13 +74,16 @@ async function checkSignature(
   }
 }
 
+/** An RFC 7638 thumbprint. Another id, also one that is not text, names no key of a key set. */
+const keyIdSchema = z.string().regex(/^[\w-]{43}$/)
+
 /** Undefined unless the receipt is a compact JWS that names its key. */
 function readKeyId(receipt: string): string | undefined {
   const signature = receipt.split('.')[2] ?? ''
-  // The last character has unused bits. Decoders ignore them, so two texts would be the same signature.
+  // A decoder ignores the unused bits of the last character, so without this check several texts give the same signature.
   if (Buffer.from(signature, 'base64url').toString('base64url') !== signature) return undefined
   try {
-    return decodeProtectedHeader(receipt).kid
+    return keyIdSchema.safeParse(decodeProtectedHeader(receipt).kid).data
   } catch {
     return undefined
   }
@@ -98,7 +101,8 @@ async function findKey(kid: string, keySet: unknown): Promise<FoundKey> {
   const jwk = parsed.keys.flatMap((each) => publicKeySchema.safeParse(each).data ?? []).find((each) => each.kid === kid)
   if (!jwk) return fault(`key ${kid} is not in the key set`)
   try {
-    if ((await calculateJwkThumbprint(jwk)) !== kid) return fault(`key ${kid} is not the key of its id`)
+    if ((await calculateJwkThumbprint(jwk)) !== kid)
+      return fault(`key ${kid} does not have the thumbprint that its id states`)
     return { kind: 'key', key: await importJWK(jwk, RECEIPT_ALGORITHM) }
   } catch {
     return fault(`key ${kid} is not a point on P-256`)

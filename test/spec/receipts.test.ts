@@ -5,6 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { OPERATION_BYTES_MAX } from '../../agent/receipt/claims.ts'
+import { readAnswer } from '../../agent/receipt/read.ts'
 import { verifyReceipt } from '../../agent/receipt/verify.ts'
 import { generateKey } from '../../keys/generate.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
@@ -13,7 +14,7 @@ import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
-import { buyOverTransports, messageOf } from '../support/transports.ts'
+import { buyOverTransports } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
 
 const HEADER_BYTES_MAX = 4096
@@ -97,13 +98,21 @@ describe('the receipts of a service', () => {
     const overRest = await lookup('73848', payment)
     const overA2a = await a2a({ operation: 'lookup', input: { company_number: '73848' } }, payment)
     const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+    let events = ''
+    const recordBody: typeof fetch = async (url, init) => {
+      const response = await fetch(url, init)
+      if (init?.method === 'POST') events = await response.clone().text()
+      return response
+    }
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`), { fetch: recordBody }))
     const _meta = { 'x402/payment': payment }
     const result = await client.callTool({ name: 'lookup_company', arguments: { company_number: '73848' }, _meta })
     await client.close()
     expect(headerOf(overA2a)).to.equal(headerOf(overRest))
     expect(result._meta?.['x402/payment-response']).to.deep.equal(decodePaymentResponseHeader(headerOf(overRest)))
-    for (const answer of [overRest.json, messageOf(overA2a).data, result.structuredContent])
+    expect(result.structuredContent).to.deep.equal(overRest.json)
+    const overMcp = /^data: (.+)$/m.exec(events)?.[1] ?? ''
+    for (const answer of [overRest.text, overA2a.text, overMcp].map(readAnswer))
       expect((await verify(receiptOf(overRest), answer)).isValid).to.equal(true)
   })
 

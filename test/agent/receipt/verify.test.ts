@@ -1,4 +1,4 @@
-/** The verification of receipts: what it accepts, and that every changed byte of answer, receipt or key set fails it. */
+/** The verification of receipts: what it accepts, and that it fails for each changed byte of answer, receipt or key set. */
 import { CompactSign } from 'jose'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -40,6 +40,15 @@ describe('the verification of a receipt', function () {
     const { isValid, checks, claims } = await verifyReceipt({ receipt, answer, keySet })
     expect([isValid, claims]).to.deep.equal([false, undefined])
     return checks.map(({ name, detail }) => `${name}: ${detail}`).join()
+  }
+
+  const overA2a = (change: object) => {
+    const message = { messageId: 'a', role: 'ROLE_AGENT', parts: [{ data: answer, mediaType: 'application/json' }] }
+    return { jsonrpc: '2.0', id: 1, result: { message: { ...message, ...change } } }
+  }
+  const overMcp = (change: object) => {
+    const content = [{ type: 'text', text: JSON.stringify(answer) }]
+    return { jsonrpc: '2.0', id: 1, result: { content, structuredContent: answer, _meta: {}, ...change } }
   }
 
   for (const [name, sold] of Object.entries(ANSWERS)) {
@@ -110,7 +119,7 @@ describe('the verification of a receipt', function () {
     const other = await makeReceiptKey()
     expect(await signatureFault(receipt, keySetOf(other))).to.contain('is not in the key set')
     expect(await signatureFault(receipt, { keys: [{ ...other.jwk, kid: key.kid }] })).to.contain(
-      'not the key of its id',
+      'does not have the thumbprint',
     )
     const forged = await receiptFor({ ...other, kid: key.kid }, answer)
     expect(await signatureFault(forged)).to.contain('the signature of key')
@@ -156,8 +165,38 @@ describe('the verification of a receipt', function () {
   })
 
   it('[5.9.2] reads the answer from a body of each transport', () => {
-    const overA2a = { jsonrpc: '2.0', id: 1, result: { message: { parts: [{ data: answer }] } } }
-    const overMcp = { jsonrpc: '2.0', id: 1, result: { structuredContent: answer, content: [] } }
-    for (const body of [answer, overA2a, overMcp]) expect(readAnswer(JSON.stringify(body))).to.deep.equal(answer)
+    for (const body of [answer, overA2a({}), overMcp({})])
+      expect(readAnswer(JSON.stringify(body))).to.deep.equal(answer)
+  })
+
+  it('[5.9.2] fails for a body with other data around the answer, or with another text of an MCP result', async () => {
+    const receipt = await receiptFor(key, answer)
+    const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
+    const bodies = [
+      { company: 'forged', ...overA2a({}) },
+      { company: 'forged', ...overMcp({}) },
+      { company: 'forged', result: { structuredContent: answer } },
+      overA2a({ metadata: { company: 'forged' } }),
+      overA2a({ parts: [{ data: answer, mediaType: 'application/json', text: 'forged' }] }),
+      overA2a({ parts: [...overA2a({}).result.message.parts, { text: 'forged' }] }),
+      overMcp(text({ ...answer, company: 'forged' })),
+      overMcp({ content: [...overMcp({}).result.content, { type: 'text', text: 'forged' }] }),
+      overMcp({ content: [{ type: 'text', text: 'forged' }] }),
+      overMcp({ company: 'forged' }),
+    ]
+    for (const body of [overA2a({}), overMcp({}), overMcp(text(reorder(answer, 3)))])
+      expect((await verifyTexts(JSON.stringify(body), receipt, JSON.stringify(keySetOf(key)))).isValid).to.equal(true)
+    for (const body of bodies) {
+      const { isValid } = await verifyTexts(JSON.stringify(body), receipt, JSON.stringify(keySetOf(key)))
+      expect(isValid, JSON.stringify(body)).to.equal(false)
+    }
+  })
+
+  it('[5.9.5] fails, without an exception, for a key id of another form', async () => {
+    const [, payload, signature] = (await receiptFor(key, answer)).split('.')
+    for (const kid of [{ toString: 1, valueOf: 1 }, [key.kid], 7, null, '', 'a'.repeat(44), '\u001b'.repeat(43)]) {
+      const header = Buffer.from(JSON.stringify({ alg: 'ES256', typ: RECEIPT_TYPE, kid })).toString('base64url')
+      expect(await signatureFault(`${header}.${payload}.${signature}`)).to.contain('not a signed JWT')
+    }
   })
 })
