@@ -42,8 +42,9 @@ export const rotateAndReport = printingKeyErrors(async ({ directory, now, print 
 
 /** Marks keys as compromised and prints which key signs now. */
 export const compromiseAndReport = printingKeyErrors(async ({ directory, now, print, kids = [] }) => {
-  const { made } = await compromiseKeys({ directory, kids, now })
+  const { made, retired } = await compromiseKeys({ directory, kids, now })
   for (const kid of kids) print(`marked ${kid} as compromised`)
+  for (const kid of retired) print(`retired ${kid}`)
   if (made) print(`made ${made.publicJwk.kid}`)
   const { current } = keyStates(await readDirectory(directory), nowInSeconds(now))
   if (current) print(`a running service signs with ${current.publicJwk.kid} within a minute`)

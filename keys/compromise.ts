@@ -1,18 +1,30 @@
 /**
- * Marks keys as compromised: their private parts are erased, and the key set lists them with the time instead of publishing
- * them. If no other private key is left, a new one is made first, so that a crash leaves a directory that can sign.
+ * Marks keys as compromised. After a crash at any point the directory has a key that can sign, and a repetition completes
+ * the command.
+ *
+ *   1. read and check every key
+ *   2. create a new key if each current and pending key is to be marked
+ *   3. retire the superseded keys. They still have a private part, and would sign again once the current key is marked
+ *   4. overwrite each marked key with its public part and the time
  */
 import { readDirectory, type DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
 import { writeKeyFile, type SigningKey, type StoredKey } from './key-file.ts'
+import { keyStates } from './lifecycle.ts'
+import { retireKey } from './retire.ts'
 
-/** The key that was made because none was left, if so. */
-export type Compromise = { readonly made: SigningKey | undefined }
+export type Compromise = {
+  /** The new key, if one had to be created. */
+  readonly made: SigningKey | undefined
+  /** The kids of the superseded keys whose private parts were erased. */
+  readonly retired: readonly string[]
+}
 
 /**
+ * A key that is marked already keeps its time.
  * @param options.now milliseconds since 1970
- * @throws KeyError if a kid is unknown or already marked, or if a file cannot be written
+ * @throws KeyError if a kid is unknown, or if a file cannot be written
  */
 export async function compromiseKeys(options: {
   directory: string
@@ -20,16 +32,21 @@ export async function compromiseKeys(options: {
   now: Clock
 }): Promise<Compromise> {
   const { directory, kids, now } = options
+  const atSeconds = nowInSeconds(now)
   const keys = await readDirectory(directory)
-  const marked = kids.map((kid) => findKey(directory, keys, kid))
-  const hasOther = keys.signing.some((key) => !kids.includes(key.publicJwk.kid))
+  const marked = kids.map((kid) => findKey(directory, keys, kid)).filter(({ kind }) => kind !== 'compromised')
+  const isNamed = ({ publicJwk }: StoredKey) => kids.includes(publicJwk.kid)
+  const { current, pending, superseded } = keyStates(keys, atSeconds)
+  const hasOther = current !== undefined && [current, ...pending].some((key) => !isNamed(key))
   const made = hasOther ? undefined : await generateKey({ directory, now })
+  const retired = superseded.filter(({ key }) => !isNamed(key))
+  for (const key of retired) await retireKey(directory, key)
   for (const { publicJwk, madeAtSeconds } of marked)
-    await writeKeyFile(directory, { ...publicJwk, iat: madeAtSeconds, compromised_at: nowInSeconds(now) })
-  return { made }
+    await writeKeyFile(directory, { ...publicJwk, iat: madeAtSeconds, compromised_at: atSeconds })
+  return { made, retired: retired.map(({ key }) => key.publicJwk.kid) }
 }
 
-function findKey(directory: string, { signing, retired }: DirectoryKeys, kid: string): StoredKey {
-  const key = [...signing, ...retired].find(({ publicJwk }) => publicJwk.kid === kid)
-  return key ?? throwKeyError(directory, `has no key ${JSON.stringify(kid)} that is not marked yet`)
+function findKey(directory: string, { signing, retired, compromised }: DirectoryKeys, kid: string): StoredKey {
+  const key = [...signing, ...retired, ...compromised].find(({ publicJwk }) => publicJwk.kid === kid)
+  return key ?? throwKeyError(directory, `has no key ${JSON.stringify(kid)}`)
 }

@@ -1,6 +1,6 @@
 /**
- * The life of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and stays in the
- * key set for ever, because receipts are verified years later. Only a compromised key leaves it. All of this follows from
+ * The states of a key: it is published, signs an hour later, is superseded when the next key begins to sign, and stays in the
+ * key set permanently, because receipts are verified years later. Only a compromised key is removed. The states follow from
  * the times in the key files and the clock.
  */
 import type { DirectoryKeys } from './directory.ts'

@@ -14,8 +14,9 @@ import { syncDirectory, UNFINISHED_SUFFIX } from '../store/atomic-file.ts'
 import { readDirectory } from './directory.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
-import { KEY_FILE_SUFFIX, writeKeyFile, type SigningKey } from './key-file.ts'
-import { keyStates, ROTATION_SECONDS_MIN, type SupersededKey } from './lifecycle.ts'
+import { KEY_FILE_SUFFIX, type SigningKey } from './key-file.ts'
+import { keyStates, ROTATION_SECONDS_MIN } from './lifecycle.ts'
+import { retireKey } from './retire.ts'
 
 /** The new key, and the kids of the keys that a rotation retired. */
 export type Rotation = {
@@ -44,10 +45,6 @@ export async function rotateKeys(options: { directory: string; now: Clock }): Pr
   for (const key of superseded) await retireKey(directory, key)
   await removeUnfinished(directory)
   return { made, retired: superseded.map(({ key }) => key.publicJwk.kid) }
-}
-
-async function retireKey(directory: string, { key, retiredAtSeconds }: SupersededKey): Promise<void> {
-  await writeKeyFile(directory, { ...key.publicJwk, iat: key.madeAtSeconds, retired_at: retiredAtSeconds })
 }
 
 async function removeUnfinished(directory: string): Promise<void> {

@@ -3,10 +3,10 @@ import { loadConfig, type AddCommand } from './context.ts'
 
 const HELP = `
 A running service publishes a new key within a minute and signs with it an hour later. A retired key stays in the key
-set for ever, because receipts are verified years later. No restart is needed.
+set permanently, because receipts are verified years later. No restart is needed.
 
-If a private key was stolen, mark it: it leaves the key set, which lists it with the time, and nothing that it has signed
-verifies any more. Mark all private keys of a stolen directory in one command.
+If a private key was stolen, mark it as compromised: the key set then lists only its id and the time, and its signatures
+no longer verify. Mark all private keys of a stolen directory in one command. If the command fails, run it again.
 
 Examples:
   irish-company-agent keys list
@@ -37,7 +37,7 @@ export const addKeysCommand: AddCommand = (program, context) => {
   }
   keys
     .command('compromise')
-    .description('mark keys as compromised; makes a new key if none is left')
+    .description('mark keys as compromised, and make a new key if no other can sign')
     .argument('<kid...>', 'the ids that "keys list" prints')
     .action(async (kids: string[]) => {
       const { compromiseAndReport } = await import('../../keys/command.ts')

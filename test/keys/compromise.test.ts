@@ -1,4 +1,6 @@
-/** Keys that are marked as compromised: what is published, what signs, and a crash in between. */
+/** Keys that are marked as compromised: which keys are published, which key signs, and a crash during the command. */
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { compromiseKeys } from '../../keys/compromise.ts'
 import { jwksBody, openKeyring } from '../../keys/keyring.ts'
@@ -14,6 +16,19 @@ let directory: string
 
 const mark = (...kids: string[]) => compromiseKeys({ directory, kids, now: clockAt(LATER_SECONDS) })
 const open = (seconds = LATER_SECONDS) => openKeyring({ directory, now: clockAt(seconds), generateIfEmpty: true })
+
+const kidIn = (name: string) => name.replace('.jwk.json', '')
+
+async function readFiles(): Promise<Map<string, string>> {
+  const names = await filesIn(directory)
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')))
+  return new Map(names.map((name, index) => [name, texts[index] ?? '']))
+}
+
+async function restoreFiles(files: Map<string, string>): Promise<void> {
+  for (const name of await filesIn(directory)) await rm(join(directory, name))
+  for (const [name, text] of files) await putKeyFile(directory, kidIn(name), text)
+}
 
 async function published() {
   const { keys, compromised } = jwksBody(await open())
@@ -58,20 +73,51 @@ describe('a compromised key', () => {
     expect((await published()).compromised).to.deep.equal([{ kid: old, compromised_at: LATER }])
   })
 
-  it('[13.4] is marked by a repetition if a crash came after the new key was made', async () => {
-    const kid = await makeKeyAt(directory, START_SECONDS)
-    const made = await makeKeyAt(directory, LATER_SECONDS)
-    expect((await open()).kid).to.equal(kid)
-    await mark(kid)
-    expect((await published()).keys).to.deep.equal([made])
+  it('[13.4] that signs is not replaced by a superseded key, whose private part is erased', async () => {
+    const superseded = await makeKeyAt(directory, START_SECONDS - 10)
+    const current = await makeKeyAt(directory, START_SECONDS)
+    expect((await open()).kid).to.equal(current)
+    const { made, retired } = await mark(current)
+    expect(retired).to.deep.equal([superseded])
+    expect((await open()).kid).to.equal(made?.publicJwk.kid)
+    expect((await published()).keys).to.deep.equal([made?.publicJwk.kid, superseded])
+    const { retired_at, ...jwk } = (await readJwk(directory, superseded)) as unknown as Record<string, unknown>
+    expect(retired_at).to.equal(LATER_SECONDS)
+    expect(jwk).to.not.have.property('d')
   })
 
-  it('is refused if it is unknown or marked already, and nothing changes', async () => {
+  it('[13.4] is marked by a repetition after a crash at each step, and one new key signs', async () => {
+    const superseded = await makeKeyAt(directory, START_SECONDS - 10)
+    const kids = [await makeKeyAt(directory, START_SECONDS), await makeKeyAt(directory, START_SECONDS + 1)]
+    const before = await readFiles()
+    const { made } = await mark(...kids)
+    const after = await readFiles()
+    const madeKid = made?.publicJwk.kid ?? expect.fail('no new key')
+    const steps = [madeKid, superseded, ...kids].map((kid) => `${kid}.jwk.json`)
+    for (const done of steps.keys()) {
+      // The directory after `done + 1` writes of the command.
+      await restoreFiles(before)
+      for (const name of steps.slice(0, done + 1)) await putKeyFile(directory, kidIn(name), after.get(name) ?? '')
+      expect((await open()).kid, `after ${done + 1} writes`).to.be.oneOf([...kids, madeKid])
+      expect((await mark(...kids)).made).to.equal(undefined)
+      expect((await open()).kid).to.equal(madeKid)
+      expect(await readFiles()).to.deep.equal(after)
+    }
+  })
+
+  it('[13.4] keeps its time if it is marked again', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    await mark(kid)
+    const again = await compromiseKeys({ directory, kids: [kid], now: clockAt(LATER_SECONDS + 60) })
+    expect(again).to.deep.equal({ made: undefined, retired: [] })
+    expect((await published()).compromised).to.deep.equal([{ kid, compromised_at: LATER }])
+  })
+
+  it('is refused if it is unknown, and nothing changes', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
     await expectKeyError(mark(kid, 'unknown'), { path: directory, rule: /has no key "unknown"/ })
+    expect((await published()).keys).to.deep.equal([kid])
     expect(await filesIn(directory)).to.have.length(1)
-    await mark(kid)
-    await expectKeyError(mark(kid), { path: directory, rule: /that is not marked yet/ })
   })
 
   it('is refused with a private part in its file', async () => {

@@ -127,6 +127,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/receipt/verify.test.js',
   },
   {
+    name: 'a superseded key signs again after the current key is marked as compromised',
+    file: 'keys/compromise.js',
+    find: 'const retired = superseded.filter(({ key }) => !isNamed(key));',
+    replace: 'const retired = [];',
+    caughtBy: 'test/keys/compromise.test.js',
+  },
+  {
+    name: 'a receipt verifies for forged data around a genuine answer',
+    file: 'agent/receipt/read.js',
+    find: 'const overMcp = z.strictObject({',
+    replace: 'const overMcp = z.object({',
+    caughtBy: 'test/agent/receipt/verify.test.js',
+  },
+  {
     name: 'the signature of a receipt has several texts',
     file: 'agent/receipt/verify.js',
     find: "if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)",
