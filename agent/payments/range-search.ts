@@ -31,8 +31,6 @@ interface Progress {
   /** The last block of this pass. It stays as the chain grows, so that a slow pass ends and a missed log is searched again. */
   end: bigint
   span: bigint
-  /** Whether the node has refused a range, so that the span does not grow any more. */
-  isLimited: boolean
 }
 
 export class RangeSearch {
@@ -45,11 +43,13 @@ export class RangeSearch {
   /** The first result. Undefined if there is none or if the search is not finished. */
   async find<Result>({ key, from, to, read }: Search<Result>): Promise<Result | undefined> {
     const name = `${key} ${from}`
-    const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS, isLimited: false }
+    const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
     // Nodes refuse a range above their newest block, and one that lags may answer this call.
     const end = least(progress.end, to)
+    // Only in this call: a node that is overloaded refuses every range for a while, and allows long ones again later.
+    let isLimited = false
     for (let ranges = 0; ranges < RANGES_MAX && progress.next <= end; ranges += 1) {
       const range = { from: progress.next, to: least(progress.next + progress.span - 1n, end) }
       try {
@@ -59,11 +59,11 @@ export class RangeSearch {
           return result
         }
         progress.next = range.to + 1n
-        if (!progress.isLimited) progress.span *= 2n
+        if (!isLimited) progress.span *= 2n
       } catch (cause) {
         if (!isRefusal(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
-        progress.isLimited = true
+        isLimited = true
       }
     }
     // All blocks were read. The node may add missing logs later, so the next search starts again.

@@ -56,15 +56,20 @@ describe('the search of block ranges', () => {
 
   it('searches again for a log that a node did not return, also if the chain grows faster than the search', async () => {
     const event = FROM + 5n
-    let to = FROM + 70n
+    let to = FROM + 67n
     expect(await find({ to, limit: 1n })).to.equal(undefined)
     let calls = 1
     for (let found: bigint | undefined; found === undefined && calls < 20; calls += 1) {
       to += 60n
       found = await find({ event, to, limit: 1n })
     }
-    // Four calls read the first 71 blocks, and the next call starts again.
+    // Four calls read the first 68 blocks, and the next call starts again.
     expect(calls).to.equal(5)
+  })
+
+  it('reads long ranges again after an overloaded node has refused all ranges for a while', async () => {
+    expect(await find({ to: FROM + 5_000n, limit: 0n }).catch(() => 'refused')).to.equal('refused')
+    expect(await find({ event: FROM + 5_000n, to: FROM + 5_000n, limit: 10_000n })).to.equal(FROM + 5_000n)
   })
 
   it('reads no block above the newest one of a node that lags, and continues on another node', async () => {

@@ -355,6 +355,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/range-search.test.js',
   },
   {
+    name: 'a search of logs never reads longer ranges again after a refusal',
+    file: 'agent/payments/range-search.js',
+    find: 'let isLimited = false;',
+    replace: 'let isLimited = progress.span < SPAN_FIRST_BLOCKS;',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
     name: 'a search of logs reads above the newest block of the node',
     file: 'agent/payments/range-search.js',
     find: 'least(progress.end, to)',
