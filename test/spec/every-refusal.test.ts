@@ -5,8 +5,10 @@ import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { a2aRoute } from '../../agent/a2a/route.ts'
 import { CALL_TIMEOUT_MS } from '../../agent/executor/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { mcpRoute } from '../../agent/mcp/route.ts'
+import { listTools } from '../../agent/mcp/tools.ts'
 import { buildExamples } from '../../agent/operation/examples.ts'
-import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
@@ -57,7 +59,10 @@ async function start(): Promise<void> {
   listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })
 
   function appOptions() {
-    const app = { executor, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), report }
+    const tools = listTools(testTerms, executor.onSale)
+    const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo: () => ({}), trustedProxies: 0 }
+    const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
+    const app = { executor, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
     return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
   }
   function route(url: string) {
@@ -65,7 +70,7 @@ async function start(): Promise<void> {
   }
 }
 
-const { get, lookup, search, resolve, rest, a2a } = requestOverTransports(() => server)
+const { get, lookup, search, resolve, rest, a2a, mcp } = requestOverTransports(() => server)
 const gzip = { headers: { 'Content-Encoding': 'gzip' } }
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   get(path, undefined, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
@@ -214,3 +219,40 @@ for (const route of listRoutes({ isTestnet: true, a2aEnabled: true, mcpEnabled: 
     })
   })
 }
+
+describe('[4.7.4] a tool of MCP', () => {
+  const requests: Requests = {
+    sells: 'lookup',
+    valid: (payment) => mcp(looking('73848'), payment),
+    other: (payment) => mcp(SEARCH, payment),
+    byNumber: (number) => (payment) => mcp(looking(number), payment),
+    byName: (payment) => mcp(SEARCH, payment),
+    invalid: {
+      invalid_company_number: () => mcp(looking('x')),
+      invalid_query: () => mcp({ operation: 'search', input: {} }),
+      invalid_body: () => mcp({ operation: 'resolve', input: {} }),
+    },
+  }
+  const codes = [...Object.keys(PROVOKE), ...Object.keys(requests.invalid)] as RefusalCode[]
+
+  beforeEach(start)
+  afterEach(async () => {
+    server.close()
+    await sale.close()
+  })
+
+  for (const code of codes) {
+    it(`answers ${code} with the body of REST and the next step`, async () => {
+      const payment = header(await signedPayment())
+      const reply = await (requests.invalid[code]?.() ?? PROVOKE[code]!(requests, payment))
+      const { status, message, advice, charged } = REFUSALS[code]
+      const { error, next, ...rest } = reply.json as { error: { code: string; message: string }; next: object }
+      expect([reply.status, error.code]).to.deep.equal([status, code])
+      expect(error.message.startsWith(message.slice(0, -1))).to.equal(true)
+      expect(next).to.include({ advice, charged })
+      expect('retry_after_seconds' in next).to.equal(status === 429 || status === 503)
+      expect(Object.keys(rest)).to.have.members(isDataError(code) ? ['company', 'source', 'snapshot_id'] : [])
+      expect('payment-required' in reply.headers).to.equal(status === 402)
+    })
+  }
+})

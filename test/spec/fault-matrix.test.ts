@@ -13,7 +13,7 @@ import { pausesOnly } from '../support/timers.ts'
 
 /** Longer than any answer on a loaded machine. Some tests wait for it twice. */
 const TIMEOUT_MS = 2_000
-/** A2A accepts eight concurrent calls. */
+/** A2A and MCP accept eight concurrent calls each. */
 const AT_A_TIME = 8
 /** Far longer than all requests together. A step that takes longer is reported by name. */
 const HANG_MS = 40_000
@@ -24,7 +24,7 @@ const SETTLEMENTS_APART_MS = 10_000
 /** Fewer than the authorizations live for. */
 const READINGS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
-const TRANSPORTS = ['REST GET', 'REST POST', 'A2A'] as const
+const TRANSPORTS = ['REST GET', 'REST POST', 'A2A', 'MCP'] as const
 type Transport = (typeof TRANSPORTS)[number]
 /** The transports share the executor, so one of them is enough for the second log. */
 const LOGS = { LMDB: TRANSPORTS, PostgreSQL: ['REST GET'] } as const satisfies Record<string, readonly Transport[]>
@@ -98,6 +98,7 @@ for (const [log, transports] of Object.entries(LOGS))
         'REST GET': (payment) => requests.lookup('00000000', payment),
         'REST POST': (payment) => requests.resolve({ name: 'plain fixture' }, payment),
         A2A: (payment) => requests.a2a(LOOKUP, payment),
+        MCP: (payment) => requests.mcp(LOOKUP, payment),
       }
       for (const transport of transports) {
         const ask = asks[transport]

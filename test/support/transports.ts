@@ -1,6 +1,7 @@
-/** All operations over both transports as a buyer uses them, and the charges of a piece of work on chain. */
+/** All operations over all transports as a buyer uses them, and the charges of a piece of work on chain. */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { send, type RawReply, type RawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'
 
@@ -54,7 +55,61 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
     return lookup(String(input['company_number']), payment)
   }
 
-  return { get, lookup, search, resolve, rest, a2a }
+  /** Calls the tool of an operation over MCP. The reply has the status, body and headers of REST. */
+  const mcp = async ({ operation, input }: Operation, payment?: string): Promise<RawReply> => {
+    const { body, headers } = toolCall({ operation, input }, payment)
+    return toRestReply(await post('/mcp', body, undefined, { headers }))
+  }
+
+  return { get, lookup, search, resolve, rest, a2a, mcp }
+}
+
+const MCP_VERSION = '2026-07-28'
+const TOOLS: Record<string, string> = {
+  lookup: 'lookup_company',
+  search: 'search_companies',
+  resolve: 'resolve_company',
+}
+
+/** The body and the headers of a tool call. The payment is the value of a payment header. */
+export function toolCall({ operation, input }: Operation, payment?: string) {
+  const name = TOOLS[operation] ?? operation
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': MCP_VERSION,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...(payment !== undefined && { 'x402/payment': payment }),
+  }
+  return {
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input, _meta } },
+    headers: {
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': MCP_VERSION,
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': name,
+    },
+  }
+}
+
+interface ToolResult {
+  content: { text: string }[]
+  _meta?: Record<string, object>
+}
+
+/** A reply without a result is returned as it is. */
+function toRestReply(reply: RawReply): RawReply {
+  const result = reply.json['result'] as ToolResult | undefined
+  if (!result) return reply
+  const { content, _meta = {} } = result
+  // The error of a 402 follows the quote.
+  const text = content.at(-1)?.text ?? ''
+  const json = JSON.parse(text) as Record<string, unknown>
+  const { code } = (json['error'] ?? {}) as { code?: RefusalCode }
+  const headers = { ...reply.headers }
+  const [quote, receipt] = [_meta['x402/error'], _meta['x402/payment-response']]
+  if (quote) headers['payment-required'] = Buffer.from(JSON.stringify(quote)).toString('base64')
+  if (receipt) headers['payment-response'] = Buffer.from(JSON.stringify(receipt)).toString('base64')
+  return { ...reply, status: code ? REFUSALS[code].status : reply.status, text, json, headers }
 }
 
 export function buyOverTransports(service: () => Pick<TestService, 'url' | 'pay'>) {
