@@ -8,6 +8,7 @@ import { fuzz } from './fuzz/run.ts'
 import type { RawResponse } from './fuzz/raw-connection.ts'
 
 const RUNS = 1_000
+const QUOTE = { x402Version: 2, resource: { url: MARKER } }
 
 describe('generated requests', () => {
   let service: FakedService
@@ -48,6 +49,11 @@ describe('generated requests', () => {
     it('anything but a refusal of the table is returned', () =>
       expect(faultOfResponse({ error: refusal })).to.equal(undefined))
 
+    it('more than the id and the resource of a quote is repeated over MCP', () => {
+      const result = { content: [MARKER, 'error'], structuredContent: QUOTE }
+      expect(faultOfResponse({ jsonrpc: '2.0', id: MARKER, result }, { status: 200 })).to.equal('200 unknown path')
+    })
+
     for (const [fault, body, change] of [
       ['the input is echoed', { error: { ...refusal, message: `${refusal.message} ${MARKER.toUpperCase()}` } }],
       ['the input is echoed', { error: refusal }, { head: `HTTP/1.1 404 Not Found\r\nX: ${MARKER}` }],
@@ -56,6 +62,15 @@ describe('generated requests', () => {
       ['404 the code is not in the table', { error: { ...refusal, code: 'toString' } }],
       ['404 the code belongs to 409', { error: { ...refusal, code: 'source_data_conflict' } }],
       ['404 the message is not in the table', { error: { ...refusal, message: 'ENOENT' } }],
+      [
+        '404 the error of the protocol is not in the table',
+        { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'Method x' } },
+      ],
+      [
+        'the input is echoed',
+        { jsonrpc: '2.0', id: 1, result: { content: ['quote', MARKER], structuredContent: QUOTE } },
+      ],
+      ['the input is echoed', { jsonrpc: '2.0', id: 1, result: { content: [MARKER], structuredContent: {} } }],
       ['200 unknown path', {}, { status: 200 }],
       [
         'the connection stays open',

@@ -10,6 +10,7 @@ import { markdown } from './markdown.ts'
 import { measureForged } from './perf/forged.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureImport } from './perf/import.ts'
+import { measureMcp } from './perf/mcp.ts'
 import { openNamesBench } from './perf/names.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
@@ -99,6 +100,7 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
     forged: (bench) => measureForged(bench, size),
     replay: (bench) => measureReplay(bench, size),
     'paid-lookup': (bench) => measurePaidLookup(bench, size),
+    mcp: (bench) => measureMcp(bench, size),
   })
   const nothing = { [Symbol.asyncDispose]: async () => undefined }
   await measure(async () => nothing, { 'response-log': () => measureResponseLog(context) })

@@ -48,6 +48,8 @@ export const PERF_TARGETS = {
   'log alone': target('response-log', 'paid lookup on PostgreSQL, 1 process, 1 connection, time', 'ms', 3),
   'log one': target('response-log', 'paid lookup on PostgreSQL, 1 process, 64 connections, time', 'ms', 3),
   'log two': target('response-log', 'paid lookup on PostgreSQL, 2 processes, 64 connections, time', 'ms', 3),
+  'mcp p50': target('mcp', 'paid lookup over MCP, 1 connection, p50', 'ms', 3),
+  'mcp cpu': target('mcp', 'paid lookup over MCP, 8 connections, CPU', 'us', 1),
   'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),
   'search fuzzy p50': target('search', 'search, misspelt name, p50', 'ms', 2, valueAtMost(4)),
   'search fuzzy p99': target('search', 'search, misspelt name, p99', 'ms', 2, valueAtMost(10)),

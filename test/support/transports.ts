@@ -71,8 +71,8 @@ const TOOLS: Record<string, string> = {
   resolve: 'resolve_company',
 }
 
-/** The body and the headers of a tool call. The payment is the value of a payment header. */
-export function toolCall({ operation, input }: Operation, payment?: string) {
+/** The body and the headers of a tool call. The payment is an object or the value of a payment header. */
+export function toolCall({ operation, input }: Operation, payment?: unknown) {
   const name = TOOLS[operation] ?? operation
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': MCP_VERSION,

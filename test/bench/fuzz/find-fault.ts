@@ -1,4 +1,5 @@
 /** Checks the response to a generated request against the error tables and the OpenAPI description. */
+import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, WIRE_REFUSALS } from '../../../agent/operation/refusal.ts'
 import { findOpenApiFault, type OpenApiDescription } from '../../support/openapi-check.ts'
 import { MARKER, type FuzzRequest } from './requests.ts'
@@ -37,12 +38,41 @@ export function findFault(
 
 /** Removes the members that may repeat input: the resource of a quote and the JSON-RPC id. */
 function withoutAllowedEchoes({ status, head, text }: RawResponse): string {
-  if (status === 200 && text.startsWith('{"jsonrpc":')) return head + JSON.stringify({ ...JSON.parse(text), id: 0 })
+  const message = parseRpc(text)
+  if (message) return head + JSON.stringify(withoutQuote(message)).replaceAll(JSON.stringify(message.id), '0')
   if (status !== 402) return `${head}\r\n${text}`
   return `${head.replace(/^PAYMENT-REQUIRED:.*$/im, '')}\r\n${text.replace(/"payment_required":.*$/s, '')}`
 }
 
+interface RpcMessage {
+  id: unknown
+  error?: { code: number; message: string }
+  result?: { structuredContent?: object; content?: unknown[] }
+}
+
+/** A response of JSON-RPC, as JSON or as the last event of a stream. */
+function parseRpc(text: string): RpcMessage | undefined {
+  const json = /^event: message\ndata: /.test(text) ? text.trimEnd().replace(/^.*\ndata: /s, '') : text
+  try {
+    const message = JSON.parse(json) as RpcMessage & { jsonrpc?: unknown }
+    return message.jsonrpc === '2.0' ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A quote of MCP is the first text, the structured content and a member of `_meta`. The error follows it. */
+function withoutQuote(message: RpcMessage): object {
+  const { structuredContent = {}, content = [] } = message.result ?? {}
+  return 'x402Version' in structuredContent ? { ...message, result: content.slice(1) } : message
+}
+
 function bodyFault({ status, text }: RawResponse): string | undefined {
+  const rpc = parseRpc(text)?.error
+  if (rpc) {
+    const row = MCP_ERRORS.find(({ code, statuses }) => code === rpc.code && statuses.includes(status))
+    return row?.message === rpc.message ? undefined : 'the error of the protocol is not in the table'
+  }
   const error = errorOf(text)
   if (!error) return 'the body is not {error: {code, message}}'
   const { code, message } = error

@@ -127,6 +127,44 @@ const envelope = fc.record({
   }),
 })
 
+const MCP_METHODS = ['tools/list', 'initialize', 'server/discover', 'subscriptions/listen', 'notifications/x', MARKER]
+const MCP_VERSION = '2026-07-28'
+
+/** A message of MCP, in the form of specification 2026-07-28, which that of 2025-11-25 ignores. */
+function mcpMessageOf(payment: object): fc.Arbitrary<object> {
+  const calls = [
+    ['lookup_company', lookupInput],
+    ['search_companies', searchInput],
+    ['resolve_company', resolveInput],
+    ['service_info', fc.constant({})],
+    [MARKER, fc.constant({})],
+  ] as const
+  const sent = fc.oneof(
+    fc.constant({}),
+    fc.constant({ 'x402/payment': payment }),
+    jsonText.map((some) => ({ 'x402/payment': some })),
+  )
+  const version = fc.constantFrom(MCP_VERSION, MCP_VERSION, '2025-11-25', MARKER)
+  const meta = fc.tuple(sent, version).map(([own, protocolVersion]) => ({
+    ...own,
+    'io.modelcontextprotocol/protocolVersion': protocolVersion,
+    'io.modelcontextprotocol/clientInfo': { name: 'fuzz', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }))
+  const params = fc.oneof(
+    ...calls.map(([tool, input]) => fc.record({ name: fc.constant(tool), arguments: input, _meta: meta })),
+  )
+  return fc.record({
+    jsonrpc: fc.constant('2.0'),
+    id: fc.constantFrom(1, 'id', 0, -1, 1.5),
+    method: fc.oneof(
+      { weight: 3, arbitrary: fc.constant('tools/call') },
+      { weight: 1, arbitrary: fc.constantFrom(...MCP_METHODS) },
+    ),
+    params,
+  })
+}
+
 /** Bytes, some of them invalid UTF-8. */
 function bytesOf(body: fc.Arbitrary<string>): fc.Arbitrary<Buffer> {
   const damage = sometimes(fc.tuple(fc.nat(), fc.constantFrom('ff', 'c0af', 'eda080', 'f4908080', 'c3', '00')), 10)
@@ -166,6 +204,10 @@ function headersOf({ payment, extensionUri }: FuzzTarget): fc.Arbitrary<Header[]
     header(['Expect'], fc.constantFrom('100-continue', MARKER)),
     header(['Upgrade', 'X-HTTP-Method-Override', 'X-Forwarded-Host', 'Forwarded', 'Referer', 'Origin'], headerValue),
     header(['A2A-Version', 'A2A-Extensions'], fc.oneof(fc.constantFrom('1.0', '0.3', extensionUri), headerValue)),
+    header(
+      ['MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name', 'Mcp-Session-Id'],
+      fc.oneof(fc.constantFrom(MCP_VERSION, '2025-11-25', 'tools/call', 'lookup_company'), headerValue),
+    ),
     header(['x-any', '__proto__', 'constructor', `x-${MARKER}`], headerValue),
   )
   const many = fc.tuple(
@@ -259,6 +301,14 @@ const BROKEN: readonly ((head: string, body: Buffer) => (string | Buffer)[])[] =
   (_head, body) => [body],
 ]
 
+const STREAM: Header = ['Accept', 'application/json, text/event-stream']
+/** Agrees with most calls of the generated messages. */
+const MODERN: Header[] = [
+  ['MCP-Protocol-Version', MCP_VERSION],
+  ['Mcp-Method', 'tools/call'],
+  ['Mcp-Name', 'lookup_company'],
+]
+
 /** A request of any of these kinds. */
 export function requestsOf(known: FuzzTarget): fc.Arbitrary<FuzzRequest> {
   const json: Header = ['Content-Type', 'application/json']
@@ -286,6 +336,8 @@ export function requestsOf(known: FuzzTarget): fc.Arbitrary<FuzzRequest> {
     any,
     posted('/api/v1/resolve', edited(resolveInput), [json]),
     posted('/a2a', edited(envelope), agent),
+    posted('/mcp', edited(mcpMessageOf(known.payment)), [json, STREAM]),
+    posted('/mcp', edited(mcpMessageOf(known.payment)), MODERN.concat([json, STREAM])),
   )
   const framing = fc.constantFrom<'length' | 'chunks'>('length', 'length', 'chunks')
   return fc.tuple(kinds, framing, broken).map(([[method, target, own, body], frame, breakIt]) => {

@@ -10,6 +10,8 @@ export interface LoadRequest {
   body?: string
   /** The status that the response must have. */
   status: number
+  /** Text that the response must have. */
+  contains?: string
 }
 
 export interface LoadResponse {
@@ -102,8 +104,9 @@ export async function sendLoad(
       const began = performance.now()
       const { status, body } = await connection.send(message.bytes)
       times.push(performance.now() - began)
-      const { path, status: wanted } = message.request
-      if (status !== wanted) throw new Error(`${server.name}: ${path} got ${status} instead of ${wanted}: ${body}`)
+      const { path, status: wanted, contains = '' } = message.request
+      if (status !== wanted || !body.includes(contains))
+        throw new Error(`${server.name}: ${path} got ${status} instead of ${wanted}: ${body}`)
     }
   }
   using _ = stayAwake()

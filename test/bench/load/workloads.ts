@@ -1,4 +1,7 @@
 /** The kinds of requests that `perf` and `compare` measure over HTTP. */
+import { CALLS_MAX } from '../../../agent/executor/call-limit.ts'
+import { MCP_PATH } from '../../../agent/operation/paths.ts'
+import { toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'
 import type { LoadRequest } from './client.ts'
 
@@ -9,11 +12,13 @@ export interface Corpus {
   names: readonly string[]
 }
 
-export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'search' | 'resolve'
+export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'paid lookup over MCP' | 'search' | 'resolve'
 
 export interface Workload {
   /** Requests of one round on one connection. */
   requests: number
+  /** More connections would get refusals. */
+  connectionsMax?: number
   build(corpus: Corpus, count: number): LoadRequest[]
 }
 
@@ -41,6 +46,11 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
         headers: paid(signPayment()),
       })),
   },
+  'paid lookup over MCP': {
+    requests: 400,
+    connectionsMax: CALLS_MAX,
+    build: ({ companyNumbers }, count) => cycle(companyNumbers, count, lookupOverMcp),
+  },
   search: {
     requests: 120,
     build: ({ searchTexts }, count) =>
@@ -65,6 +75,20 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
 
 export function lookupPath(companyNumber: string): string {
   return `/api/v1/company/${companyNumber}`
+}
+
+/** A refusal over MCP has status 200 too, so the answer must have a record. */
+function lookupOverMcp(company_number: string): LoadRequest {
+  const payment: unknown = JSON.parse(Buffer.from(signPayment(), 'base64').toString())
+  const { body, headers } = toolCall({ operation: 'lookup', input: { company_number } }, payment)
+  return {
+    method: 'POST',
+    path: MCP_PATH,
+    body: JSON.stringify(body),
+    headers: { ...JSON_HEADERS, ...headers },
+    status: 200,
+    contains: '"structuredContent":{"company":{',
+  }
 }
 
 function paid(signature: string): Record<string, string> {

@@ -94,6 +94,8 @@ async function responseTo({ url }: ServerProcess, request: LoadRequest | undefin
 
 interface Side {
   server: string
+  /** Default: that of the rounds. */
+  workload?: WorkloadName
   /** Replaces what the workload sends. */
   replace?: Partial<LoadRequest>
 }
@@ -109,11 +111,12 @@ interface Rounds {
 export async function measureRounds(bench: HttpBench, options: Rounds): Promise<Map<string, LoadResult[]>> {
   const { workload, connections, size, sides } = options
   using _ = pinClient()
-  const load = ({ server: name, replace }: Side, count: number, atOnce: number) => {
+  const load = ({ server: name, workload: own = workload, replace }: Side, count: number, atOnce: number) => {
     const server = bench.servers.get(name)
     if (!server) throw new Error(`${name} is not running`)
-    const requests = WORKLOADS[workload].build(bench.corpus, count).map((request) => Object.assign(request, replace))
-    return sendLoad(server, { requests, connections: atOnce })
+    const { build, connectionsMax = atOnce } = WORKLOADS[own]
+    const requests = build(bench.corpus, count).map((request) => Object.assign(request, replace))
+    return sendLoad(server, { requests, connections: Math.min(atOnce, connectionsMax) })
   }
   for (const side of Object.values(sides)) await load(side, size.warmUpRequests, WARM_UP_CONNECTIONS)
   const count = Math.ceil(
