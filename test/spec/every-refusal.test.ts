@@ -246,12 +246,12 @@ describe('[4.7.4] a tool of MCP', () => {
       const payment = header(await signedPayment())
       const reply = await (requests.invalid[code]?.() ?? PROVOKE[code]!(requests, payment))
       const { status, message, advice, charged } = REFUSALS[code]
-      const { error, next, ...rest } = reply.json as { error: { code: string; message: string }; next: object }
+      const { error, next, ...others } = reply.json as { error: { code: string; message: string }; next: object }
       expect([reply.status, error.code]).to.deep.equal([status, code])
       expect(error.message.startsWith(message.slice(0, -1))).to.equal(true)
       expect(next).to.include({ advice, charged })
       expect('retry_after_seconds' in next).to.equal(status === 429 || status === 503)
-      expect(Object.keys(rest)).to.have.members(isDataError(code) ? ['company', 'source', 'snapshot_id'] : [])
+      expect(Object.keys(others)).to.have.members(isDataError(code) ? ['company', 'source', 'snapshot_id'] : [])
       expect('payment-required' in reply.headers).to.equal(status === 402)
     })
   }

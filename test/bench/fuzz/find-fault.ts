@@ -52,7 +52,7 @@ interface RpcMessage {
 
 /** A response of JSON-RPC, as JSON or as the last event of a stream. */
 function parseRpc(text: string): RpcMessage | undefined {
-  const json = /^event: message\ndata: /.test(text) ? text.trimEnd().replace(/^.*\ndata: /s, '') : text
+  const json = text.startsWith('event: message\ndata: ') ? text.trimEnd().replace(/^.*\ndata: /s, '') : text
   try {
     const message = JSON.parse(json) as RpcMessage & { jsonrpc?: unknown }
     return message.jsonrpc === '2.0' ? message : undefined

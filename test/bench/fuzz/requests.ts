@@ -145,12 +145,11 @@ function mcpMessageOf(payment: object): fc.Arbitrary<object> {
     jsonText.map((some) => ({ 'x402/payment': some })),
   )
   const version = fc.constantFrom(MCP_VERSION, MCP_VERSION, '2025-11-25', MARKER)
-  const meta = fc.tuple(sent, version).map(([own, protocolVersion]) => ({
-    ...own,
-    'io.modelcontextprotocol/protocolVersion': protocolVersion,
-    'io.modelcontextprotocol/clientInfo': { name: 'fuzz', version: '1' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }))
+  const meta = fc.tuple(sent, version).map(([own, protocolVersion]) => {
+    const envelope = { protocolVersion, clientInfo: { name: 'fuzz', version: '1' }, clientCapabilities: {} }
+    const members = Object.entries(envelope).map(([member, value]) => [`io.modelcontextprotocol/${member}`, value])
+    return Object.assign(Object.fromEntries(members) as object, own)
+  })
   const params = fc.oneof(
     ...calls.map(([tool, input]) => fc.record({ name: fc.constant(tool), arguments: input, _meta: meta })),
   )

@@ -114,8 +114,8 @@ export async function measureRounds(bench: HttpBench, options: Rounds): Promise<
   const load = ({ server: name, workload: own = workload, replace }: Side, count: number, atOnce: number) => {
     const server = bench.servers.get(name)
     if (!server) throw new Error(`${name} is not running`)
-    const { build, connectionsMax = atOnce } = WORKLOADS[own]
-    const requests = build(bench.corpus, count).map((request) => Object.assign(request, replace))
+    const requests = WORKLOADS[own].build(bench.corpus, count).map((request) => Object.assign(request, replace))
+    const { connectionsMax = atOnce } = WORKLOADS[own]
     return sendLoad(server, { requests, connections: Math.min(atOnce, connectionsMax) })
   }
   for (const side of Object.values(sides)) await load(side, size.warmUpRequests, WARM_UP_CONNECTIONS)
