@@ -146,8 +146,8 @@ function mcpMessageOf(payment: object): fc.Arbitrary<object> {
   )
   const version = fc.constantFrom(MCP_VERSION, MCP_VERSION, '2025-11-25', MARKER)
   const meta = fc.tuple(sent, version).map(([own, protocolVersion]) => {
-    const envelope = { protocolVersion, clientInfo: { name: 'fuzz', version: '1' }, clientCapabilities: {} }
-    const members = Object.entries(envelope).map(([member, value]) => [`io.modelcontextprotocol/${member}`, value])
+    const required = { protocolVersion, clientInfo: { name: 'fuzz', version: '1' }, clientCapabilities: {} }
+    const members = Object.entries(required).map(([member, value]) => [`io.modelcontextprotocol/${member}`, value])
     return Object.assign(Object.fromEntries(members) as object, own)
   })
   const params = fc.oneof(
