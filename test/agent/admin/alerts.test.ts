@@ -98,7 +98,10 @@ const SCENARIOS: Record<string, Scenario> = {
     before: async () => {
       payment = await requests().payFor(requests().lookup('00000000'))
       await requests().lookup('00000000', payment)
-      await service.restart({ whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }) })
+      await service.restart({
+        whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
+        allowed: { newLog: true },
+      })
     },
     cause: () => requests().lookup('00000000', payment),
     minutes: 2,
