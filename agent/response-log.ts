@@ -1,4 +1,4 @@
-/** Opens the response log and the rate limit in what the configuration names: PostgreSQL, or LMDB in the data directory. */
+/** Opens the configured response log and rate limit: in PostgreSQL, or in LMDB in the data directory. */
 import type { OwnedLog } from '../store/log-owner.ts'
 import { openPostgresResponseLog } from '../store/postgres/responses.ts'
 import { openResponseLog, type ResponseLog } from '../store/responses.ts'

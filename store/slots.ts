@@ -23,7 +23,7 @@ export type AdmissionKind = keyof typeof LIMITED_GROUPS
 /** How long a slot counts after it was taken. */
 export const WINDOW_MS = 60_000
 
-/** At high limits, the limit divided by this number of slots is taken and counted at once. */
+/** Slots are taken and counted in groups of the limit divided by this number; one by one if that is less than two. */
 export const LEASES_PER_LIMIT = 1_000
 
 /** Counts until a minute has passed, unless it is released. */
@@ -31,13 +31,13 @@ export interface TakenSlot {
   kind: 'taken'
   /** The slot counts no longer. Later calls change nothing. */
   release(): void
-  /** Counts the slot as failed from now on if its kind has such a quota. Otherwise releases it. */
+  /** Counts the slot of a trial as failed from now on. Releases the slot of a known payer. Paid slots are never marked. */
   markFailed(): void
 }
 
 export interface NoSlot {
   kind: 'full'
-  /** Until a slot is free. */
+  /** Time until a slot is free. */
   waitMs: number
 }
 

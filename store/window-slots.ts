@@ -192,7 +192,7 @@ export class WindowSlots implements Slots {
     }
   }
 
-  /** The limit then holds per process. This is safe, because no payment depends on it, and no request is refused. */
+  /** Until the shared window is used again, the limit holds for each process. No request is refused because of the failure. */
   #countAlone(cause: unknown): void {
     this.#aloneSince = this.#time()
     this.#report('rate_limit_alone', cause)

@@ -43,7 +43,7 @@ export class RateLimit {
     return this.#failedPayers.has(payer)
   }
 
-  /** Without a count of the shared slots nothing is sold, so the limit holds over all nodes. */
+  /** If the shared slots cannot be counted, the request is refused, so the limit holds over all nodes. */
   async #take(kind: AdmissionKind): Promise<TakenSlot | Refused> {
     try {
       const taken = await this.#slots.take(kind)

@@ -9,7 +9,7 @@ const CONNECT_MS_MAX = 2_000
 const STATEMENT_MS_MAX = 3_000
 /** More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default. */
 const CONNECTIONS_MAX = 10
-/** The pauses before a statement is repeated. A restart of the server or a new primary takes longer: the buyer retries. */
+/** Pauses before a statement is repeated. A restart or a failover of the server takes longer; then the buyer retries. */
 const REPEAT_AFTER_MS = [50, 500] as const
 
 interface PoolOptions {

@@ -1,6 +1,6 @@
 /**
- * The schema of the response log and the rate limit in PostgreSQL, as numbered migrations. Only statements that CockroachDB and YugabyteDB
- * also accept. Never change a migration after a release: append one.
+ * The schema of the response log and the rate limit in PostgreSQL, as numbered migrations. Uses only statements that
+ * CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../environment.ts'

@@ -1,7 +1,6 @@
 /**
- * The slots of the rate limit in PostgreSQL, for several machines. The table has a row for each slot of a minute and quota, so
- * no more can be taken in any minute. Each node takes rows in small leases, which count as used. All times are those of the
- * database.
+ * The slots of the rate limit in PostgreSQL, for several machines. The number of rows of a quota is its limit, so the nodes
+ * cannot exceed it together. A node takes rows in leases; a leased row counts as used. Row times use the database's clock.
  */
 import type { Pool } from 'pg'
 import { StoreError } from '../environment.ts'
@@ -18,26 +17,29 @@ import {
 import { openPool, queryRepeatedly } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
-/** A node uses a row within this time, then returns it. Rows count until a minute after that. */
+/** A node uses a row only within this time, then returns it if it is unused. A used row counts for a minute after that. */
 const LEASE_MS = 2_000
 /** A lease has at least the rows of a quota divided by this number, so most requests need no statement. */
 const LEASES_PER_QUOTA = 50
 /** From taking a row until it is free again. */
 const TAKEN_MS = LEASE_MS + WINDOW_MS
-/** A full quota is asked again after this time, because other nodes return rows early. */
+/** A full quota is read again after this time, because other nodes return unused rows. */
 const FULL_MS = 1_000
 /** Statements run one after the other; the second connection is for metrics. */
 const CONNECTIONS_MAX = 2
 
-/** The quotas. Failed trials stay counted as trials; known payers are limited by paid requests only. */
+/** A failed trial keeps its row in `trial`. Known payers have no quota: they need a free row in `paid`. */
 const QUOTAS = ['trial', 'paid'] as const
 type Quota = (typeof QUOTAS)[number]
 
-const RESIZE = `insert into rate_limit_slots (quota, number, free_at)
+const ADD_ROWS = `insert into rate_limit_slots (quota, number, free_at)
   select quota, number, now() from (values ('trial'), ('paid')) as quotas (quota), generate_series(1, $1::int) as number
   on conflict do nothing`
-const SHRINK = 'delete from rate_limit_slots where number > $1'
-/** Rows that another node is taking are skipped. `holder` is new for each taken row. The last rows of the result say when a row of each quota is free. */
+const REMOVE_ROWS = 'delete from rate_limit_slots where number > $1'
+/**
+ * Skips rows that another node is taking. Each taken row gets a new `holder`. The last two rows of the result have the time
+ * until the next row of each quota is free.
+ */
 const TAKE = `with trial as (select quota, number from rate_limit_slots where quota = 'trial' and free_at <= now()
     order by free_at limit $1 for update skip locked),
   paid as (select quota, number from rate_limit_slots where quota = 'paid' and free_at <= now()
@@ -53,12 +55,12 @@ const TAKE = `with trial as (select quota, number from rate_limit_slots where qu
     where quota = 'paid' and free_at > now())`
 const RETURN = `update rate_limit_slots set free_at = now()
   where quota in ('trial', 'paid') and number = any($1) and holder = any($2)`
-/** After the clock of the database was set back, rows have times that are too late. */
+/** After the clock of the database is set back, `free_at` of taken rows is too late. */
 const CORRECT = `update rate_limit_slots set free_at = now() + $1 * interval '1 millisecond'
   where free_at > now() + $1 * interval '1 millisecond'`
 const COUNT = 'select quota, count(*)::int as count from rate_limit_slots where free_at > now() group by quota'
 
-/** A row of the table that this node has taken. At high limits it has several slots. */
+/** A row of the table that this node has taken. At high limits a row stands for several slots. */
 interface Row {
   quota: Quota
   number: number
@@ -67,7 +69,7 @@ interface Row {
   unused: number
 }
 
-/** A row that was taken, or, without a number, when the next row of the quota is free. */
+/** A row of the result of `TAKE`: a taken row, or, if `number` is null, the time until the next row of the quota is free. */
 type TakenRow =
   | { quota: Quota; number: number; holder: string }
   | { quota: Quota; number: null; holder: null; wait_ms: string | null }
@@ -89,7 +91,7 @@ interface PostgresSlotsOptions {
 }
 
 /**
- * Connects, checks the schema and makes the rows. The node that started last decides about their number.
+ * Connects, checks the schema and makes the rows. The limit of the node that started last determines their number.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
 export async function openPostgresSlots(options: PostgresSlotsOptions): Promise<Slots> {
@@ -99,8 +101,8 @@ export async function openPostgresSlots(options: PostgresSlotsOptions): Promise<
   const rows = Math.floor(perMinute / slotsPerRow)
   try {
     await checkSchema(pool)
-    await queryRepeatedly(pool, RESIZE, [rows])
-    await queryRepeatedly(pool, SHRINK, [rows])
+    await queryRepeatedly(pool, ADD_ROWS, [rows])
+    await queryRepeatedly(pool, REMOVE_ROWS, [rows])
     return new PostgresSlots(pool, { ...options, slotsPerRow, rows })
   } catch (cause) {
     await pool.end()
@@ -118,6 +120,7 @@ class PostgresSlots implements Slots {
   readonly #leaseRows: number
   /** The rows that this node may still use, or must return. */
   readonly #rows = new Set<Row>()
+  /** Quotas that had too few free rows, until when this is assumed, and when the next row is free. */
   readonly #full = new Map<Quota, { until: number; freeAt: number }>()
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
@@ -137,13 +140,13 @@ class PostgresSlots implements Slots {
   }
 
   async take(kind: AdmissionKind): Promise<TakenSlot | NoSlot> {
-    const known = this.#takeHere(kind)
-    if (known) return known
-    const asked = new Promise<TakenSlot | NoSlot>((resolve, reject) => {
+    const result = this.#takeWithoutQuery(kind)
+    if (result) return result
+    const pending = new Promise<TakenSlot | NoSlot>((resolve, reject) => {
       this.#waiting.push({ kind, resolve, reject })
     })
-    this.#running ??= this.#serve()
-    return asked
+    this.#running ??= this.#processWaiting()
+    return pending
   }
 
   async counts(): Promise<Partial<Record<SlotKind, number>>> {
@@ -162,8 +165,8 @@ class PostgresSlots implements Slots {
     await this.#pool.end()
   }
 
-  /** A slot, or that there is none, from what this node knows. Undefined if the database must be asked. */
-  #takeHere(kind: AdmissionKind): TakenSlot | NoSlot | undefined {
+  /** Takes a slot from the leased rows, or refuses if the quota is known to be full. Undefined if a statement is needed. */
+  #takeWithoutQuery(kind: AdmissionKind): TakenSlot | NoSlot | undefined {
     const quota = kind === 'trial' ? 'trial' : 'paid'
     const [paid, row] = [this.#findRow('paid'), this.#findRow(quota)]
     if (!paid || !row) return this.#knownFull(paid ? quota : 'paid')
@@ -191,24 +194,24 @@ class PostgresSlots implements Slots {
         if (!isCounted) return
         isCounted = false
         row.unused += 1
-        // After its lease has ended, the row is returned only.
+        // The row may have been forgotten as used. It is added again so that it is returned.
         this.#rows.add(row)
         this.#planReturn()
       },
-      // A trial that failed keeps its slot, and only trials are marked.
+      // Only trials are marked as failed. The slot stays counted.
       markFailed: () => (isCounted = false),
     }
   }
 
-  /** One statement at a time, for all requests that wait. */
-  async #serve(): Promise<void> {
+  /** Runs one statement at a time for all waiting requests. Without a waiting request, only returns ended leases. */
+  async #processWaiting(): Promise<void> {
     do {
       const waiting = this.#waiting.splice(0)
       try {
         const now = this.#clock()
         await this.#returnRows(({ usableUntil }) => usableUntil < now)
         if (waiting.length > 0) await this.#takeRows(waiting)
-        for (const { kind, resolve } of waiting) resolve(this.#takeHere(kind) ?? { kind: 'full', waitMs: 0 })
+        for (const { kind, resolve } of waiting) resolve(this.#takeWithoutQuery(kind) ?? { kind: 'full', waitMs: 0 })
       } catch (cause) {
         if (waiting.length === 0) this.#report('rate_limit_unavailable', cause)
         for (const { reject } of waiting) reject(cause)
@@ -230,16 +233,16 @@ class PostgresSlots implements Slots {
       for (const { number, holder } of taken)
         this.#rows.add({ quota, number, holder, usableUntil, unused: this.#slotsPerRow })
       if (taken.length === needs[quota]) continue
-      // Null if this statement took all rows.
+      // `wait_ms` is null if no row was taken before this statement.
       const waitMs = Number(ofQuota.find((row) => row.number === null)?.wait_ms ?? TAKEN_MS)
       this.#full.set(quota, { until: now + Math.min(FULL_MS, waitMs), freeAt: now + waitMs })
       await this.#pool.query(CORRECT, [TAKEN_MS])
     }
-    // Used later, a slot could be free in the database before a minute has passed.
+    // A slot that is used after the lease would be free again in less than a minute.
     if (now > usableUntil) throw new StoreError('The database answered too late for its slots')
   }
 
-  /** The rows of a quota that these requests lack, and at least a lease of them. */
+  /** The number of rows to take for these requests: none, or at least a lease. A request of another kind needs a free paid slot. */
   #rowsFor(quota: Quota, waiting: readonly Waiting[]): number {
     const now = this.#clock()
     const takers = waiting.filter(({ kind }) => kind === quota).length
@@ -254,11 +257,11 @@ class PostgresSlots implements Slots {
     if (this.#isClosed || this.#rows.size === 0) return
     this.#cancelReturn ??= this.#timer(() => {
       this.#cancelReturn = undefined
-      this.#running ??= this.#serve()
+      this.#running ??= this.#processWaiting()
     }, LEASE_MS)
   }
 
-  /** A row with a used slot is only forgotten: it counts until its time. */
+  /** Returns the unused rows of ended leases. Rows with a used slot are only forgotten and count until `free_at`. */
   async #returnRows(isEnded: (row: Row) => boolean): Promise<void> {
     const ended = [...this.#rows].filter(isEnded)
     for (const row of ended) this.#rows.delete(row)

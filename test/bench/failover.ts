@@ -1,7 +1,7 @@
 /**
- * `bench failover [--runs N] [--seed S]`: two services sell with one PostgreSQL primary and a synchronous standby. In each run
- * the primary is killed (SIGKILL) under load and the standby is promoted. Fails if an acknowledged record is lost, a payment is
- * charged twice or is not answered, or a payment stays open after its block is final.
+ * `bench failover [--runs N] [--seed S]`: in each run, kills the PostgreSQL primary of two services under load and promotes its
+ * synchronous standby. Fails if an acknowledged record is lost, or if a payment is charged twice, is not answered, or stays
+ * open after its block is final.
  */
 import { LOSSES, runFailovers, type Failover, type FailoverRun } from '../support/failover-run.ts'
 import { markdown } from './markdown.ts'
@@ -9,7 +9,7 @@ import { median } from './statistics.ts'
 
 const RUNS_DEFAULT = '3'
 const FAULTS_SHOWN = 10
-/** Begins the line of a fault. */
+/** Prefix of the line of a fault. */
 export const FAULT = 'FAULT '
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)

@@ -18,7 +18,7 @@ import { checkLog, type Acknowledged } from './race/check-log.ts'
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
-/** From the time at which the log is open. */
+/** From the start of the race, or for a restarted process from the time at which it has opened the log. */
 const LIFETIME_MS = { min: 500, max: 3_000 }
 /** The server of PostgreSQL runs for this long between two kills. Its recovery takes about a second. */
 const SERVER_LIFETIME_MS = { min: 2_000, max: 6_000 }
@@ -34,7 +34,7 @@ interface Race {
   log: LogKind
 }
 
-/** Milliseconds of the clock. */
+/** Milliseconds since the epoch. */
 export interface RaceTimes {
   began: number
   ends: number
@@ -70,7 +70,7 @@ export async function raceIn({ root, seconds, workers, log: kind }: Race): Promi
   const directory = await mkdtemp(join(tmpdir(), 'race-'))
   try {
     await using database = kind === 'postgres' ? await startDatabase() : undefined
-    const start = new Start(workers, seconds)
+    const start = new StartBarrier(workers, seconds)
     const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
     const environment = { root, directory, responseLog: database?.url, start }
     const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
@@ -100,8 +100,8 @@ async function killServer(server: PostgresServer, ends: number): Promise<number>
 
 const within = ({ min, max }: { min: number; max: number }) => min + Math.random() * (max - min)
 
-/** The race starts when all processes have opened the log, so a slow machine does not shorten it. */
-class Start {
+/** Starts the race when all processes have opened the log, so a slow start does not shorten it. */
+class StartBarrier {
   readonly #resolve: (times: RaceTimes) => void
   readonly #seconds: number
   #missing: number
@@ -127,7 +127,7 @@ interface Run {
   directory: string
   responseLog: string | undefined
   worker: number
-  start: Start
+  start: StartBarrier
 }
 
 /** Restarts the process after each kill, until the race is over or a process fails. */

@@ -1,7 +1,6 @@
 /**
  * One process of `bench race`: claims and advances records that other processes also use, in batches of up to some hundred
- * calls, until it is killed or the race ends. It writes each acknowledged change to a file at once, as a line of JSON. Run
- * by `fork` with the data directory, that file, and the URL of a log in PostgreSQL; the start and end of the race follow as a message.
+ * calls, until it is killed or the race ends. It writes each acknowledged change to a file at once, as a line of JSON.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -24,6 +23,7 @@ const PAYMENT_IDS = 40
 const CALLS_MAX = 400
 const BODY_MAX = 60_000
 
+// The URL of a log in PostgreSQL is the last argument. The start and the end of the race follow as a message.
 const [dataDirectory = '', path = '', responseLog] = process.argv.slice(2)
 const file = openSync(path, 'a')
 const log = await openLog()
@@ -32,7 +32,7 @@ process.send?.('open')
 const [{ began, ends }] = (await message) as [RaceTimes]
 process.disconnect()
 
-/** The server of PostgreSQL may be starting again. */
+/** Retries while the killed PostgreSQL server restarts. */
 async function openLog(): Promise<ResponseLog> {
   for (;;) {
     try {

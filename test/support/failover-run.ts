@@ -30,19 +30,20 @@ const DATABASE = 'companies'
 const NODES = 2
 const BUYERS = 8
 const REPEAT_EVERY_MS = 100
-/** Far above the time of a failover. A payment is valid for 300 s. */
+/** Much longer than a failover. A payment is valid for 300 s. */
 const ANSWER_MS_MAX = 60_000
-/** The kill comes after this many sales. */
-const SALES = { min: 8, max: 24 }
-/** The times of the cut replication and of the loss are drawn up to these. */
 const POLL_MS = 10
+/** The number of sales before replication is cut is drawn from this range. */
+const SALES_BEFORE_CUT = { min: 8, max: 24 }
+/** The time from the cut to the kill is drawn up to this limit. */
 const CUT_MS_MAX = 300
+/** The time from the kill to the promotion is drawn up to this limit. */
 const LOST_MS_MAX = 1_500
 /** On the sandbox's chain a block is final after two more. */
 const BLOCKS_UNTIL_FINAL = '0x3'
 const FINAL_MS_MAX = 60_000
 
-/** What the address of the database does until the standby takes writes. */
+/** How the address of the database fails until the standby accepts writes. */
 export const LOSSES = ['closed', 'silent', 'read-only'] as const
 
 export interface Failover {
@@ -50,9 +51,9 @@ export interface Failover {
   /** Sales that began before the promotion, and those answered before the kill. */
   sales: number
   answeredBefore: number
-  /** Answers other than 200: nothing was delivered, and the buyer repeated. */
+  /** Answers other than 200, after each of which the buyer repeated the request. */
   repeats: number
-  /** From the kill to the first sale that was asked for and answered after it. */
+  /** From the kill to the first answer after it. */
   recoveredMs: number
   faults: string[]
 }
@@ -150,8 +151,9 @@ class Drill implements AsyncDisposable {
     const buyers = Promise.all(
       Array.from({ length: BUYERS }, (_, buyer) => this.#buy(sales, randomFor(index, buyer, 1), load.signal)),
     )
-    const before = SALES.min + random() * (SALES.max - SALES.min)
-    while (sales.length < before) await sleep(POLL_MS)
+    const { min, max } = SALES_BEFORE_CUT
+    const salesBeforeCut = min + random() * (max - min)
+    while (sales.length < salesBeforeCut) await sleep(POLL_MS)
     cluster.cutReplication()
     await sleep(random() * CUT_MS_MAX)
     const killedAt = performance.now()
@@ -172,7 +174,7 @@ class Drill implements AsyncDisposable {
     }
   }
 
-  /** One sale after the other, each until it is answered. */
+  /** Buys one answer after the other. Repeats each request until its answer is 200. */
   async #buy(sales: Sale[], random: Random, ended: AbortSignal): Promise<void> {
     while (!ended.aborted) {
       const transport = pick(random, KILL_TRANSPORTS)
@@ -210,8 +212,8 @@ class Drill implements AsyncDisposable {
     await log.close()
     const transfers = await this.#transfers(fromBlock)
     const receipts = new Set(sales.map(({ response }) => transactionIn(response)))
-    const isEach = transfers.length === sales.length && transfers.every((transaction) => receipts.has(transaction))
-    if (!isEach)
+    const areMatched = transfers.length === sales.length && transfers.every((transaction) => receipts.has(transaction))
+    if (!areMatched)
       faults.push(`${sales.length} sales, ${transfers.length} transfers, or receipts that name other transactions`)
     return faults
   }

@@ -1,19 +1,19 @@
-/** An address that leads to a PostgreSQL server, and after a failover to another one. */
+/** An address that forwards to a PostgreSQL server, and after a failover to another one. */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { SOCKET } from './postgres.ts'
 
 /**
- * `open` forwards. `closed` resets connections, as a host without a server. `silent` accepts them and forwards nothing, as a
- * network without a route.
+ * `open` forwards. `closed` resets connections, like a host without a server. `silent` accepts connections and forwards
+ * nothing, like a network without a route.
  */
 export type AddressState = 'open' | 'closed' | 'silent'
 
 export interface PostgresAddress extends AsyncDisposable {
   /** The folder of its Unix socket. */
   folder: string
-  /** Existing connections are lost, unless only the state changes to `silent`. */
-  lead(state: AddressState, socketFolder: string): void
+  /** Resets the existing connections, unless only the state changes to `silent`. */
+  setTarget(state: AddressState, socketFolder: string): void
 }
 
 export async function openAddress(folder: string, socketFolder: string): Promise<PostgresAddress> {
@@ -48,11 +48,11 @@ export async function openAddress(folder: string, socketFolder: string): Promise
   await new Promise<void>((resolve) => void server.listen(join(folder, SOCKET), resolve))
   return {
     folder,
-    lead(nextState, nextTarget) {
-      const isSilenced = nextState === 'silent' && nextTarget === target
+    setTarget(nextState, nextTarget) {
+      const isOnlySilenced = nextState === 'silent' && nextTarget === target
       state = nextState
       target = nextTarget
-      if (!isSilenced) destroyAll()
+      if (!isOnlySilenced) destroyAll()
     },
     async [Symbol.asyncDispose]() {
       destroyAll()

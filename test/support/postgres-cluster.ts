@@ -1,6 +1,6 @@
 /**
- * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and a new standby is
- * made from it. Replication runs through an address of its own, which can be cut.
+ * A PostgreSQL primary with a synchronous standby. After a failover, the former standby is the primary, and `addStandby`
+ * makes a new standby from it. Replication uses its own address, so that it can be cut.
  */
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ export class PostgresCluster implements AsyncDisposable {
   readonly #replication: PostgresAddress
   #primary: Member
   #standby: Member | undefined
-  #members = 1
+  #membersMade = 1
 
   private constructor(
     folder: string,
@@ -53,7 +53,7 @@ export class PostgresCluster implements AsyncDisposable {
     for (const each of Object.values(addresses)) await makeMemberFolder(each)
     const service = await openAddress(addresses.service, primary)
     const replication = await openAddress(addresses.replication, primary)
-    // The standby connects to the address as another user than the one that made it.
+    // The user of the standby is not the user that made the socket.
     await chmod(join(addresses.replication, SOCKET), 0o777)
     return new PostgresCluster(folder, { service, replication }, { folder: primary, server })
   }
@@ -70,10 +70,10 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** Makes a standby, and returns when every commit waits for it. */
   async addStandby(): Promise<void> {
-    this.#members += 1
-    const folder = join(this.#folder, String(this.#members))
+    this.#membersMade += 1
+    const folder = join(this.#folder, String(this.#membersMade))
     await makeMemberFolder(folder)
-    this.#replication.lead('open', this.#primary.folder)
+    this.#replication.setTarget('open', this.#primary.folder)
     const data = join(folder, 'data')
     const copy = ['--pgdata', data, '--host', this.#replication.folder, '--username', 'test', '--wal-method', 'stream']
     await runAsServerUser('pg_basebackup', [...copy, '--checkpoint', 'fast', '--write-recovery-conf', '--no-sync'])
@@ -85,23 +85,23 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** From now on the standby receives nothing, so no commit is acknowledged. */
   cutReplication(): void {
-    this.#replication.lead('silent', this.#primary.folder)
+    this.#replication.setTarget('silent', this.#primary.folder)
   }
 
   /** SIGKILL to the primary. Until the promotion, the address of the services is in `state`. */
   async killPrimary(state: Exclude<AddressState, 'open'>): Promise<void> {
-    this.#service.lead(state, this.#primary.folder)
+    this.#service.setTarget(state, this.#primary.folder)
     await this.#primary.server.kill()
-    this.#replication.lead('closed', this.#primary.folder)
+    this.#replication.setTarget('closed', this.#primary.folder)
   }
 
-  /** With `isEarly`, the address leads to the standby while it still refuses writes. */
+  /** With `isEarly`, the address forwards to the standby while it still refuses writes. */
   async promote({ isEarly }: { isEarly: boolean }): Promise<void> {
     const next = this.#standby
     if (!next) throw new Error('The cluster has no standby')
-    if (isEarly) this.#service.lead('open', next.folder)
+    if (isEarly) this.#service.setTarget('open', next.folder)
     await queryAt(next.folder, 'postgres', 'select pg_promote()')
-    if (!isEarly) this.#service.lead('open', next.folder)
+    if (!isEarly) this.#service.setTarget('open', next.folder)
     await rm(this.#primary.folder, { recursive: true })
     this.#primary = next
     this.#standby = undefined

@@ -10,13 +10,13 @@ import { startPostgresProxy } from '../../support/postgres-proxy.ts'
 
 const LEASE_MS = 2_000
 const MINUTE_MS = 60_000
-/** Slots are checked to count for this long, because the database's clock also runs during a test. */
+/** Less than a minute, because the database's clock also runs during a test. */
 const EARLY_MS = 50_000
 
 interface Node {
   slots: Slots
   timers: HeldTimers
-  /** What the clock of this node is ahead of that of the test. */
+  /** The lead of this node's clock over that of the test. */
   aheadMs: number
 }
 
@@ -56,7 +56,7 @@ describe('the rate limit in PostgreSQL', function () {
     await sql(`update rate_limit_slots set free_at = free_at - ${milliseconds} * interval '1 millisecond'`)
     for (const { timers, slots } of opened) {
       timers.fire()
-      // Counted after the return.
+      // Waits until the rows are returned.
       await slots.counts()
     }
   }
@@ -81,7 +81,7 @@ describe('the rate limit in PostgreSQL', function () {
       .rows[0] as unknown
 
   for (const kind of ['trial', 'paid'] as const) {
-    it(`[6.2.1] admits exactly the limit of ${kind} requests over two nodes, whatever their clocks`, async () => {
+    it(`[6.2.1] admits exactly the limit of ${kind} requests over two nodes with different clocks`, async () => {
       const nodes = [await open(12), await open(12)]
       const results = await Promise.all(
         Array.from({ length: 40 }, (_, index) => (nodes[index % 2] as Node).slots.take(kind)),
@@ -137,7 +137,7 @@ describe('the rate limit in PostgreSQL', function () {
       expect((await node.slots.take(kind)).kind, kind).to.equal('full')
   })
 
-  it('keeps the slot of a failed trial and gives back that of a sold one', async () => {
+  it('keeps the slot of a failed trial and frees that of a sold one', async () => {
     const node = await open(2)
     const [failed, sold] = [await take(node, 'trial'), await take(node, 'trial')]
     failed.markFailed()
