@@ -126,7 +126,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     closing.add(socket)
     socket.on('error', () => undefined)
     const last = connections.lastResponse(socket)
-    // Without an id of its own, the fault is in the body of the last request or in data that is no request.
+    // If `ownId` is undefined, the fault is in the body of the last request or in data that is no request.
     const requestId = ownId ?? (last?.req.complete === false ? requestIdOf(last.req) : undefined) ?? newRequestId()
     const write = () =>
       writeAndClose(socket, { ...reply, headers: { ...headers, [REQUEST_ID_HEADER]: requestId, ...reply.headers } })

@@ -212,7 +212,7 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
     checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  // Another service on this machine has the default port. This one runs without the address.
+  // The default port is probably in use by another service on this machine. Run without the address.
   return isDefaultPort ? server.catch((cause: unknown) => report('admin_port_unusable', cause)) : server
 }
 

@@ -1,4 +1,4 @@
-/** The kind of a failed call of a remote service, for a label. The set is fixed, so that a remote cannot create labels. */
+/** The kind of a failed call of a remote service, as a label value. The set is fixed, so no remote can create labels. */
 import { DeadlineError } from '../rpc/deadline.ts'
 import { RpcError, WrongChain } from '../rpc/json-rpc.ts'
 import { ReplyError } from '../rpc/post-json.ts'

@@ -17,10 +17,10 @@ import type { ObservedStep, ServiceObserver } from './observed-services.ts'
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
 
-/** The steps of remote services begin with these names. */
+/** Prefixes of the names of steps that call a remote service. */
 const REMOTES: ReadonlySet<string> = new Set(['facilitator', 'chain'])
 
-/** Counted from 0, because the increase of a series that begins with 1 is 0 and no alert would fire. */
+/** These counters exist from the start with value 0. Prometheus sees no increase in a series whose first value is 1. */
 const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'chain_unavailable', 'database_connection_lost']
 
 /** Any other path is counted as this route, so a client cannot create labels. */

@@ -1,11 +1,11 @@
-/** Measures one sale and describes it in one log line. It wraps the services of the sale, so the sale itself measures nothing. */
+/** Measures one sale and describes it in one log line. Wraps the services of the sale, so the sale has no measuring code. */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
 import type { SaleContext, SaleRequest } from '../executor/sale-context.ts'
 import type { Outcome } from '../operation/outcome.ts'
 import type { OperationName } from '../operation/schema.ts'
 import { observeServices, type ObservedStep, type ServiceObserver } from './observed-services.ts'
 
-/** It has no signature, no body and no text of the query (contract 14.9). */
+/** The fields of the log line `sale`: no signature, no body and no text of the query (contract 14.9). */
 export interface SaleLine {
   request_id: string | undefined
   /** The payment identity. */

@@ -9,7 +9,7 @@ import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
-/** A scrape has ten seconds, and other gauges read the database. */
+/** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
 const FUNDS_MS_MAX = 2_000
 const WEI_PER_ETHER = 1e18
 

@@ -43,7 +43,7 @@ export class CompanyCall extends ServerCallContext {
 /** The data part of a structured request. The schema of the operation checks the input. */
 const structuredRequestSchema = z.strictObject({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
 
-/** Runs `sell` with services that are measured. */
+/** Runs `sell` with services whose calls are measured. */
 type TraceSale = (
   sale: { context: SaleContext; request: SaleRequest },
   sell: (context: SaleContext) => Promise<Outcome>,

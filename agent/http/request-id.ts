@@ -1,6 +1,6 @@
 /**
- * The id of a request, which every answer and every log line of the request carries. A client may choose it. Its form
- * cannot end a log line or a header, so it needs no escape.
+ * The id of a request, in its answer and its log lines. A client may choose it. The allowed characters cannot end a log line
+ * or a header, so the id is not escaped.
  */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -16,7 +16,7 @@ export const REQUEST_ID_CHARACTERS_MAX = 128
 export const REQUEST_ID_PATTERN = new RegExp(`^[A-Za-z0-9._~-]{1,${REQUEST_ID_CHARACTERS_MAX}}$`)
 
 /**
- * Gives the request an id: the one that it was sent with, or a new one if it has none, several, or one of another form
+ * Gives the request an id: the one that it was sent with, or a new one if it has none, several, or an invalid one
  * (contract 7.11). Replaces the header, as a proxy would, so that later code can read the id there.
  */
 export function assignRequestId(request: IncomingMessage): string {

@@ -17,7 +17,7 @@ export const EOA_SIGNATURE_BYTES = 65
 const SIGNATURE_BYTES_MAX = 2048
 /** Deeper than every known extension needs, and safe for recursive functions. */
 const DEPTH_MAX = 24
-/** Standard clients repeat the extensions of the quote and have 53. `JSON.parse` takes longest for many short values. */
+/** A standard client repeats the extensions of the quote, which makes 53. `JSON.parse` is slowest for many short values. */
 export const COMMAS_MAX = 80
 
 const UINT256_MAX = 2n ** 256n - 1n

@@ -55,7 +55,7 @@ interface InProcessFacilitatorOptions {
 
 export interface RelayerFunds {
   wei: bigint
-  /** The number of settlements that they pay for, at the present price of gas. */
+  /** The number of settlements that `wei` pays for at the current gas price. */
   settlements: bigint
 }
 

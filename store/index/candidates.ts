@@ -113,7 +113,7 @@ function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): U
   )
 }
 
-/** The names in both ascending lists. Skips the longer list by doubling steps. */
+/** The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search. */
 function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   const [shorter, longer] = one.length < other.length ? [one, other] : [other, one]
   const found = new Uint32Array(shorter.length)
@@ -121,6 +121,7 @@ function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   let at = 0
   for (const name of shorter) {
     let step = 1
+    // Beyond the end the element is undefined, and the comparison is false.
     while (longer[at + step]! < name) {
       at += step
       step *= 2
@@ -132,7 +133,7 @@ function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   return found.subarray(0, count)
 }
 
-/** Searching a name for a word takes about as long as visiting so many postings. */
+/** In postings: searching a name for a word takes about as long as visiting this many. */
 const SEARCHED_NAME_COST = 8
 
 /** What a term contributes to the names that contain a word. */
@@ -184,7 +185,7 @@ function accumulate(
     for (const { word, amount } of contributions) {
       const weightMax = (amount + remaining) / boundMin - query.totalWeight
       const postings = index.postings(word)
-      // A name weighs at least as much as its word.
+      // The weight of a name is at least that of each of its words.
       const isSearched = index.weights[word]! > weightMax && touched * SEARCHED_NAME_COST < postings.length
       if (!budget.take(isSearched ? touched * SEARCHED_NAME_COST : postings.length)) return touched
       const known = accumulator.touched.subarray(0, touched)

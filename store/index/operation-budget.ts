@@ -32,15 +32,15 @@ export class OperationBudget {
 // a register of a million companies (docs/benchmarks.md).
 
 /**
- * Comparisons of query words with the words of the register: one per letter set and per letter of an edit distance. Twice
- * what 99 % of queries with two typos need at a million companies.
+ * Comparisons of query words with the words of the register. Each letter set and each letter of an edit distance counts as
+ * one. Twice what 99 % of queries with two typos need at a million companies.
  */
 const SPELLING_OPERATIONS_MAX = 1_000_000
-/** Names visited in the postings of words. More than two of the most common words of the register need. */
+/** Names visited in the postings of words. A query of the two most common words of the register needs fewer. */
 const POSTING_OPERATIONS_MAX = 200_000
-/** Comparisons of words when names are scored. More than two common words need. */
+/** Comparisons of words when names are scored. A query of two common words needs fewer. */
 const PAIR_OPERATIONS_MAX = 75_000
-/** Company records read: the slowest operation, tens of microseconds each. Few names tie with the tenth best. */
+/** Company records read: the slowest operation. Few names have the same score as the tenth best. */
 const RECORDS_READ_MAX = 100
 
 /** The budgets of one query. */

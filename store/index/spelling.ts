@@ -16,7 +16,7 @@ export function toCodeUnits(text: string): CodeUnits {
   return { units, start: 0, length: text.length }
 }
 
-/** Longer words are not compared: a word is one 32-bit integer. Hardly any name of the register has a longer one. */
+/** Longer words are not compared: one 32-bit integer has one bit for each letter. Few names of the register have a longer word. */
 const COMPARED_LETTERS_MAX = 32
 
 /** The edit distance within which a word of this length can match another. A short word with two edits is usually another word. */
@@ -25,7 +25,7 @@ export function maxEditDistance(length: number): number {
   return length <= 4 ? 1 : 2
 }
 
-/** By code unit, the positions in the first word as bits. Kept between calls and cleared after each. */
+/** For each code unit, its positions in the first word as bits. Allocated once and cleared after each call. */
 const positions = new Int32Array(0x10000)
 
 /** The edit distance; `limit + 1` when it exceeds `limit` or a word is too long to compare. */
@@ -48,16 +48,16 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   if (rows === 0) return length
   const lastRow = 1 << (rows - 1)
   let distance = rows
-  /** Rows that are one more or one less than the row above. */
+  /** Rows whose cell is one more than the cell above. Rows whose cell is one less. */
   let rising = -1
   let falling = 0
-  /** Rows that equal the previous cell of their diagonal, and rows with this and the previous letter. */
+  /** Rows whose cell equals the previous cell of its diagonal. Rows whose letter is that of the column. */
   let diagonal = 0
   let equal = 0
   for (let at = 0; at < length; at += 1) {
-    const before = equal
+    const equalBefore = equal
     equal = positions[units[start + at]!]!
-    const transposed = ((~diagonal & equal) << 1) & before
+    const transposed = ((~diagonal & equal) << 1) & equalBefore
     diagonal = ((((equal & rising) + rising) | 0) ^ rising) | equal | falling | transposed
     const grown = falling | ~(diagonal | rising)
     const shrunk = diagonal & rising

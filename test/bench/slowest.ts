@@ -77,7 +77,11 @@ class SlowestSearch {
   measure(query: string): number {
     this.measured += 1
     const [slower] = this.#contenders
-      .map((contender) => ({ operation: contender.name, query, milliseconds: leastMs(contender, query, MEASUREMENTS) }))
+      .map((contender) => ({
+        operation: contender.name,
+        query,
+        milliseconds: leastCpuMs(contender, query, MEASUREMENTS),
+      }))
       .toSorted(bySlowest)
     if (!slower) return 0
     this.#best.set(query, slower)
@@ -112,7 +116,7 @@ class SlowestSearch {
   remeasureSlowest(): Measured[] {
     const remeasured = [...this.#best.values()].map(({ operation, query }) => {
       const contender = this.#contenders.find(({ name }) => name === operation)
-      return { operation, query, milliseconds: contender ? leastMs(contender, query, FINAL_MEASUREMENTS) : 0 }
+      return { operation, query, milliseconds: contender ? leastCpuMs(contender, query, FINAL_MEASUREMENTS) : 0 }
     })
     return remeasured.toSorted(bySlowest)
   }
@@ -148,7 +152,7 @@ function shuffledLetters(word: string, random: Random): string {
 }
 
 /** CPU time, because elapsed time also passes while the machine runs other processes. */
-function leastMs(contender: Contender, query: string, measurements: number): number {
+function leastCpuMs(contender: Contender, query: string, measurements: number): number {
   let least = Number.POSITIVE_INFINITY
   for (let each = 0; each < measurements; each += 1) {
     const began = process.cpuUsage()

@@ -1,8 +1,9 @@
 /**
  * `bench soak [--minutes N] [--rows N] [--connections N]`: everything that clients send, mixed, while silent and slow
  * connections are held open and a new snapshot is imported. Then clients pipeline requests without reading the answers.
- * Fails on a wrong status, on a response that mixes two snapshots, on metrics that count other requests, on a held connection that is not closed, and, from three
- * minutes on, when the heap grows or when pipelining delays another client or needs too much memory.
+ * Fails on a wrong status, a response that mixes two snapshots, metrics that differ from the requests sent, or a held
+ * connection that is not closed. From three minutes on, also fails when the heap grows, or when pipelining delays another
+ * client or needs too much memory.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
@@ -123,7 +124,7 @@ async function run(
   return result
 }
 
-/** Requests of this process that are not counted: the card is read at the start, the metadata during the import. */
+/** This process requests the card at the start and the metadata during the import without counting them. */
 const UNCOUNTED_PATHS = ['/.well-known/agent-card.json', '/api/v1/meta']
 
 async function compareMetrics({ child }: ServerProcess, counts: RequestCounts): Promise<string[]> {

@@ -1,6 +1,6 @@
 /**
- * `npm run sbom`: checks the bill of materials of `npm sbom`. It lists every dependency, and each package of a production
- * install has a SHA-512 and a permissive licence.
+ * `npm run sbom`: checks the output of `npm sbom`. It must list every dependency, and each package of a production install
+ * must have a SHA-512 hash and a permissive licence.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ interface Component {
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const { dependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { dependencies: object }
-// Not with `--omit=dev`: npm then leaves out packages that development dependencies need too.
+// Without `--omit=dev`, because npm then leaves out packages that production and development both need.
 const options = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx']
 const output = execFileSync('npm', options, { cwd: root, maxBuffer: OUTPUT_BYTES_MAX, encoding: 'utf8' })
 const { components } = JSON.parse(output) as { components: Component[] }

@@ -233,7 +233,7 @@ describe('POST /mcp', () => {
       const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
       for (const body of ['', '{', '[]', JSON.stringify([listTools]), '{"id":1,"id":2}', `{"params":${nested(25)}}`])
         expectRefusal(await post(body), 'invalid_body')
-      // 24 levels are read. Parameters must be an object.
+      // 24 levels are accepted. The error is that `params` must be an object.
       expect((await post(`{"params":${nested(23)}}`)).text).to.contain('-32600')
     })
 
@@ -283,7 +283,7 @@ describe('POST /mcp', () => {
         expect(new Set(seen)).to.deep.equal(new Set(listed))
       })
 
-      it('names the supported versions, and repeats a version', async () => {
+      it('names the supported versions, and repeats the requested one only if it has the form of a version', async () => {
         const at = (version: string) => post(modern('tools/list', { version }), modernHeaders('tools/list', version))
         for (const [version, requested] of [
           ['1999-12-31', '1999-12-31'],
@@ -298,7 +298,7 @@ describe('POST /mcp', () => {
       })
     })
 
-    it('[4.7.8] accepts a notification without a body', async () => {
+    it('[4.7.8] answers a notification with 202 and no body', async () => {
       const { status, text, headers } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
       expect([status, text, headers['content-type']]).to.deep.equal([202, '', undefined])
     })

@@ -19,9 +19,9 @@ const RULES = fileURLToPath(new URL('docs/monitoring/alerts.yml', new URL('../..
 const HOUR_MS = 60 * 60 * 1000
 /** Scrapes before the cause. */
 const SILENT_MINUTES = 6
-/** Longer than the 0.5 s of the alert. */
+/** Longer than the delay of the event loop at which the alert fires. */
 const BLOCKED_MS = 700
-/** Nothing listens on this port, because it needs a privilege. */
+/** A port that only a privileged process can open, so no server listens on it. */
 const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
 
 type Samples = Map<string, string>
@@ -46,7 +46,7 @@ const requests = () => buyOverTransports(() => service)
 const buy = () => requests().buy((payment) => requests().lookup('00000000', payment))
 const rejectIfDown = <Result>(work: () => Promise<Result>) => (isDown ? Promise.reject(new Error('down')) : work())
 
-/** Changes each copy of a record in the file of the response log. */
+/** Damages each record with this text in the file of the response log. */
 async function damage(text: string): Promise<void> {
   const file = join(responsesFolder(service.directory), 'data.mdb')
   const bytes = await readFile(file)

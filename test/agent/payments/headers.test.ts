@@ -43,7 +43,7 @@ describe('the limits of a payment header', () => {
     expect(kindOf(withCommas(81))).to.equal('unreadable')
   })
 
-  it('[5.3.1] accepts the payment of a client that repeats the whole quote, with room for half as much again', async () => {
+  it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many commas', async () => {
     for (const operation of OPERATION_NAMES) {
       const quote = JSON.parse(
         buildQuote({

@@ -1,4 +1,4 @@
-/** Payment headers that anybody can make without signing, by the row of `bench perf` that measures their refusal. */
+/** Payment headers that need no signature of a payer, by the row of `bench perf` that measures their refusal. */
 import { toHex } from 'viem'
 import { COMMAS_MAX, PAYMENT_HEADER_BYTES_MAX } from '../../../agent/payments/headers.ts'
 import { buildRequirements } from '../../../agent/payments/terms.ts'
@@ -25,15 +25,15 @@ const toBase64 = (json: string) => Buffer.from(json).toString('base64')
 /** As many characters as fit into a header beside a payment. */
 const FILLER_CHARACTERS = PAYMENT_HEADER_BYTES_MAX * 0.75 - 800
 
-/** As many as the limit of commas permits. */
-const EXTENSIONS = COMMAS_MAX - JSON.stringify({ ...payment, extensions: {} }).split(',').length + 2
+/** The number of extensions with which the payment has `COMMAS_MAX` commas. */
+const EXTENSION_COUNT = COMMAS_MAX - JSON.stringify({ ...payment, extensions: {} }).split(',').length + 2
 
 export const FORGERIES = {
   'forged terms': header({ ...payment, accepted: { ...requirements, amount: '999' } }),
   'forged large': header({ ...payment, extensions: { filler: 'a'.repeat(FILLER_CHARACTERS) } }),
   'forged values': header({
     ...payment,
-    extensions: Object.fromEntries(memberNames(EXTENSIONS).map((name) => [name, 0])),
+    extensions: Object.fromEntries(memberNames(EXTENSION_COUNT).map((name) => [name, 0])),
   }),
   'forged base64': `${'A'.repeat(PAYMENT_HEADER_BYTES_MAX - 1)}%`,
   'forged depth': toBase64(JSON.stringify({ ...payment, deep: 0 }).replace('"deep":0', `"deep":${nested(2_400)}`)),

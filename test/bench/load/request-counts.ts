@@ -1,6 +1,6 @@
-/** Compares the requests that a load generator has counted with those that the metrics of the service have. */
+/** Compares the requests that a load generator has counted with the metrics of the service. */
 
-/** The service counts other methods as one. */
+/** The metrics count all other methods as `other`. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST'])
 
 /** Counts by path, method and status. */
@@ -12,19 +12,19 @@ export class RequestCounts {
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
   }
 
-  /** A fault for each count that differs. Requests of other clients to the ignored paths do not count. */
+  /** A fault for each count that differs. Ignored paths are those that other clients also request. */
   compare(metrics: string, ignoredPaths: readonly string[]): string[] {
     const measured = parseCounts(metrics)
     const isCompared = (key: string) => !ignoredPaths.some((path) => key.startsWith(`${path} `))
     const keys = new Set([...this.#counts.keys(), ...measured.keys()].filter(isCompared))
     return [...keys].flatMap((key) => {
-      const [own = 0, other = 0] = [this.#counts.get(key), measured.get(key)]
-      return own === other ? [] : [`${own} times ${key}, and ${other} times in the metrics`]
+      const [sent = 0, counted = 0] = [this.#counts.get(key), measured.get(key)]
+      return sent === counted ? [] : [`${key} was sent ${sent} times and is in the metrics ${counted} times`]
     })
   }
 }
 
-/** The service counts lookups as one route and unknown paths as another, and so does this. */
+/** The route label of the metrics: one for all lookups, and one for all unknown paths. */
 function routeOf(target: string): string {
   const [path = ''] = target.split('?', 1)
   if (path.startsWith('/api/v1/company/')) return '/api/v1/company'

@@ -1,6 +1,6 @@
 /**
- * Searches for misspelt names in a register of a million companies, beside another search engine: times, names of the ten
- * best that are overlooked, and the memory of the index.
+ * Searches for misspelt names in a register of a million companies, beside another search engine: times, share of the ten
+ * best names that is missed, and memory of the index.
  */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ async function missedRow({ groups, search, openExhaustive }: NamesBench, peer: C
   return withBaseline('million missed', await missedBy(search), { name: peer.name, value: await missedBy(peer) })
 }
 
-/** The first search reads the index. */
+/** The memory that the first search adds, because it loads the index. */
 function indexMemory({ search, groups }: NamesBench): PerfRow {
   setFlagsFromString('--expose-gc')
   const collectGarbage = runInNewContext('gc') as () => void

@@ -12,8 +12,8 @@ const registers = fc.array(anyName, { minLength: 1, maxLength: 40 })
 /** Bounds are multiples of this. */
 const STEP = 0.001
 
-describe('the names with exactly the words', () => {
-  it('returns the names with exactly these words, in index order', () => {
+describe('findExact', () => {
+  it('returns the names with exactly the words of the query, in index order', () => {
     fc.assert(
       fc.property(registers, anyName, (register, text) => {
         const index = buildIndex(register)
@@ -119,7 +119,7 @@ const crowdedRegisters = fc.array(
 const noLimits = () => ({ similarityMin: 0, namesMax: 1000, accepts: () => true, budget: unlimited() })
 
 describe('a register with long and short postings', () => {
-  it('[12.13] has the names that contain every word of a query, the last one completed', () => {
+  it('[12.13] returns the names that contain every word of a query, the last one completed', () => {
     const queries = fc.subarray(['kerry', 'may', 'foods', 'farm', 'group'], { minLength: 1 })
     fc.assert(
       fc.property(crowdedRegisters, queries, fc.boolean(), (register, words, isReversed) => {
