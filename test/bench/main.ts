@@ -13,6 +13,7 @@ import { quality } from './quality.ts'
 import { race } from './race.ts'
 import { report } from './report.ts'
 import { simulate } from './simulate.ts'
+import { sizing } from './sizing.ts'
 import { slowest } from './slowest.ts'
 import { soak } from './soak.ts'
 
@@ -40,12 +41,13 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },
+  sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
   soak: { run: soak, usage: '[--minutes N] [--rows N] [--connections N]' },
   report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
 const VALUES =
-  'baseline connections data debug from half log minutes only out rounds rows runs samples seconds seed seeds servers size unlisted workers'
+  'baseline connections data debug from half log minutes only out rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -96,6 +96,12 @@ const SECTIONS: readonly Section[] = [
     arguments: { full: '--runs 20', ci: '--runs 2' },
   },
   {
+    name: 'sizing',
+    target: 'every size is measured',
+    arguments: { full: '', ci: '--rows 3000 --sales 1000' },
+    isMarkdown: true,
+  },
+  {
     name: 'soak',
     target: 'no fault, no growing heap; beside pipelining clients p99 below 1 s and 400 MiB',
     arguments: { full: '--minutes 3', ci: '--minutes 0.05 --rows 3000 --connections 50' },

@@ -1,0 +1,172 @@
+/**
+ * `bench sizing [--rows N] [--sales N]`: disk and memory that a deployment needs. Sales of each operation by the real service
+ * give sample records. Copies with random nonces then pass through the states of a sale in each response log.
+ */
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { paymentIdentity } from '../../agent/payments/binding.ts'
+import { parsePaymentHeaders } from '../../agent/payments/headers.ts'
+import { responsesFolder } from '../../store/layout.ts'
+import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
+import type { ResponseRecord } from '../../store/record.ts'
+import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import { findPostgres, withPool } from '../support/postgres.ts'
+import { generateArchive, readCorpus, runImport } from './generated-register.ts'
+import { Connection, toBytes, type LoadRequest } from './load/client.ts'
+import { residentMemory, startServer, testProgram } from './load/server-process.ts'
+import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
+import { startDatabase } from './log-kind.ts'
+import { describeMachine } from './machine.ts'
+import { markdown } from './markdown.ts'
+import { serviceEnvironment } from './perf/http-rounds.ts'
+
+const ROWS_DEFAULT = '1000000'
+const SALES_DEFAULT = '10000'
+const OPERATIONS = ['paid lookup', 'resolve', 'search'] as const satisfies WorkloadName[]
+const SAMPLES = 20
+/** As many sales as a busy service has in progress. */
+const SALES_AT_ONCE = 32
+/** The tenths after which PostgreSQL vacuums; by default it does so when a fifth of the rows is dead. */
+const VACUUMS = 10
+const MILLION = 1e6
+const MIB = 2 ** 20
+/** The unit of `blocks` in the result of stat. */
+const BLOCK_BYTES = 512
+
+type Row = readonly [what: string, per: string, mib: number]
+
+export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'sizing-'))
+  try {
+    const { measured, samples } = await measureDataset(Number(rows), directory)
+    for (const [operation, records] of samples) {
+      const folder = join(directory, operation)
+      measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, Number(sales))])
+      if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, Number(sales))))
+    }
+    const table = markdown(
+      ['what', 'per', 'MiB'],
+      measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)]),
+    )
+    process.stdout.write(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n\n`)
+    process.stdout.write(`${sales} sales of each operation in each log, scaled to a million\n`)
+    return measured.every(([, , mib]) => mib > 0)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** Imports a register, and buys from a service that serves it. */
+async function measureDataset(rows: number, directory: string) {
+  const archive = join(directory, 'register.zip')
+  const data = join(directory, 'data')
+  await generateArchive({ rows, seed: 1, path: archive })
+  const { memory } = await runImport('import', archive, data)
+  const snapshot = await diskMib(join(data, 'snapshots'))
+  const environment = serviceEnvironment(data, archive)
+  await using service = await startServer({ name: 'service', program: testProgram('stubbed-service'), environment })
+  const corpus = await readCorpus(data)
+  const samples = new Map<string, ResponseRecord[]>()
+  for (const operation of OPERATIONS) samples.set(operation, await buy(service.url, { operation, corpus, data }))
+  const measured: Row[] = [
+    ['archive of the register', 'million companies', (statSync(archive).size / MIB / rows) * MILLION],
+    ['one snapshot', 'million companies', (snapshot / rows) * MILLION],
+    ['peak memory of an import', 'process', memory],
+    ['resident memory of the service, with mapped files', 'process', residentMemory(service.child.pid)],
+    ['resident memory of the service, anonymous', 'process', residentMemory(service.child.pid, 'RssAnon')],
+  ]
+  return { measured, samples }
+}
+
+/** @returns the records of some sales */
+async function buy(
+  url: string,
+  { operation, corpus, data }: { operation: WorkloadName; corpus: Corpus; data: string },
+): Promise<ResponseRecord[]> {
+  using connection = await Connection.open(url)
+  const requests = WORKLOADS[operation].build(corpus, SAMPLES)
+  for (const request of requests) {
+    const { status } = await connection.send(toBytes(request))
+    if (status !== request.status) throw new Error(`${request.path} got ${status}`)
+  }
+  const log = openResponseLog(data, { readOnly: true })
+  try {
+    return await Promise.all(requests.map((request) => readRecord(log, request)))
+  } finally {
+    await log.close()
+  }
+}
+
+async function readRecord(log: ResponseLog, { path, headers }: LoadRequest): Promise<ResponseRecord> {
+  const payment = parsePaymentHeaders([headers?.['PAYMENT-SIGNATURE'] ?? ''])
+  const record = payment.kind === 'payment' ? await log.read(paymentIdentity(payment.outline)) : undefined
+  if (!record) throw new Error(`${path} has no record`)
+  return record
+}
+
+async function measureLmdb(directory: string, samples: ResponseRecord[], sales: number): Promise<number> {
+  const log = openResponseLog(directory)
+  await sell(log, samples, sales)
+  await log.close()
+  return ((await diskMib(responsesFolder(directory))) / sales) * MILLION
+}
+
+async function measurePostgres(operation: string, samples: ResponseRecord[], sales: number): Promise<Row[]> {
+  await using database = await startDatabase()
+  const log = await openPostgresResponseLog({ url: database.url, report: () => undefined })
+  const query = (sql: string) =>
+    withPool(database.url, async (pool) => Number((await pool.query<{ value: string }>(sql)).rows[0]?.value))
+  const written = "select pg_current_wal_lsn() - '0/0' as value"
+  const before = await query(written)
+  for (let part = 0; part < VACUUMS; part += 1) {
+    await sell(log, samples, Math.ceil(sales / VACUUMS))
+    await withPool(database.url, (pool) => pool.query('vacuum responses'))
+  }
+  await log.close()
+  const scaled = (bytes: number) => (bytes / MIB / sales) * MILLION
+  const table = await query("select pg_total_relation_size('responses') as value")
+  return [
+    [`PostgreSQL, ${operation}`, 'million sales', scaled(table)],
+    [`PostgreSQL, write-ahead log, ${operation}`, 'million sales', scaled((await query(written)) - before)],
+  ]
+}
+
+/** Stores copies of the samples. Each takes the states of a sale, one write each. */
+async function sell(log: ResponseLog, samples: ResponseRecord[], sales: number): Promise<void> {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: SALES_AT_ONCE }, async () => {
+      while (next < sales) {
+        const sample = samples[next % samples.length] as ResponseRecord
+        next += 1
+        await storeSale(log, sample)
+      }
+    }),
+  )
+}
+
+async function storeSale(log: ResponseLog, sample: ResponseRecord): Promise<void> {
+  const { receipt, payment_response, updated_at, ...rest } = sample
+  const nonce = `0x${randomBytes(32).toString('hex')}`
+  const payer = sample.identity.slice(0, sample.identity.lastIndexOf('/'))
+  const prepared = {
+    ...rest,
+    identity: `${payer}/${nonce}`,
+    ...(rest.payment_id !== undefined && { payment_id: `${payer.slice(payer.lastIndexOf('/') + 1)}/pay_${nonce}` }),
+    state: 'prepared',
+    payment_response: null,
+    updated_at,
+  } as const
+  await log.claim(prepared)
+  const settled = await log.advance(prepared, { state: 'settled', payment_response, receipt, updated_at })
+  if (!settled || !(await log.advance(settled, { state: 'confirmed', updated_at }))) throw new Error('A write was lost')
+}
+
+/** Allocated, not apparent size: LMDB files are sparse. */
+async function diskMib(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true })
+  return entries.reduce((sum, entry) => sum + statSync(join(folder, entry)).blocks * BLOCK_BYTES, 0) / MIB
+}
