@@ -1,9 +1,10 @@
 /** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
 import { join } from 'node:path'
-import { InvalidArgumentError, Option, type Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { OperationName } from '../operation/schema.ts'
 import type { ClientContext, PurchaseResult } from '../client/commands.ts'
 import type { Mode } from '../payments/terms.ts'
+import { parseAmount, parseHttpUrl } from './arguments.ts'
 import { loadConfig, serviceUrl, type AddCommand, type CommandContext, type CommandResult } from './context.ts'
 
 const HELP = `
@@ -143,16 +144,6 @@ async function buy(
 
 function toResult(result: PurchaseResult): CommandResult {
   return result === 'unknown' ? 'outcome unknown' : result === 'bought'
-}
-
-function parseAmount(text: string): number {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw new InvalidArgumentError('It must be a whole number of micro-USDC.')
-  return Number(text)
-}
-
-function parseHttpUrl(text: string): string {
-  if (!/^https?:/.test(text) || !URL.canParse(text)) throw new InvalidArgumentError('It must be an http or https URL.')
-  return text
 }
 
 async function targetUrl(context: CommandContext, command: Command): Promise<string> {

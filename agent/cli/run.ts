@@ -7,6 +7,7 @@ import { addClientCommand } from './client.ts'
 import type { CliContext, CommandContext, CommandResult } from './context.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addKeysCommand } from './keys.ts'
+import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
 import { addRegistryCommand } from './registry.ts'
@@ -71,6 +72,7 @@ function createProgram(context: CommandContext): Command {
   addServeCommand(program, context)
   addClientCommand(program, context)
   addVerifyCommand(program, context)
+  addMcpCommand(program, context)
   addImportCommand(program, context)
   addSnapshotIdCommand(program, context)
   addGenerateCommand(program, context)

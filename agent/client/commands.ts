@@ -1,5 +1,4 @@
 /** The actions of the command `client`. They print each step. The command line escapes what they print. */
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
@@ -10,6 +9,7 @@ import { parseJson } from '../rpc/read-body.ts'
 import { fetchDocument } from './bounded-fetch.ts'
 import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
 import type { BuyerRuntime, PurchaseAnswer } from './buy.ts'
+import { readPrivateKey } from './private-key.ts'
 import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
 import {
@@ -234,10 +234,4 @@ function decodeReceipt(header: string): unknown {
   } catch {
     return undefined
   }
-}
-
-async function readPrivateKey(path: string): Promise<`0x${string}`> {
-  const key = (await readFile(path, 'utf8').catch(() => '')).trim()
-  if (!/^0x[0-9a-fA-F]{64}$/.test(key)) throw new Error(`${path} must hold a private key: 0x and 64 hex digits`)
-  return key as `0x${string}`
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../operation/result.ts'
 import { INPUT_SCHEMAS, type OperationName } from '../operation/schema.ts'
-import type { Terms } from '../payments/terms.ts'
+import type { NetworkDeployment } from '../payments/terms.ts'
 
 export const INFO_TOOL = 'service_info'
 
@@ -58,14 +58,19 @@ export function operationOf(tool: string): OperationName | undefined {
   return OPERATIONS_BY_TOOL.get(tool)
 }
 
-export function listTools(terms: Terms, onSale: readonly OperationName[]): ToolDefinition[] {
+/** `paymentNote` tells the client how a call is paid. */
+export function listTools(
+  terms: NetworkDeployment,
+  onSale: readonly OperationName[],
+  paymentNote = PAYMENT_NOTE,
+): ToolDefinition[] {
   const paid = onSale.map((operation): ToolDefinition => {
     const { tool, title, use, charge } = TEXTS[operation]
     const price = `${terms.prices[operation] / 1_000_000} USDC on ${terms.network} for each answer.`
     return {
       name: tool,
       title,
-      description: [`${title}.`, use, price, charge, PAYMENT_NOTE, DATA_NOTE].join(' '),
+      description: [`${title}.`, use, price, charge, paymentNote, DATA_NOTE].join(' '),
       inputSchema: { ...jsonSchema(INPUT_SCHEMAS[operation], 'input'), type: 'object' },
       outputSchema: outputSchema(ANSWER_SCHEMAS[operation]),
       annotations: ANNOTATIONS,

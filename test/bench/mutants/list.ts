@@ -1029,4 +1029,18 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (false)',
     caughtBy: 'test/agent/log-owner.test.js',
   },
+  {
+    name: 'the local MCP server has no limit of a day',
+    file: 'agent/mcp-stdio/server.js',
+    find: 'payTo, amountMax, amountPerDayMax }',
+    replace: 'payTo, amountMax }',
+    caughtBy: 'test/agent/mcp-stdio/server.test.js',
+  },
+  {
+    name: 'the local MCP server does not escape the text of the service',
+    file: 'agent/mcp-stdio/server.js',
+    find: 'text: escapedJson(value)',
+    replace: 'text: JSON.stringify(value)',
+    caughtBy: 'test/agent/mcp-stdio/server.test.js',
+  },
 ]
