@@ -1,21 +1,26 @@
-/** The command `verify`: checks a receipt as a third party does, and optionally the chain and the register behind it. */
+/** The command `verify`: checks a receipt, and optionally the transfer on chain and the register. */
 import type { FurtherCheck } from '../client/verify-command.ts'
+import { parseHttpUrl } from './arguments.ts'
 import type { AddCommand } from './context.ts'
 
 const HELP = `
 FILE is a purchase file of "client", or the body of an answer (REST, A2A or MCP) together with --receipt. The command prints
-one line for each check. Without --jwks it fetches the key set from the service; with a saved key set it needs no network.
+one line for each check. With a saved key set (--jwks) it needs no network. Otherwise it fetches the key set from --issuer, or
+from the service that the purchase file names. Use --issuer or --jwks for a file from another person: a forged purchase file
+can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
 
 --rpc also reads the transfer from the chain. --dataset also computes the snapshot id of an archive of the register, and
 compares the companies in the answer with those of the archive.
 
 Examples:
   irish-company-agent verify data/purchases/0x1234.json
+  irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
   irish-company-agent verify answer.json --receipt payment-response.txt --jwks jwks.json
   irish-company-agent verify data/purchases/0x1234.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
 
 interface VerifyOptions {
   receipt?: string
+  issuer?: string
   jwks?: string
   rpc?: string
   dataset?: string
@@ -27,17 +32,20 @@ export const addVerifyCommand: AddCommand = (program, context) => {
     .description('Check the receipt of a bought answer')
     .argument('<file>', 'a purchase file, or the body of an answer')
     .option('--receipt <file>', 'the receipt of the answer: its JWT, or the PAYMENT-RESPONSE header')
+    .option('--issuer <url>', 'the base URL of the service that must have issued the receipt', parseHttpUrl)
     .option('--jwks <file>', 'a saved key set')
     .option('--rpc <url>', 'a node of the chain of the payment')
     .option('--dataset <file>', 'an archive of the register, .csv or .zip')
     .addHelpText('after', HELP)
-    .action(async (file: string, { receipt, jwks, rpc, dataset }: VerifyOptions) => {
+    .action(async (file: string, { receipt, issuer, jwks, rpc, dataset }: VerifyOptions) => {
       const { verifyFile } = await import('../client/verify-command.ts')
       const { checkDataset, checkTransfer } = await import('./verify-checks.ts')
       const further: FurtherCheck[] = []
       if (rpc !== undefined) further.push((claims) => checkTransfer(claims, rpc))
       if (dataset !== undefined) further.push((claims, answer) => checkDataset(claims, answer, { dataset, context }))
       const { fetch, print } = context
-      context.finish(await verifyFile({ file, receiptFile: receipt, keySetFile: jwks, further, fetch, print }))
+      const expected = issuer?.replace(/\/$/, '')
+      const options = { file, receiptFile: receipt, issuer: expected, keySetFile: jwks, further, fetch, print }
+      context.finish(await verifyFile(options))
     })
 }

@@ -3,14 +3,12 @@
  * the payment in it, and nothing is signed.
  */
 import { setTimeout } from 'node:timers/promises'
-import { z } from 'zod'
-import { fetchDocument } from './bounded-fetch.ts'
 import { sendPayment, sendRequest, signPurchase, toSaved, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { compareQuote, decodeQuote, type DecodedQuote, type ExpectedTerms } from './quote.ts'
-import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
+import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 export const RUNTIME: BuyerRuntime = {
   fetch: (...input) => globalThis.fetch(...input),
@@ -32,8 +30,8 @@ export type ReceiptPolicy = 'verify' | 'ignore'
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
-   * `valid`: the signed receipt fits answer, request and payment. `missing`: the answer has none, as every answer that was not
-   * paid. `unchecked`: the key set could not be read, or receipts are ignored; the command `verify` can check the file later.
+   * `valid`: the service signed the receipt for this answer, request and payment. `missing`: the answer has no receipt, for
+   * example because it was not paid. `unchecked`: the key set could not be read, or receipts are ignored; the command `verify` can check the file later.
    */
   receipt: 'valid' | 'missing' | 'unchecked'
   /** False if the service asked for no payment. */
@@ -88,7 +86,7 @@ export async function checkReceipt(
   const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
   const url = keySetUrl(purchase)
   if (url === undefined) throw failure('The receipt names another service')
-  const keySet = await fetchDocument(fetch, url, z.unknown()).catch(() => undefined)
+  const keySet = await fetchKeySet(fetch, url).catch(() => undefined)
   if (keySet === undefined) return 'unchecked'
   const { checks } = await verifyPurchase(purchase, keySet)
   const wrong = checks.flatMap(({ name, passed }) => (passed ? [] : name))

@@ -36,7 +36,7 @@ const a2aBodySchema = z.object({
 })
 const operationSchema = z.object({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
 
-/** The operation that a saved request asks for. Undefined if it is none of this service. */
+/** The operation that a saved request asks for. Undefined if it is no request of a paid operation. */
 export function requestedOperation({ url, body }: PurchaseRequest): Operation | undefined {
   const named = parseResourceUrl(new URL(url))
   if (named !== undefined && named !== 'resolve') return named

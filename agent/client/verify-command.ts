@@ -1,16 +1,15 @@
 /** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
 import { readFile } from 'node:fs/promises'
-import { z } from 'zod'
 import { FREE_PATHS } from '../operation/paths.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
-import { readAnswer, readSettlementResponse, receiptOf, statedIssuer } from '../receipt/read.ts'
+import { readAnswer, readSettlementResponse, receiptOf } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { fetchDocument, type Fetch } from './bounded-fetch.ts'
+import type { Fetch } from './bounded-fetch.ts'
 import { parsePurchase, type Purchase } from './purchase-file.ts'
-import { describe, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
+import { checkResponse, describe, fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
-/** A check that needs more than the files. It runs only after the signature is valid. */
+/** A check that needs the chain or the register. It runs only if the signature is valid. */
 export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
 
 interface VerifyOptions {
@@ -18,6 +17,8 @@ interface VerifyOptions {
   file: string
   /** With the body of an answer: the file of a receipt or of a `PAYMENT-RESPONSE` header. */
   receiptFile: string | undefined
+  /** The base URL of the service that must have issued the receipt. */
+  issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined
   further: readonly FurtherCheck[]
@@ -39,18 +40,28 @@ export async function verifyFile(options: VerifyOptions): Promise<boolean> {
   const keySet = await readKeySet(options, subject)
   const verified = await subject.verify(keySet)
   const checks = [...verified.checks]
+  if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
   if (verified.claims) for (const run of further) checks.push(...(await run(verified.claims, subject.answer)))
   for (const { name, passed, detail } of checks) print(`${name.padEnd(10)}${passed ? 'ok     ' : 'FAILED '} ${detail}`)
   const isValid = checks.every(({ passed }) => passed)
-  print(isValid ? 'The receipt is valid for this answer.' : 'THE RECEIPT IS NOT VALID for this answer.')
+  print(
+    isValid
+      ? `The receipt of ${verified.claims?.iss} is valid for this answer.`
+      : 'THE RECEIPT IS NOT VALID for this answer.',
+  )
   return isValid
+}
+
+function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
+  const passed = iss === expected
+  return { name: 'issuer', passed, detail: passed ? iss : `the receipt is of ${iss}` }
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
   const text = await readFile(file, 'utf8')
   const purchase = parsePurchase(text)
   if (purchase) {
-    if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase has its receipt')
+    if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
     return ofPurchase(file, purchase)
   }
   if (receiptFile === undefined) throw new Error(`${file} is not a purchase; to verify an answer, add --receipt`)
@@ -67,23 +78,28 @@ function ofPurchase(file: string, purchase: Purchase): Subject {
 function ofAnswer(text: string, written: string): Subject {
   const response = readSettlementResponse(written)
   const receipt = response ? receiptOf(response) : written
-  const issuer = statedIssuer(receipt)
   const answer = readAnswer(text)
   return {
-    keySetUrl: issuer && `${issuer}${FREE_PATHS.jwks}`,
+    // The issuer that the receipt names could be the service of a forger.
+    keySetUrl: undefined,
     answer,
     async verify(keySet) {
       const { checks, ...verified } = await verifyReceipt({ receipt, answer, keySet })
       if (!verified.claims) return { ...verified, checks }
       const { payment } = verified.claims
       const detail = `${describe(payment)} in transaction ${payment.transaction}`
-      return { ...verified, checks: [...checks, { name: 'payment', passed: true, detail }] }
+      const shown = { name: 'payment', passed: true, detail }
+      return {
+        ...verified,
+        checks: [...checks, shown, ...(response ? [checkResponse(response, verified.claims)] : [])],
+      }
     },
   }
 }
 
-async function readKeySet({ keySetFile, fetch }: VerifyOptions, subject: Subject): Promise<unknown> {
+async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject: Subject): Promise<unknown> {
   if (keySetFile !== undefined) return parseJson(await readFile(keySetFile, 'utf8'))
-  if (subject.keySetUrl === undefined) throw new Error('The receipt names no issuer of this purchase; add --jwks')
-  return fetchDocument(fetch, subject.keySetUrl, z.unknown())
+  const url = issuer === undefined ? subject.keySetUrl : `${issuer}${FREE_PATHS.jwks}`
+  if (url === undefined) throw new Error('The key set of the issuer is not known: add --issuer or --jwks')
+  return fetchKeySet(fetch, url)
 }

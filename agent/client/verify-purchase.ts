@@ -12,6 +12,7 @@ import {
   type SettlementResponse,
 } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
+import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import type { Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 
@@ -36,7 +37,15 @@ export function keySetUrl(purchase: Purchase): string | undefined {
   return issuer !== undefined && isQuotedBy(purchase, issuer) ? `${issuer}${FREE_PATHS.jwks}` : undefined
 }
 
-/** Never throws for an invalid answer or receipt. */
+/**
+ * Fetches a key set.
+ * @throws if it cannot be read, also if the answer is a refusal such as 429
+ */
+export function fetchKeySet(fetch: Fetch, url: string): Promise<unknown> {
+  return fetchDocument(fetch, url, z.looseObject({ keys: z.array(z.unknown()) }))
+}
+
+/** Never throws for an invalid purchase, answer or receipt. */
 export async function verifyPurchase(purchase: Purchase, keySet: unknown): Promise<VerifiedReceipt> {
   const response = readPaid(purchase.answer)
   if (!response || !purchase.answer) {
@@ -69,7 +78,7 @@ function checkRequest({ request }: Purchase, claims: ReceiptClaims): ReceiptChec
   return {
     name: 'request',
     passed: digest === claims.operation_digest,
-    detail: digest ?? 'the saved request is not one of this service',
+    detail: digest ?? 'the saved request names no operation',
   }
 }
 
@@ -82,7 +91,9 @@ const paymentSchema = z.object({
 
 /** Compares the receipt with what the buyer has signed. */
 function checkPayment({ payment: header }: Purchase, { jti, payment }: ReceiptClaims): ReceiptCheck {
-  const { accepted, payload } = paymentSchema.parse(decodePaymentSignatureHeader(header))
+  const decoded = decodePayment(header)
+  if (!decoded) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
+  const { accepted, payload } = decoded
   const { from, to, value, nonce } = payload.authorization
   const signed = { ...accepted, payer: from, pay_to: to, amount: value, nonce }
   const differing = Object.entries(signed).flatMap(([name, text]) =>
@@ -94,8 +105,16 @@ function checkPayment({ payment: header }: Purchase, { jti, payment }: ReceiptCl
   return { name: 'payment', passed: differing.length === 0, detail }
 }
 
+function decodePayment(header: string): z.infer<typeof paymentSchema> | undefined {
+  try {
+    return paymentSchema.safeParse(decodePaymentSignatureHeader(header)).data
+  } catch {
+    return undefined
+  }
+}
+
 /** Compares the receipt with the settlement response around it. */
-function checkResponse(response: SettlementResponse, { payment }: ReceiptClaims): ReceiptCheck {
+export function checkResponse(response: SettlementResponse, { payment }: ReceiptClaims): ReceiptCheck {
   const { transaction, network, payer, amount } = response
   const passed =
     transaction === payment.transaction &&

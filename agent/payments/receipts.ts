@@ -12,7 +12,7 @@ import type { PaymentServices } from './services.ts'
 /** Adds the issuer and signs with the current key. */
 export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
 
-/** The recorded receipt of this transaction. A receipt of another transaction is replaced. */
+/** The recorded receipt, if it names this transaction. Otherwise the caller issues a new one. */
 export function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
   if (receipt === undefined) return undefined
   const [, payload = ''] = receipt.split('.')
@@ -54,7 +54,10 @@ function describeSale(record: ResponseRecord, operation: object, transaction: st
   }
 }
 
-/** The record with its receipt, if it is paid and has none yet. The operation is that of the request, which is the recorded one. */
+/**
+ * Adds a receipt to a paid record that has none, and returns the current record.
+ * @param operation the operation of the request. The caller has compared its digest with the record
+ */
 export async function addMissingReceipt(
   payments: PaymentServices,
   record: ResponseRecord,

@@ -1,12 +1,9 @@
-/**
- * Verifies a receipt against an answer and a key set, without the network. It needs nothing of the service, so a third
- * party can run it years later.
- */
+/** Verifies a receipt against an answer and a key set, without the network and without the data of the service. */
 import { calculateJwkThumbprint, decodeProtectedHeader, importJWK, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { jsonDigest, RECEIPT_ALGORITHM, RECEIPT_TYPE, receiptClaimsSchema, type ReceiptClaims } from './claims.ts'
 
-/** One line of the result. `detail` can contain text of the service: escape it before it is printed. */
+/** The result of one check. `detail` can contain text of the service: escape it before it is printed. */
 export interface ReceiptCheck {
   name: string
   passed: boolean

@@ -773,8 +773,11 @@ def check_receipt(answer: Answer, purchase: dict[str, Any]) -> str:
         return "the answer has no signed receipt"
     origin = origin_of(purchase["request"]["url"])
     try:
-        keys = parse_object(send(origin + KEYS_PATH).body)
+        reply = send(origin + KEYS_PATH)
+        keys = parse_object(reply.body) if reply.status == 200 else None
     except (NoAnswer, ValueError):
+        keys = None
+    if keys is None:
         return f"the receipt is not checked: {KEYS_PATH} cannot be read"
     claims = read_claims(response["extensions"]["payment-receipt"]["info"]["receipt"], keys)
     authorization = decode_header(purchase["payment"])["payload"]["authorization"]

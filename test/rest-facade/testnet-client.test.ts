@@ -321,6 +321,15 @@ describe('the test client', () => {
     }
   })
 
+  it('[5.9.5] does not report a wrong receipt if the key set is refused', async () => {
+    await buy()
+    const body = '{"error":{"code":"rate_limited"}}'
+    changeUnpaid = (path, answer) => (path === KEYS ? { ...unchanged(answer), status: 429, body } : unchanged(answer))
+    const again = await retry()
+    expect(again.code, again.stderr).to.equal(0)
+    expect(again.stderr).to.contain('the receipt is not checked: /.well-known/jwks.json cannot be read')
+  })
+
   it('[5.9.3] accepts a receipt that the stored answer of an older service does not have', async () => {
     faults = [withResponse((response) => ({ ...response, extensions: undefined }))]
     const older = await buy()

@@ -1,7 +1,10 @@
 /** The command `verify` with purchases from the real service: each check, its output and its exit status. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
+import { decodePaymentResponseHeader } from '@x402/core/http'
+import { checkDataset } from '../../../agent/cli/verify-checks.ts'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../agent/client/purchase-file.ts'
 import { a2aRequest } from '../../../agent/client/purchase-request.ts'
@@ -10,7 +13,7 @@ import { parseOperation } from '../../../agent/operation/schema.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
-import { flipByte } from '../../support/signed-receipt.ts'
+import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { receiptIn } from '../../support/unsigned-receipt.ts'
 
@@ -110,11 +113,58 @@ describe('[5.9.5] the command verify', function () {
       expect(code, text).to.equal(0)
       expect(text).to.match(/^payment +ok +1000 of 0x036CbD/m)
     }
-    expect((await verify(body, '--receipt', receipt)).code).to.equal(0)
+    expect((await verify(body, '--receipt', receipt, '--issuer', `${service.url}/`)).code).to.equal(0)
     await writeFile(body, `${answer?.body}`.replace('73848', '73849'))
     const changed = await verifyOffline(body, '--receipt', receipt)
     expect([changed.code, failedIn(changed)]).to.deep.equal([1, ['answer']])
     expect(changed.lines.at(-1)).to.equal('THE RECEIPT IS NOT VALID for this answer.')
+  })
+
+  it('fails for a settlement response that differs from its receipt', async () => {
+    const { answer } = await readPurchase(pathOf('lookup'))
+    const [body, header] = ['body', 'header'].map(pathOf) as [string, string]
+    await writeFile(body, answer?.body ?? '')
+    const response = decodePaymentResponseHeader(answer?.payment_response ?? '')
+    const forged = { ...response, transaction: `0x${'ab'.repeat(32)}` }
+    await writeFile(header, Buffer.from(JSON.stringify(forged)).toString('base64'))
+    const result = await verifyOffline(body, '--receipt', header)
+    expect([result.code, failedIn(result)], result.text).to.deep.equal([1, ['response']])
+  })
+
+  it('reads no key set from a URL that only the receipt names', async () => {
+    const forger = await makeReceiptKey()
+    const { answer } = await readPurchase(pathOf('lookup'))
+    const [body, receipt] = ['body', 'receipt'].map(pathOf) as [string, string]
+    await writeFile(body, answer?.body ?? '')
+    const sold = JSON.parse(answer?.body ?? '') as { snapshot_id: string }
+    await writeFile(receipt, await receiptFor(forger, sold, { iss: 'https://forger.example' }))
+    const urls: string[] = []
+    const serveForgedKeys: typeof fetch = async (url) => {
+      urls.push(url as string)
+      return Response.json(keySetOf(forger))
+    }
+    const run = (...args: string[]) =>
+      runCommand(['verify', body, '--receipt', receipt, ...args], { fetch: serveForgedKeys })
+    const unknown = await run()
+    expect([unknown.code, unknown.text]).to.deep.equal([1, ''])
+    expect(unknown.stderr).to.equal('The key set of the issuer is not known: add --issuer or --jwks\n')
+    expect(urls).to.deep.equal([])
+    const other = await run('--issuer', 'https://companies.example')
+    expect([other.code, failedIn(other)]).to.deep.equal([1, ['issuer']])
+    expect(urls).to.deep.equal(['https://companies.example/.well-known/jwks.json'])
+    expect((await run('--issuer', 'forger.example')).code).to.equal(2)
+    expect((await run('--issuer', 'https://forger.example')).lines.at(-1)).to.equal(
+      'The receipt of https://forger.example is valid for this answer.',
+    )
+  })
+
+  it('compares the issuer of a purchase with --issuer', async () => {
+    const expectIssuer = async (issuer: string, code: number, failed: string[]) => {
+      const result = await verifyOffline(pathOf('lookup'), '--issuer', issuer)
+      expect([result.code, failedIn(result)], result.text).to.deep.equal([code, failed])
+    }
+    await expectIssuer(service.url, 0, [])
+    await expectIssuer('https://companies.example', 1, ['issuer'])
   })
 
   it('fails for the answer, request, payment or issuer of another purchase', async () => {
@@ -124,6 +174,8 @@ describe('[5.9.5] the command verify', function () {
       [['answer', 'snapshot'], withAnswer({ body: 'not JSON' })],
       [['request'], (purchase) => ({ ...purchase, request: search.request })],
       [['payment'], (purchase) => ({ ...purchase, payment: search.payment })],
+      [['payment'], (purchase) => ({ ...purchase, payment: 'e30=' })],
+      [['payment'], (purchase) => ({ ...purchase, payment: 'not base64' })],
       [
         ['issuer'],
         (purchase) => ({ ...purchase, quote: { resource: { url: 'https://other.example/api/v1/company/73848' } } }),
@@ -134,7 +186,7 @@ describe('[5.9.5] the command verify', function () {
       expect([result.code, failedIn(result)], result.text).to.deep.equal([1, failed])
     }
     const { stderr, code } = await verify(pathOf('changed'))
-    expect([code, stderr]).to.deep.equal([1, 'The receipt names no issuer of this purchase; add --jwks\n'])
+    expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'])
   })
 
   it('fails for every changed byte of the settlement response and of the answer', async () => {
@@ -174,6 +226,18 @@ describe('[5.9.5] the command verify', function () {
     expect([other.code, failedIn(other)], other.text + other.stderr).to.deep.equal([1, ['dataset']])
   })
 
+  it('does not pass an answer whose companies have another form', async () => {
+    const { text } = await verifyOffline(pathOf('lookup'), '--dataset', REGISTER)
+    const snapshot_id = /sha256:[0-9a-f]{64}/.exec(/^dataset.*$/m.exec(text)?.[0] ?? '')?.[0] ?? ''
+    const context = { now: () => new Date(), stderr: new PassThrough(), print: () => undefined }
+    const answer = { company: { company_number: '73848' }, snapshot_id }
+    const checks = await checkDataset(claimsFor(answer), answer, { dataset: REGISTER, context })
+    expect(checks.map(({ name, passed }) => [name, passed])).to.deep.equal([
+      ['dataset', true],
+      ['records', false],
+    ])
+  })
+
   it('prints text of the service escaped', async () => {
     const { lines } = await verifyOffline(
       await change('lookup', withAnswer({ body: '{"snapshot_id":"a\\u202e\\u001b[2J"}' })),
@@ -187,7 +251,10 @@ describe('[5.9.5] the command verify', function () {
     const key = await verify(jwks)
     expect([key.code, key.stderr]).to.deep.equal([1, `${jwks} is not a purchase; to verify an answer, add --receipt\n`])
     const twice = await verify(pathOf('lookup'), '--receipt', jwks)
-    expect([twice.code, twice.stderr]).to.deep.equal([1, '--receipt is for an answer; a purchase has its receipt\n'])
+    expect([twice.code, twice.stderr]).to.deep.equal([
+      1,
+      '--receipt is for an answer; a purchase file contains its receipt\n',
+    ])
     const unpaid = await verify(await change('lookup', (purchase) => ({ ...purchase, answer: null })))
     expect([unpaid.code, unpaid.stderr]).to.deep.equal([1, `${pathOf('changed')} has no paid answer with a receipt\n`])
     expect((await verify()).code).to.equal(2)

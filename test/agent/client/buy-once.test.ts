@@ -166,6 +166,10 @@ describe('buyOnce', () => {
     const unreachable: typeof fetch = (url, init) =>
       (url as string).endsWith(keySetPath) ? Promise.reject(new TypeError('fetch failed')) : fetch(url, init)
     expect(await buyOnce(options({ fetch: unreachable }))).to.include({ status: 200, receipt: 'unchecked' })
+    const limited = changing((url) =>
+      url.endsWith(keySetPath) ? Response.json({ error: { code: 'rate_limited' } }, { status: 429 }) : undefined,
+    )
+    expect(await buyOnce(options({ fetch: limited }))).to.include({ status: 200, receipt: 'unchecked' })
     expect(await buyOnce({ ...options({ fetch: unreachable }), receipts: 'ignore' })).to.include({
       receipt: 'unchecked',
     })

@@ -141,6 +141,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/receipt/verify.test.js',
   },
   {
+    name: 'the key set of a receipt is fetched from the URL that the receipt names',
+    file: 'agent/client/verify-command.js',
+    find: 'keySetUrl: undefined,',
+    replace: 'keySetUrl: `${JSON.parse(Buffer.from(receipt.split(".")[1], "base64url")).iss}/.well-known/jwks.json`,',
+    caughtBy: 'test/agent/cli/verify.test.js',
+  },
+  {
     name: 'the signature of a receipt has several texts',
     file: 'agent/receipt/verify.js',
     find: "if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)",
