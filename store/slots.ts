@@ -1,6 +1,6 @@
 /**
- * The port of the rate limit: slots of a minute that all processes share. {@link WindowSlots} in store/window-slots.ts keeps
- * them in LMDB or in memory, store/postgres/slots.ts in PostgreSQL.
+ * The port of the rate limit: the slots of the last minute, which all processes share. store/window-slots.ts keeps them in
+ * LMDB or in memory, store/postgres/slots.ts in PostgreSQL.
  */
 
 export const SLOT_KINDS = ['trial', 'known', 'paid', 'failed'] as const

@@ -16,7 +16,7 @@ export function toCodeUnits(text: string): CodeUnits {
   return { units, start: 0, length: text.length }
 }
 
-/** Longer words are not compared: one 32-bit integer has one bit for each letter. Few names of the register have a longer word. */
+/** Longer words are not compared, because a 32-bit integer has one bit for each letter. Few names have a longer word. */
 const COMPARED_LETTERS_MAX = 32
 
 /** The edit distance within which a word of this length can match another. A short word with two edits is usually another word. */
@@ -48,11 +48,13 @@ function bitDistance(rows: number, { units, start, length }: CodeUnits, limit: n
   if (rows === 0) return length
   const lastRow = 1 << (rows - 1)
   let distance = rows
-  /** Rows whose cell is one more than the cell above. Rows whose cell is one less. */
+  /** Rows whose cell is one more than the cell above. */
   let rising = -1
+  /** Rows whose cell is one less than the cell above. */
   let falling = 0
-  /** Rows whose cell equals the previous cell of its diagonal. Rows whose letter is that of the column. */
+  /** Rows whose cell equals the previous cell of its diagonal. */
   let diagonal = 0
+  /** Rows whose letter is that of the column. */
   let equal = 0
   for (let at = 0; at < length; at += 1) {
     const equalBefore = equal

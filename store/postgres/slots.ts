@@ -242,10 +242,11 @@ class PostgresSlots implements Slots {
     if (now > usableUntil) throw new StoreError('The database answered too late for its slots')
   }
 
-  /** The number of rows to take for these requests: none, or at least a lease. A request of another kind needs a free paid slot. */
+  /** The number of rows to take for these requests: none, or at least a lease. */
   #rowsFor(quota: Quota, waiting: readonly Waiting[]): number {
     const now = this.#clock()
     const takers = waiting.filter(({ kind }) => kind === quota).length
+    // A trial or a known payer is only admitted while a paid slot is free.
     const wanted = quota === 'paid' && takers < waiting.length ? takers + 1 : takers
     const usable = [...this.#rows].filter((row) => row.quota === quota && now <= row.usableUntil)
     const lacking = wanted - usable.reduce((sum, { unused }) => sum + unused, 0)
