@@ -61,7 +61,7 @@ describe('the keyring', () => {
     expect((await open(directory, switched)).kid).to.equal(next)
   })
 
-  it('[13.2] publishes a superseded key for ever', async () => {
+  it('[13.2] publishes a superseded key permanently', async () => {
     const old = await makeKeyAt(directory, START_SECONDS)
     const next = await makeKeyAt(directory, START_SECONDS + 10)
     expect(kidsOf(await open(directory, START_SECONDS + 50 * YEAR_SECONDS))).to.deep.equal([next, old])
@@ -85,7 +85,7 @@ describe('the keyring', () => {
     expect(keyring.kid).to.equal(kids[0])
   })
 
-  it('[13.2] publishes the current key, then the retired keys, latest first, for ever', async () => {
+  it('[13.2] publishes the current key, then the retired keys, latest first, permanently', async () => {
     const current = await makeKeyAt(directory, START_SECONDS)
     const older = await makeRetiredAt(START_SECONDS - 10)
     const retired = await makeRetiredAt(START_SECONDS)

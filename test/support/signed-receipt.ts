@@ -1,4 +1,4 @@
-/** Receipts that are really signed, of made-up sales, for tests of their verification. */
+/** Signed receipts of invented purchases, for tests of their verification. */
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type CryptoKey } from 'jose'
 import { jsonDigest, type ReceiptClaims } from '../../agent/receipt/claims.ts'
 import { signReceipt } from '../../agent/receipt/sign.ts'

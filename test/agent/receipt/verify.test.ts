@@ -52,7 +52,7 @@ describe('the verification of a receipt', function () {
   }
 
   for (const [name, sold] of Object.entries(ANSWERS)) {
-    it(`[5.9.1] accepts the ${name}, also with its members in another order and more white space`, async () => {
+    it(`[5.9.1] accepts the ${name}, also with its members in another order and with white space`, async () => {
       const receipt = await receiptFor(key, sold)
       await fc.assert(
         fc.asyncProperty(fc.nat(1000), fc.nat(4), async (seed, indent) => {
@@ -151,7 +151,7 @@ describe('the verification of a receipt', function () {
       await signatureFault(text)
   })
 
-  it('[5.9.5] fails if operation, snapshot id or matching version do not fit, although all is signed', async () => {
+  it('[5.9.5] fails if operation, snapshot id or matching version do not fit, also if the receipt is signed', async () => {
     const failed = async (receipt: string) =>
       (await verifyReceipt({ receipt, answer, keySet: keySetOf(key) })).checks.flatMap(({ name, passed }) =>
         passed ? [] : [name],
