@@ -34,6 +34,19 @@ describe('the deployment files', () => {
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).to.be.greaterThan(70)
   })
 
+  it('back up the service of the other unit, to the one folder that the backup may write', async () => {
+    const unit = await readFile(UNIT, 'utf8')
+    const backup = await readFile(path('deploy/irish-company-agent-backup.service'), 'utf8')
+    const settings = ['User', 'Group', 'WorkingDirectory', 'EnvironmentFile', 'Environment', 'StateDirectory', 'UMask']
+    for (const name of settings) {
+      const line = new RegExp(`^${name}=.+$`, 'm').exec(unit)?.[0]
+      expect(backup.split('\n'), name).to.include(line)
+    }
+    const folder = /^ReadWritePaths=(\S+)$/m.exec(backup)?.[1]
+    expect(backup).to.match(new RegExp(`^ExecStart=.* backup "${folder}/`, 'm'))
+    expect(await readFile(path('docs/operations.md'), 'utf8')).to.match(new RegExp(`^ +install -d .* ${folder}$`, 'm'))
+  })
+
   it('copy only paths into the container that exist in a built checkout', async () => {
     const text = await readFile(path('deploy/Containerfile'), 'utf8')
     const copied = [...text.matchAll(/^COPY --from=build \/build\/(\S+) /gm)].map(([, name = '']) => name)
