@@ -41,7 +41,7 @@ export function observeChain(chain: Chain, observer: ServiceObserver): Chain {
   return new ObservedChain(chain, observer)
 }
 
-// Classes, because one of each is created permanentlyy request with a payment.
+// Classes, because one of each is created for every request with a payment.
 
 class ObservedLog implements ResponseLog {
   readonly #log: ResponseLog

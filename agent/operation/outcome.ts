@@ -16,7 +16,7 @@ interface Answer {
   body: string
   /** The `PAYMENT-RESPONSE` header. */
   paymentResponse: string
-  /** Identifies the stored response; equal permanentlyy replay. It contains the payer, so it is never published. */
+  /** Identifies the stored response; equal for every replay. It contains the payer, so it is never published. */
   purchaseKey: string
 }
 
