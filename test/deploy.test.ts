@@ -54,4 +54,9 @@ describe('the deployment files', () => {
     for (const name of copied) expect(existsSync(path(name)), name).to.equal(true)
     expect(text).to.match(/^USER 10001:10001$/m)
   })
+
+  it('run no scripts of packages at an installation', async () => {
+    const settings = (await readFile(path('.npmrc'), 'utf8')).split('\n')
+    expect(settings).to.include('ignore-scripts=true')
+  })
 })

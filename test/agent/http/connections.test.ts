@@ -12,7 +12,13 @@ import { manualTimer } from '../../support/registries.ts'
 const get = (path: string, header = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${header}\r\n`
 const LAST = get('/last', 'Connection: close\r\n')
 
-/** A server whose route `/held` answers when the test says so, and `/body` after the body. Others answer at once. */
+/** More than the kernel buffers of a connection hold. */
+const LARGE_BYTES = 32 * 1024 * 1024
+
+/**
+ * A server whose route `/held` answers when the test says so, `/body` after the body, and `/large` with a large body.
+ * Others answer at once.
+ */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
   const reports: string[] = []
   const clock = manualTimer()
@@ -23,6 +29,7 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
     else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
+    else if (request.path === '/large') response.end(Buffer.alloc(LARGE_BYTES))
     else response.end(request.path)
   })
   const server = await startHttpServer({
@@ -153,6 +160,33 @@ describe('the connections of the HTTP server', () => {
       expect(server.paths).to.deep.equal(['/held', '/other', '/next'])
     })
 
+    it('wait until the client has read the answer before them', async () => {
+      const client = await server.dial()
+      client.socket.pause()
+      client.socket.write(get('/large') + LAST)
+      const other = await server.dial(get('/one') + get('/two'))
+      await other.answered(2)
+      expect(server.paths).to.have.members(['/large', '/one', '/two'])
+      client.socket.resume()
+      await client.closed
+      expect(server.paths.at(-1)).to.equal('/last')
+      expect(client.heard.length).to.be.greaterThan(LARGE_BYTES)
+    })
+
+    it('[8.14] are reset on any connection if 1,000 wait, and not before', async () => {
+      const pipeline = (waiting: number) => server.dial(get('/held') + get('/next').repeat(waiting))
+      const clients = [await pipeline(9)]
+      for (let connection = 0; connection < 66; connection += 1) clients.push(await pipeline(15))
+      await until(() => server.held.length === 67)
+      clients.push(await pipeline(1))
+      await until(() => server.held.length === 68)
+      expect(server.reports).to.deep.equal([])
+      const surplus = await pipeline(1)
+      await surplus.closed
+      expect(server.reports).to.deep.equal(['connections_reset: 1 pipelining 0 surplus'])
+      expect(clients.filter(({ socket }) => socket.destroyed)).to.deep.equal([])
+    })
+
     it('run nothing after an answer that closes the connection', async () => {
       const client = await server.dial(LAST + get('/next'))
       await client.closed
@@ -180,6 +214,22 @@ describe('the connections of the HTTP server', () => {
       expect(server.paths).to.deep.equal(['/one', '/two'])
       expect(client.answers).to.equal(2)
     })
+  })
+
+  describe('with the default limits', () => {
+    useServer()
+
+    it('[8.12] are 2,000; one more resets the one that has been idle longest', async () => {
+      const first = await server.dial()
+      for (let count = 2; count < 2_000; count += 1) await server.dial()
+      const last = await server.dial(get('/one'))
+      await last.answered(1)
+      expect(server.reports).to.deep.equal([])
+      const surplus = await server.dial(get('/two'))
+      await surplus.answered(1)
+      await first.closed
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+    }).timeout(60_000)
   })
 
   describe('with at most three waiting requests', () => {

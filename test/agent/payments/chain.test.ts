@@ -196,6 +196,15 @@ describe('the chain evidence', () => {
     })
   })
 
+  it('[5.3.4] includes the code of a contract and of an EIP-7702 delegation, and none of another account', async () => {
+    const delegating = privateKeyToAccount(generatePrivateKey()).address
+    expect(await chain.hasCode(delegating)).to.equal(false)
+    expect(await chain.hasCode(payer.address)).to.equal(false)
+    await rpc(url, 'anvil_setCode', delegating, `0xef0100${asset.slice(2)}`)
+    expect(await chain.hasCode(delegating)).to.equal(true)
+    expect(await chain.hasCode(asset)).to.equal(true)
+  })
+
   it('of one payer does not apply to another payer with the same nonce', async () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
