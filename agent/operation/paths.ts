@@ -22,6 +22,8 @@ export const FREE_PATHS = {
   mcpGuide: '/docs/mcp.md',
   llmsTxt: '/llms.txt',
   openApi: '/openapi.json',
+  /** Absent if MCP is disabled. */
+  serverJson: '/server.json',
   robotsTxt: '/robots.txt',
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',

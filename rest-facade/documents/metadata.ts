@@ -8,7 +8,7 @@ import type { SnapshotInfo } from '../../store/snapshot.ts'
 import { datasetStatus, type Catalog } from '../../store/catalog.ts'
 import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/source.ts'
 
-const SERVICE_NAME = 'irish-company-agent'
+export const SERVICE_NAME = 'irish-company-agent'
 
 const count = z.int().min(0)
 

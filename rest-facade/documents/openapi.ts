@@ -2,13 +2,20 @@
 import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { FREE_PATHS } from '../../agent/operation/paths.ts'
+import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { PAYMENT_HEADERS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { isPaid, listRoutes, type ResponseContent, type RouteDescription, type RouteInput } from './routes.ts'
+import {
+  isDocument,
+  isPaid,
+  listRoutes,
+  type ResponseContent,
+  type RouteDescription,
+  type RouteInput,
+} from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
 
 const TAGS = [
@@ -149,14 +156,14 @@ function inputParameters(
 }
 
 function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
-  const { mcpOnly = false } = route
-  const own = mcpOnly ? [] : [isPaid(route) ? PAYMENT_HEADERS.response : 'ETag']
-  const headers = headerRefs(...own, REQUEST_ID_HEADER)
+  const payment = isPaid(route) ? [PAYMENT_HEADERS.response] : []
+  const etag = isDocument(route) ? ['ETag'] : []
+  const headers = headerRefs(...payment, ...etag, REQUEST_ID_HEADER)
   const contents = route.contents.map((content) => buildContent(content, deployment))
   return {
     200: { description: `${route.summary}.`, headers, content: Object.assign({}, ...contents) as object },
-    ...(mcpOnly && { 202: { description: 'A notification was accepted.', headers } }),
-    ...(!isPaid(route) && !mcpOnly && { 304: { description: 'Not changed: the ETag matches.', headers } }),
+    ...(route.path === MCP_PATH && { 202: { description: 'A notification was accepted.', headers } }),
+    ...(isDocument(route) && { 304: { description: 'Not changed: the ETag matches.', headers } }),
   }
 }
 

@@ -11,7 +11,8 @@ import { QUOTE_LIFETIME_SECONDS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleAnswers, exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
-import { isPaid, listRoutes } from './routes.ts'
+import { isDocument, listRoutes } from './routes.ts'
+import { buildServerJson } from './server-json.ts'
 
 const FOLDER = '#root/docs/served'
 
@@ -56,6 +57,7 @@ export function renderDocuments(
     type,
     text: fill(templates[name], withGuidance),
   })
+  const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
   return new Map([
     [FREE_PATHS.guide, renderGuide(values, templates)],
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
@@ -63,7 +65,8 @@ export function renderDocuments(
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
-    [FREE_PATHS.openApi, { type: 'application/json', text: JSON.stringify(buildOpenApi(deployment, guidance)) }],
+    [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
+    ...(deployment.mcpEnabled ? [[FREE_PATHS.serverJson, json(buildServerJson(deployment))] as const] : []),
   ])
 }
 
@@ -174,13 +177,14 @@ const SYNTHETIC_NOTE =
   'On testnet, company 00000000 is always available: a synthetic company for a complete test purchase with test money.'
 
 /** Links that not every deployment has. */
-function moreLinks({ baseUrl, terms, contactEmail }: DocumentedDeployment): string[] {
+function moreLinks({ baseUrl, terms, mcpEnabled, contactEmail }: DocumentedDeployment): string[] {
+  const mcp = [`- [server.json](${baseUrl}${FREE_PATHS.serverJson}): the MCP server, for the registry of MCP servers`]
   const testnet = [
     `- [Test client](${baseUrl}${TESTNET_PATHS.testnetClient}): Python, standard library only, buys the synthetic company`,
     `- [Registration](${baseUrl}${TESTNET_PATHS.registrationFile}): ERC-8004 registration file`,
   ]
   const contact = contactEmail === undefined ? [] : [`- [Contact](mailto:${contactEmail}): ${contactEmail}`]
-  return [...(terms.mode === 'testnet' ? testnet : []), ...contact]
+  return [...(mcpEnabled ? mcp : []), ...(terms.mode === 'testnet' ? testnet : []), ...contact]
 }
 
 const priceRows = (values: ReadonlyMap<string, string>): string[][] =>
@@ -207,7 +211,7 @@ const mcpErrorRows = (): string[][] =>
 
 function freeRows({ terms, a2aEnabled, mcpEnabled }: DocumentedDeployment): string[][] {
   return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })
-    .filter((route) => !isPaid(route) && route.mcpOnly !== true)
+    .filter(isDocument)
     .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
 }
 

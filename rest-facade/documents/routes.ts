@@ -20,6 +20,7 @@ import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
 import type { SchemaName } from './schemas.ts'
+import { buildServerJson } from './server-json.ts'
 
 export interface RouteInput {
   /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter. */
@@ -185,6 +186,13 @@ const FREE_ROUTES: readonly RouteDescription[] = [
   freeRoute('getOpenApi', FREE_PATHS.openApi, 'This description, in OpenAPI 3.1', [
     json('OpenApiDocument', () => ({ version: { openapi: OPENAPI_VERSION } })),
   ]),
+  {
+    ...freeRoute('getServerJson', FREE_PATHS.serverJson, 'The MCP server, for MCP registries', [
+      json('McpServer', (deployment) => ({ remote: buildServerJson(deployment) })),
+    ]),
+    tag: 'Agent',
+    mcpOnly: true,
+  },
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
   ]),
@@ -254,9 +262,14 @@ export function listRoutes({ isTestnet, a2aEnabled, mcpEnabled }: RouteSelection
   )
 }
 
-/** Paid routes have payment headers. The others have an ETag, and conditional requests get 304. */
+/** Paid routes have payment headers. */
 export function isPaid({ sells, a2aOnly = false }: RouteDescription): boolean {
   return sells !== undefined || a2aOnly
+}
+
+/** Free documents have an ETag, and conditional requests get 304. */
+export function isDocument(route: RouteDescription): boolean {
+  return !isPaid(route) && route.method === 'get'
 }
 
 /** The members of a paid route that follow from its operation. */

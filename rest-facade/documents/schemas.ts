@@ -17,6 +17,7 @@ import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
 import { attributionSchema, metadataSchema } from './metadata.ts'
 import { ADDRESS_PATTERN, OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
+import { SERVER_JSON_SCHEMA } from './server-json.ts'
 
 const errorSchema = z.strictObject({
   code: z
@@ -156,6 +157,18 @@ const rpcErrorSchema = z.strictObject({
 const mcpRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
 const mcpResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
 
+const mcpServerSchema = z
+  .strictObject({
+    $schema: z.literal(SERVER_JSON_SCHEMA),
+    name: z.string(),
+    title: z.string(),
+    description: z.string(),
+    version: z.string(),
+    websiteUrl: z.string(),
+    remotes: z.array(z.strictObject({ type: z.literal('streamable-http'), url: z.string() })).length(1),
+  })
+  .meta({ description: 'server.json of the registry of MCP servers.' })
+
 const RESPONSE_SCHEMAS = {
   Company: companySchema,
   Source: sourceSchema,
@@ -177,6 +190,7 @@ const RESPONSE_SCHEMAS = {
   OpenApiDocument: openApiSchema,
   ...REGISTRY_SCHEMAS,
   McpResponse: mcpResponseSchema,
+  McpServer: mcpServerSchema,
   RpcResponse: z.union([rpcMessageSchema, rpcErrorSchema]),
 }
 

@@ -14,7 +14,13 @@ const DOCUMENTS: Record<string, string> = {
   '/robots.txt': 'text/plain; charset=utf-8',
   '/openapi.json': 'application/json; charset=utf-8',
 }
-const JSON_ROUTES = ['/api/v1/meta', '/attribution', '/.well-known/jwks.json', '/.well-known/agent-card.json']
+const JSON_ROUTES = [
+  '/api/v1/meta',
+  '/attribution',
+  '/server.json',
+  '/.well-known/jwks.json',
+  '/.well-known/agent-card.json',
+]
 
 const DECODERS: Record<string, (bytes: Buffer) => Buffer> = { gzip: gunzipSync, br: brotliDecompressSync }
 
@@ -165,6 +171,16 @@ describe('the free documents', () => {
     const reply = await get('/')
     expectRefusal(reply, 'not_found')
     expect(reply.headers['link']).to.contain('</llms.txt>')
+  })
+
+  it('[4.7.9] describe the MCP server with the URL and the version of the service', async () => {
+    const { json } = await get('/server.json')
+    const { json: openApi } = await get('/openapi.json')
+    const { version } = openApi['info'] as { version: string }
+    expect(json).to.deep.include({ name: 'localhost/irish-company-agent', version })
+    expect(json['remotes']).to.deep.equal([{ type: 'streamable-http', url: `${service.url}/mcp` }])
+    for (const path of ['/docs/mcp.md', '/llms.txt'])
+      expect((await get(path)).text, path).to.contain(`${service.url}/server.json`)
   })
 
   it('show the quote that the service sends', async () => {

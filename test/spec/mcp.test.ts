@@ -317,6 +317,9 @@ describe('POST /mcp', () => {
       expectRefusal(await send({ url, path: '/mcp', method: 'POST', headers: HEADERS, body: '{}' }), 'not_found')
       const { text } = await send({ url, path: '/docs/mcp.md' })
       expect(text).to.contain('no MCP interface')
+      expectRefusal(await send({ url, path: '/server.json' }), 'not_found')
+      for (const path of ['/docs/api.md', '/llms.txt', '/openapi.json'])
+        expect((await send({ url, path })).text, path).not.to.contain('/server.json')
     } finally {
       await disabled.stop()
     }

@@ -57,6 +57,7 @@ const ROUTES = [
   'get /llms.txt',
   'get /openapi.json',
   'get /robots.txt',
+  'get /server.json',
   'get /.well-known/jwks.json',
   'get /.well-known/agent-card.json',
   'post /a2a',
@@ -80,6 +81,7 @@ const STATUSES: Record<string, number[]> = {
   '/mcp': [200, 202, 403, 404, 406, 413, 415],
   '/api/v1/meta': [200, 304],
   '/docs': [200, 304],
+  '/server.json': [200, 304],
   '/.well-known/agent-card.json': [200, 304, 404],
   '/api/v1/reputation': [200, 304, 404, 429],
 }
