@@ -30,6 +30,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['DATASET', /must/, ''],
   ['DATASET', /https/, 'http://opendata.example/companies.zip', 'ftp://127.0.0.1/companies.zip', 'https://'],
   ['DATASET', /password/, 'https://user:secret@opendata.example/companies.zip'],
+  ['TRUST_PROXY', /0 to 9/, '', '-1', '10', '1.5', 'true'],
   ['RATE_LIMIT_PER_MINUTE', /greater than zero/, '0'],
   ['RATE_LIMIT_PER_MINUTE', /whole number/, '1.5'],
   ['A2A_ENABLED', /true or false/, 'yes'],
@@ -58,6 +59,7 @@ describe('[14.1] the configuration', () => {
       host: '127.0.0.1',
       port: 4021,
       dataset: undefined,
+      trustedProxies: 0,
       rateLimitPerMinute: 120,
       a2aEnabled: true,
       contactEmail: undefined,
@@ -92,6 +94,10 @@ describe('[14.1] the configuration', () => {
       dataset: DATASET,
       rpcUrl: RPC_URL,
     })
+  })
+
+  it('[6.2.6] trusts 0 to 9 proxies', () => {
+    expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
   })
 
   it('accepts a dataset from https, or from http on a loopback address', () => {

@@ -17,7 +17,7 @@ describe('the shared rate limit', () => {
   })
   afterEach(() => service.stop())
 
-  const { get, lookup, a2a, payFor } = buyOverTransports(() => service)
+  const { get, lookup, a2a, mcp, payFor } = buyOverTransports(() => service)
   const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
   const overRest = (payment?: string) => lookup('00000000', payment)
   const overA2a = (payment?: string) => a2a(LOOKUP, payment)
@@ -62,16 +62,21 @@ describe('the shared rate limit', () => {
     expect((await overRest(fourth)).status).to.equal(200)
   })
 
-  it('[6.2.5, 6.2.6] counts quotes for each client address, over both transports', async () => {
+  it('[6.2.5, 6.2.6] counts quotes for each client address, over all transports', async () => {
     const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
     const restFrom = (address: string) => lookup('00000000', undefined, { headers: forwarded(address) })
     const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))
-    for (const reply of [await restFrom('2001:db8::1'), await a2aFrom('2001:db8::2'), await restFrom('2001:db8::3')])
+    const codeOverMcp = async (address: string) =>
+      ((await mcp(LOOKUP, undefined, forwarded(address))).json['error'] as { code: string }).code
+    for (const reply of [await restFrom('2001:db8::1'), await a2aFrom('2001:db8::2')])
       expectRefusal(reply, 'payment_required')
+    expect(await codeOverMcp('2001:db8::3')).to.equal('payment_required')
     expectLimited(await restFrom('2001:db8::4'))
     expectLimited(await a2aFrom('2001:db8::5'))
+    expect(await codeOverMcp('2001:db8::6')).to.equal('rate_limited')
     for (const reply of [await restFrom('192.0.2.1'), await a2aFrom('::ffff:192.0.2.1'), await overRest()])
       expectRefusal(reply, 'payment_required')
+    expect(await codeOverMcp('192.0.2.1')).to.equal('payment_required')
   })
 
   it('does not count free documents, help messages and requests with invalid input', async () => {

@@ -56,9 +56,13 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   }
 
   /** Calls the tool of an operation over MCP. The reply has the status, body and headers of REST. */
-  const mcp = async ({ operation, input }: Operation, payment?: string): Promise<RawReply> => {
+  const mcp = async (
+    { operation, input }: Operation,
+    payment?: string,
+    own: Record<string, string> = {},
+  ): Promise<RawReply> => {
     const { body, headers } = toolCall({ operation, input }, payment)
-    return toRestReply(await post('/mcp', body, undefined, { headers }))
+    return toRestReply(await post('/mcp', body, undefined, { headers: { ...headers, ...own } }))
   }
 
   return { get, lookup, search, resolve, rest, a2a, mcp }
