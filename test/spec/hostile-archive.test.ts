@@ -10,7 +10,7 @@ import { runCommand } from '../support/cli.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { holdTimers } from '../support/held-timers.ts'
 import { sendBody, startPortal, type TestPortal } from '../support/portal.ts'
-import { HEADER } from '../support/register.ts'
+import { HEADER, numberedRows, toCsv } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { requestOverTransports } from '../support/transports.ts'
@@ -127,5 +127,20 @@ describe('the command import', () => {
     const result = await runCommand(['import', path], { environment: { DATA_DIR: join(directory, 'data') } })
     expect(result.code).to.equal(1)
     expect(result.stderr).to.match(/^import refused, csv_malformed: [^\n]+\n$/)
+  })
+  it('[11.2] refuses the loss of companies, unless --force is given', async () => {
+    const directory = await makeTemporaryDirectory()
+    const path = join(directory, 'companies.csv')
+    await mkdir(join(directory, 'data'))
+    const run = (...args: string[]) =>
+      runCommand(['import', path, ...args], { environment: { DATA_DIR: join(directory, 'data') } })
+    await writeFile(path, toCsv(...numberedRows(20)))
+    expect((await run()).code).to.equal(0)
+    await writeFile(path, toCsv(...numberedRows(17)))
+    const refused = await run()
+    expect(refused.code).to.equal(1)
+    expect(refused.stderr).to.match(/^import refused, companies_lost: [^\n]+\n$/)
+    expect((await run('--force')).code).to.equal(0)
+    expect((await run()).code).to.equal(0)
   })
 })
