@@ -20,7 +20,7 @@ const HOUR_MS = 60 * 60 * 1000
 /** Scrapes before the cause. */
 const SILENT_MINUTES = 6
 /** Longer than the delay of the event loop at which the alert fires. */
-const BLOCKED_MS = 700
+const BLOCKED_MS = 600
 /** A port that only a privileged process can open, so no server listens on it. */
 const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
 
@@ -167,7 +167,13 @@ const SCENARIOS: Record<string, Scenario> = {
     minutes: 21,
   },
   CompanyAgentEventLoopSlow: {
-    each: async () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS),
+    // More than one long delay, because a percentile of more than 50 delays leaves out the longest one.
+    each: async () => {
+      for (let block = 0; block < 3; block += 1) {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
+        await sleep(20)
+      }
+    },
     minutes: 7,
   },
 }
