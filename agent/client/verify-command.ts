@@ -26,7 +26,7 @@ interface VerifyOptions {
   print: (line: string) => void
 }
 
-/** What is verified, and where its key set is. */
+/** An answer with its receipt, and the URL of the key set that must have signed it. */
 interface Subject {
   keySetUrl: string | undefined
   answer: unknown

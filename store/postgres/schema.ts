@@ -41,7 +41,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      )`,
   ],
   [
-    // One row, with the key 1.
+    // The table has one row. Its id is 1.
     `create table response_log_owner (
        id int primary key,
        log_id uuid not null,

@@ -1,6 +1,6 @@
 /**
  * `npm run packed-client`: packs the package, installs it in an empty folder, removes the packages that only a server needs,
- * and buys with it there: the documented line, with types, from one process after the other.
+ * compiles the documented program with its types, and runs it in two processes, one after the other.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'

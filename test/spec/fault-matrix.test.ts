@@ -61,7 +61,7 @@ for (const [log, transports] of Object.entries(LOGS))
     })
     before(() => failIfHanging(prepare()))
 
-    /** Rejects with the names of what is still pending. Mocha would report only that the hook took too long. */
+    /** Rejects with the names of the pending steps. Mocha would report only a timeout of the hook. */
     async function failIfHanging(work: Promise<void>): Promise<void> {
       let timeout: NodeJS.Timeout | undefined
       const hang = new Promise<never>((_, reject) => {

@@ -140,7 +140,7 @@ describe('the receipts of a service', () => {
     expect(headerOf(bought).length).to.be.below(HEADER_BYTES_MAX)
   })
 
-  it('[5.9.3] stay the same after a restart, a rotation of the keys and a restore', async () => {
+  it('[5.9.3] are equal before and after a restart, a key rotation and a restore', async () => {
     const payment = await payFor(lookup('73848'))
     const bought = await lookup('73848', payment)
     const expectSame = async () => {

@@ -39,7 +39,7 @@ const SALES_BEFORE_CUT = { min: 8, max: 24 }
 const CUT_MS_MAX = 300
 /** The time from the kill to the promotion is drawn up to this limit. */
 const LOST_MS_MAX = 1_500
-/** On the sandbox's chain a block is final after two more. */
+/** A block of the sandbox is final after two more blocks. This is one more than that. */
 const BLOCKS_UNTIL_FINAL = '0x3'
 const FINAL_MS_MAX = 60_000
 

@@ -36,7 +36,7 @@ const REACHED_MS_MAX = 20_000
 /** A buyer repeats after 429, 502 and 503. `Retry-After` would be longer. */
 const REPEAT_EVERY_MS = 50
 const REPEATS_MAX = 400
-/** On the sandbox's chain a block is final after two more. */
+/** A block of the sandbox is final after two more blocks. This is one more than that. */
 const BLOCKS_UNTIL_FINAL = '0x3'
 /** The delay of late mining after the restart. */
 const MINED_LATE_MS = 100

@@ -34,7 +34,7 @@ interface Scenario {
   cause?: () => Promise<unknown>
   /** In each minute after the silent ones. */
   each?: () => Promise<unknown>
-  /** Minutes with the cause. */
+  /** Number of scrapes, one for each minute, after the cause began. */
   minutes: number
 }
 

@@ -222,7 +222,7 @@ describe('createBuyer', () => {
       expect((await failureOf(buyer({ fetch: send }).fetch(urlOf(COMPANY)))).code).to.equal('receipt_invalid')
   })
 
-  it('[15.3] buys again after the greatest age, and only what is finished', () =>
+  it('[15.3] buys again if a finished purchase is older than maxAgeSeconds, and repeats an unfinished one', () =>
     paysTimes(2, async () => {
       const later = { maxAgeSeconds: 60, now: () => new Date(Date.now() + DAY_MS) }
       await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))

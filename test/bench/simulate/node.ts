@@ -19,7 +19,7 @@ const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 const SEARCHES_MAX = 50
 /** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
 const FORK_MS_MAX = 55_000
-/** Longer than that distance: another chain is recognised by its id. */
+/** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 const OTHER_CHAIN_ID = 1
 const FORK_SALT = 0xf0_4c

@@ -24,7 +24,7 @@ const PRUNED_MS_MAX = 15 * 60_000
 const BUYER_STARTS_MS_MAX = 60_000
 /** After the longest wait of a server that starts with the right clock and a new block. */
 const PRUNED_AT_ONCE_MS_MAX = 10_000
-/** How long faults are injected. Most runs are short, because a run of a minute has most of the faults of a long one. */
+/** How long faults are injected. Most runs are short, because most kinds of faults occur within the first minute. */
 const LENGTHS_MS = [
   { from: 10_000, to: 40_000 },
   { from: 10_000, to: 40_000 },

@@ -97,7 +97,7 @@ describe('the rate limit in PostgreSQL', function () {
     })
   }
 
-  it('[6.2.8] counts leases as used, and returns what is unused after two seconds', async () => {
+  it('[6.2.8] counts leased slots as used, and returns unused slots after two seconds', async () => {
     const [one, other] = [await open(120), await open(120)]
     const used = await take(one, 'paid')
     expect(await one.slots.counts()).to.deep.equal({ trial: 0, paid: 3 })
