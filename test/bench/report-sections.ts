@@ -1,0 +1,75 @@
+/** The runs of `bench report`: a programme with its arguments for each size. */
+
+export type ReportSize = 'full' | 'ci'
+
+export interface ReportSection {
+  /** Its heading in docs/benchmarks.md, and its name for `--only`. */
+  name: string
+  programme: string
+  /** The condition for the verdict "met". */
+  target: string
+  arguments: Record<ReportSize, string>
+  /** Whether its output is Markdown and is shown whole. Its last line is always shown as the result. */
+  isMarkdown: boolean
+}
+
+type Rest = Partial<Pick<ReportSection, 'programme' | 'isMarkdown'>>
+
+/** One row of the table below. */
+function section(
+  name: string,
+  target: string,
+  [full, ci]: [full: string, ci: string],
+  { programme = name, isMarkdown = false }: Rest = {},
+): ReportSection {
+  return { name, programme, target, arguments: { full, ci }, isMarkdown }
+}
+
+/** The same run with each kind of response log. */
+function withBothLogs({ name, arguments: { full, ci }, ...rest }: ReportSection): ReportSection[] {
+  const inPostgres = { full: `${full} --log postgres`, ci: `${ci} --log postgres` }
+  return [
+    { ...rest, name, arguments: { full, ci } },
+    { ...rest, name: `${name}-postgres`, arguments: inPostgres },
+  ]
+}
+
+const MARKDOWN = { isMarkdown: true }
+const MILLION = { programme: 'perf', isMarkdown: true }
+const QUALITY_ARGUMENTS: [string, string] = [
+  '--rows 100000 --samples 1000 --peers',
+  '--rows 3000 --samples 200 --peers',
+]
+
+export const REPORT_SECTIONS: readonly ReportSection[] = [
+  section('perf', 'every row below meets its target', ['--size full', '--size ci'], MARKDOWN),
+  section(
+    'perf-million',
+    'every row below meets its target',
+    ['--only search-million', '--only search-million --size ci'],
+    MILLION,
+  ),
+  section('quality', 'every accuracy target below is met', QUALITY_ARGUMENTS, MARKDOWN),
+  section(
+    'slowest',
+    'no query of any class takes more than 25 ms',
+    ['--minutes 10 --rows 1000000', '--minutes 0.05 --rows 3000'],
+    MARKDOWN,
+  ),
+  ...withBothLogs(section('simulate', 'no broken promise', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
+  ...withBothLogs(section('kill', 'every kill ends in one transfer', ['--runs 100', '--runs 31'], MARKDOWN)),
+  section('buyer-kill', 'no second signature, no lost answer', ['--runs 1000', '--runs 15'], MARKDOWN),
+  section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
+  ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
+  section('order', 'every write is synced first', ['', '']),
+  section('mutants', 'every mutant is caught', ['', '']),
+  section('fuzz', 'no fault', ['--runs 50000', '--runs 500']),
+  section('import-kill', 'a whole snapshot after every kill', ['--runs 20', '--runs 2']),
+  section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),
+  section(
+    'soak',
+    'no fault, no growing heap; beside pipelining clients p99 below 1 s and 400 MiB',
+    ['--minutes 3', '--minutes 0.05 --rows 3000 --connections 50'],
+    MARKDOWN,
+  ),
+]
