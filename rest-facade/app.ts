@@ -138,7 +138,7 @@ function currentDocument(pages: () => Documents, path: string): RequestHandler {
   }
 }
 
-/** Refuses a `%` without two hexadecimal digits. The routes above have codes of their own for it (contract 4.6.2). */
+/** Refuses a `%` without two hexadecimal digits. The routes above have codes of their own for it (contract 4.7.2). */
 function refuseInvalidEncoding(request: Request, response: Response, next: NextFunction): void {
   if (/%(?![0-9a-f]{2})/i.test(request.originalUrl)) sendResponse(response, renderWireError('malformed_request'))
   else next()

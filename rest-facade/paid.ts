@@ -30,7 +30,7 @@ type Handler = (options: PaidRouteOptions, request: Request) => Outcome | Promis
 
 /**
  * Regular expressions, because Express decodes parameters and a percent-encoded company number is invalid. One trailing
- * slash is accepted, as on the other routes (contract 4.6.1).
+ * slash is accepted, as on the other routes (contract 4.7.1).
  */
 const HANDLERS: Record<OperationName, { path: RegExp; handle: Handler }> = {
   lookup: { path: new RegExp(`^${ROUTES.lookup.path}/(?:[^/]*|[^/]+/)$`), handle: lookup },

@@ -1,4 +1,4 @@
-/** Gives protocol errors their fixed messages (contract 4.7.8). The messages of the SDK repeat input of the client. */
+/** Gives protocol errors their fixed messages (contract 4.6.8). The messages of the SDK repeat input of the client. */
 import { MCP_ERRORS, UNSUPPORTED_VERSION_CODE } from '../operation/mcp-errors.ts'
 
 /** Only protocol errors contain this text: codes of refusals are strings, and quotation marks in strings are escaped. */

@@ -15,7 +15,7 @@ import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/str
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
-/** Contract 4.7.6. Enough for a request and a payment of at most 8 KiB. */
+/** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {

@@ -1,4 +1,4 @@
-/** The protocol errors of MCP (contract 4.7.8): JSON-RPC code, HTTP statuses and message. */
+/** The protocol errors of MCP (contract 4.6.8): JSON-RPC code, HTTP statuses and message. */
 
 export interface McpError {
   code: number

@@ -157,7 +157,7 @@ describe('the test client', () => {
     expect(await readdir(directory)).to.have.lengthOf(3)
   })
 
-  it('sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+  it('[14.15] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     await buy()
     const payload = decodePaymentSignatureHeader(payments[0] ?? '')
     const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }
@@ -168,7 +168,7 @@ describe('the test client', () => {
     expect((await fetch(`${serviceUrl}${LOOKUP}`, { headers })).status).to.equal(409)
   })
 
-  it('[14.7] reports a 402 after a payment as a statement of the service, and proposes no second signature', async () => {
+  it('[14.18] reports a 402 after a payment as a statement of the service, and proposes no second signature', async () => {
     faults = [() => ({ kind: 'answer', status: 402, body: refusal('payment_failed') })]
     const { stderr } = await buy()
     const { payload } = decodePaymentSignatureHeader(payments[0] ?? '')
@@ -180,7 +180,7 @@ describe('the test client', () => {
     ])
   })
 
-  it('[14.7] does not call a payment that was settled before uncharged', async () => {
+  it('[14.18] does not call a payment that was settled before uncharged', async () => {
     faults = [() => ({ kind: 'answer', status: 409, body: refusal('payment_already_settled') })]
     const { code, stderr } = await buy()
     expect(code).to.equal(4)

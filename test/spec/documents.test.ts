@@ -173,7 +173,7 @@ describe('the free documents', () => {
     expect(reply.headers['link']).to.contain('</llms.txt>')
   })
 
-  it('[4.7.9] describe the MCP server with the URL and the version of the service', async () => {
+  it('[4.6.9] describe the MCP server with the URL and the version of the service', async () => {
     const { json } = await get('/server.json')
     const { json: openApi } = await get('/openapi.json')
     const { version } = openApi['info'] as { version: string }

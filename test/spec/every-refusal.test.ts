@@ -220,7 +220,7 @@ for (const route of listRoutes({ isTestnet: true, a2aEnabled: true, mcpEnabled: 
   })
 }
 
-describe('[4.7.4] a tool of MCP', () => {
+describe('[4.6.4] a tool of MCP', () => {
   const requests: Requests = {
     sells: 'lookup',
     valid: (payment) => mcp(looking('73848'), payment),

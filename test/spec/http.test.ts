@@ -95,7 +95,7 @@ describe('the paths', () => {
   ]
 
   for (const [path, query, change] of ROUTES) {
-    it(`[4.6.1] accept one trailing slash and not two: ${path}`, async () => {
+    it(`[4.7.1] accept one trailing slash and not two: ${path}`, async () => {
       const [exact, slash, two] = await Promise.all(
         ['', '/', '//'].map((end) => get(`${path}${end}${query}`, undefined, change)),
       )
@@ -105,7 +105,7 @@ describe('the paths', () => {
     })
   }
 
-  it('[4.6.1, 5.1.2] name the resource without the slash in a quote, and sell one stored answer for both', async () => {
+  it('[4.7.1, 5.1.2] name the resource without the slash in a quote, and sell one stored answer for both', async () => {
     for (const [path, query, change] of ROUTES.slice(0, 3)) {
       const quoted = await get(`${path}/${query}`, undefined, change)
       const { resource } = decodePaymentRequiredHeader(String(quoted.headers['payment-required']))
@@ -119,7 +119,7 @@ describe('the paths', () => {
     }
   })
 
-  it('[4.6.1, 5.3.2] compare the resource of a payment without its slash', async () => {
+  it('[4.7.1, 5.3.2] compare the resource of a payment without its slash', async () => {
     const quote = await get(`${COMPANY}/73848`)
     const other = await payFor(quote, `${service.url}${COMPANY}/1004/`)
     expectRefusal(await get(`${COMPANY}/73848`, other), 'payment_invalid')
@@ -143,7 +143,7 @@ describe('the paths', () => {
     ),
   ]
   for (const [target, code] of BAD_PERCENT) {
-    it(`[4.6.2] answer 400 to an invalid percent sign: ${target}`, async () => {
+    it(`[4.7.2] answer 400 to an invalid percent sign: ${target}`, async () => {
       const { status, headers, json } = await send({ url: service.url, path: target })
       expect([status, headers['content-type']]).to.deep.equal([400, 'application/json; charset=utf-8'])
       expect(json).to.have.all.keys('error')
@@ -151,13 +151,13 @@ describe('the paths', () => {
     })
   }
 
-  it('[4.6.2] decode valid percent signs as before', async () => {
+  it('[4.7.2] decode valid percent signs as before', async () => {
     expectRefusal(await get('/%41'), 'not_found')
     expect((await get('/docs?a=%41')).status).to.equal(200)
     expect((await a2a({ operation: 'lookup', input: { company_number: '1' } })).status).to.equal(402)
   })
 
-  it('[4.6.3] ignore the host of an absolute target', async () => {
+  it('[4.7.3] ignore the host of an absolute target', async () => {
     for (const [target, status] of [
       ['http://other.example/docs/', 200],
       ['https://other.example:9/api/v1/company/1/', 402],

@@ -1,4 +1,4 @@
-/** The operations as tools of MCP, with the official client over the whole service (contract 4.7). */
+/** The operations as tools of MCP, with the official client over the whole service (contract 4.6). */
 import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
@@ -143,7 +143,7 @@ describe('POST /mcp', () => {
       })
       after(() => client.close())
 
-      it('[4.7.1] lists the tools with schemas and annotations', async () => {
+      it('[4.6.1] lists the tools with schemas and annotations', async () => {
         const { tools } = await client.listTools()
         expect(tools.map(({ name }) => name)).to.deep.equal([...Object.values(TOOLS), 'service_info'])
         for (const { description, annotations, inputSchema, outputSchema } of tools) {
@@ -153,7 +153,7 @@ describe('POST /mcp', () => {
         }
       })
 
-      it('[4.7.5] describes the service free of charge', async () => {
+      it('[4.6.5] describes the service free of charge', async () => {
         const result = (await client.callTool({ name: 'service_info', arguments: {} })) as Result
         const { metadata, attribution } = result.structuredContent
         expect(metadata).to.deep.equal((await get('/api/v1/meta')).json)
@@ -161,7 +161,7 @@ describe('POST /mcp', () => {
       })
 
       for (const [operation, price] of OPERATIONS) {
-        it(`[4.7.2, 4.7.3] quotes and sells a ${operation.operation}, and replays it over REST and A2A`, async () => {
+        it(`[4.6.2, 4.6.3] quotes and sells a ${operation.operation}, and replays it over REST and A2A`, async () => {
           const quote = await call(client, operation)
           expect(quote.isError).to.equal(true)
           const unpaid = await a2a(operation)
@@ -188,7 +188,7 @@ describe('POST /mcp', () => {
         })
       }
 
-      it('[4.7.3] replays what was bought over REST', async () => {
+      it('[4.6.3] replays what was bought over REST', async () => {
         const payment = await payFor(await call(client, LOOKUP))
         await expectCharges(service, [1000n], async () => {
           const bought = await rest(LOOKUP, payment)
@@ -196,7 +196,7 @@ describe('POST /mcp', () => {
         })
       })
 
-      it('[4.7.4] answers refusals as results with the code of REST', async () => {
+      it('[4.6.4] answers refusals as results with the code of REST', async () => {
         const payment = await payFor(await call(client, LOOKUP))
         const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
         const invalid = await call(client, looking('x'), payloadOf(payment))
@@ -218,7 +218,7 @@ describe('POST /mcp', () => {
     })
   }
 
-  describe('[4.7.6] over HTTP', () => {
+  describe('[4.6.6] over HTTP', () => {
     const sized = (bytes: number) => JSON.stringify(listTools).padEnd(bytes, ' ')
 
     it(`accepts ${MCP_BODY_BYTES_MAX} bytes, also with a trailing slash, and refuses one more`, async () => {
@@ -265,7 +265,7 @@ describe('POST /mcp', () => {
       }
     })
 
-    describe('[4.7.8] answers faults of the protocol with JSON-RPC errors that repeat nothing', () => {
+    describe('[4.6.8] answers faults of the protocol with JSON-RPC errors that repeat nothing', () => {
       for (const [name, { status, code, body, headers }] of Object.entries(PROTOCOL_FAULTS)) {
         it(`${name}: ${status} and ${code}`, async () => {
           const reply = await post(body, headers)
@@ -298,19 +298,19 @@ describe('POST /mcp', () => {
       })
     })
 
-    it('[4.7.8] answers a notification with 202 and no body', async () => {
+    it('[4.6.8] answers a notification with 202 and no body', async () => {
       const { status, text, headers } = await post({ jsonrpc: '2.0', method: 'notifications/initialized' })
       expect([status, text, headers['content-type']]).to.deep.equal([202, '', undefined])
     })
 
-    it('[4.7.1] ends a subscription at once, because the server sends no notifications', async () => {
+    it('[4.6.1] ends a subscription at once, because the server sends no notifications', async () => {
       const params = { notifications: { toolsListChanged: true, resourcesListChanged: true } }
       const reply = await post(modern('subscriptions/listen', { params }), modernHeaders('subscriptions/listen'))
       expect(reply.text).to.contain('"resultType":"complete"')
     })
   })
 
-  it('[4.7.7] does not exist when it is disabled', async () => {
+  it('[4.6.7] does not exist when it is disabled', async () => {
     const disabled = await startTestService({ environment: { MCP_ENABLED: 'false' } })
     try {
       const url = disabled.url
@@ -365,7 +365,7 @@ describe('POST /mcp under load', () => {
     result.isError === true ? (errorOf(result).code ?? 'quote') : result.structuredContent['company'] && 'answer'
   const signPayments = (count: number) => Promise.all(Array.from({ length: count }, () => signedPayment()))
 
-  it(`[4.7.6] runs ${CALLS_MAX} sales at once; replays do not count`, async () => {
+  it(`[4.6.6] runs ${CALLS_MAX} sales at once; replays do not count`, async () => {
     const bought = await signedPayment()
     expect(codeOf(await buy(bought))).to.equal('answer')
     const settlement = sale.block('settle')
@@ -383,7 +383,7 @@ describe('POST /mcp under load', () => {
     expect((await Promise.all(calls)).map(codeOf)).to.deep.equal(payments.map(() => 'answer'))
   })
 
-  it('[4.7.6] answers gateway_unavailable after 65 s; the same payment then gets the stored answer', async () => {
+  it('[4.6.6] answers gateway_unavailable after 65 s; the same payment then gets the stored answer', async () => {
     const settlement = sale.block('settle')
     const payment = await signedPayment()
     const first = buy(payment)
@@ -397,7 +397,7 @@ describe('POST /mcp under load', () => {
     expect(sale.count('settle')).to.equal(1)
   })
 
-  it('[4.7.4] tells the client to repeat the same call while the outcome is unknown', async () => {
+  it('[4.6.4] tells the client to repeat the same call while the outcome is unknown', async () => {
     sale.script.settle = () => Promise.reject(new Error('reset'))
     const payment = await signedPayment()
     const unknown = await buy(payment)
@@ -408,7 +408,7 @@ describe('POST /mcp under load', () => {
     expect(JSON.parse(textOf(unknown))).to.deep.equal(unknown.structuredContent)
   })
 
-  it('[4.7.4, 7.10] adds the failed receipt to the quote of a payment that was not settled', async () => {
+  it('[4.6.4, 7.10] adds the failed receipt to the quote of a payment that was not settled', async () => {
     const errorReason = 'invalid_exact_evm_insufficient_balance'
     sale.script.settle = async () => ({ success: false, transaction: '', network: testTerms.network, errorReason })
     const failed = await buy(await signedPayment())

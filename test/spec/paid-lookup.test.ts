@@ -186,7 +186,7 @@ describe('a paid lookup', () => {
       })
     })
 
-    it('[4.6.1] works with @x402/fetch on paths with a trailing slash', async () => {
+    it('[4.7.1] works with @x402/fetch on paths with a trailing slash', async () => {
       const pay = payingFetch()
       await expectCharges(service, [PRICE, PRICE, 2000n], async () => {
         const bought = await pay(`${service.url}${COMPANY}/73848/`)

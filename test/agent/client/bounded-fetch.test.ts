@@ -27,7 +27,8 @@ describe('a request of the buyer', () => {
       (cause: Error) => cause.message,
     )
 
-  it('reads an answer up to its limit, and closes the connection beyond it', async () => {
+  it('[14.17] reads an answer up to 2 MiB, and closes the connection beyond it', async () => {
+    expect(ANSWER_BYTES_MAX).to.equal(2 * 1024 * 1024)
     for (const bytes of [ANSWER_BYTES_MAX - 1, ANSWER_BYTES_MAX]) {
       answer = (response) => void response.end('a'.repeat(bytes))
       expect((await fetchText(fetch, url)).text).to.have.lengthOf(bytes)

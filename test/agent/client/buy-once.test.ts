@@ -113,7 +113,7 @@ describe('buyOnce', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+  it('[14.15] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     const ids = new Set<unknown>()
     for (const number of ['73848', '00000000']) {
       const file = join(folder, `${number}.json`)
@@ -141,13 +141,13 @@ describe('buyOnce', () => {
 
   const keySetPath = '/.well-known/jwks.json'
 
-  it('verifies the receipt by default, and keeps it in the file', async () => {
+  it('[15.6] verifies the receipt by default, and keeps it in the file', async () => {
     expect(await buyOnce(options())).to.include({ status: 200, receipt: 'valid' })
     const { answer } = await readPurchase(options().file)
     expect(receiptIn(answer?.payment_response ?? '')).to.be.a('string')
   })
 
-  it('throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
+  it('[15.6] throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
     const bought = await buyOnce(options())
     const changing =
       (change: (url: string) => Response | undefined): typeof fetch =>

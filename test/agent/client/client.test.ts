@@ -233,7 +233,7 @@ describe('the client', () => {
     [409, 'payment_replay_conflict', ' (payment_replay_conflict)'],
     [409, 'constructor', ''],
   ] as const) {
-    it(`[14.7] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
+    it(`[14.18] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
       answers = [{ status, body: { error: { code, message: 'sign again' } } }]
       expect(await client('lookup', '1')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
@@ -248,7 +248,7 @@ describe('the client', () => {
     })
   }
 
-  it('[14.5, 14.7] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
+  it('[14.5, 14.18] does not call a payment that was settled before uncharged, and proposes no second signature', async () => {
     answers = [{ status: 409, body: { error: { code: 'payment_already_settled', message: 'sign again' } } }]
     expect(await client('lookup', '1')).to.equal(4)
     expect(paymentsSent()).to.have.lengthOf(1)
@@ -299,7 +299,7 @@ describe('the client', () => {
     ])
   })
 
-  describe('[14.7] with a service that publishes false data', () => {
+  describe('with a service that publishes false data', () => {
     const MAINNET = DEPLOYMENTS.mainnet
     const mainnetTerms = { network: MAINNET.network, asset: MAINNET.asset, extra: MAINNET.domain }
     const pricedAt = (amount: number) => {
@@ -308,7 +308,7 @@ describe('the client', () => {
       meta = { access: { ...access, network, asset, endpoint_prices: { '/api/v1/company': amount } } }
     }
 
-    it('signs nothing for mainnet on testnet', async () => {
+    it('[14.7] signs nothing for mainnet on testnet', async () => {
       pricedAt(1_000_000)
       expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
@@ -318,7 +318,7 @@ describe('the client', () => {
       ])
     })
 
-    it('signs for mainnet with --mode mainnet, up to the usual price', async () => {
+    it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
       pricedAt(10_000)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(4)
       expect(paymentsSent()).to.have.lengthOf(1)
@@ -331,7 +331,7 @@ describe('the client', () => {
       ])
     })
 
-    it('signs at most --max-amount', async () => {
+    it('[14.7] signs at most --max-amount', async () => {
       pricedAt(1_000_000)
       const buy = (max: string) => client('lookup', '1', '--mode', 'mainnet', '--max-amount', max)
       expect(await buy('999999')).to.equal(1)
@@ -346,7 +346,7 @@ describe('the client', () => {
       capabilities: { extensions: [{ uri: `${BASE}/docs#http-x402-v1` }] },
     })
 
-    it('sends nothing to an A2A URL of another host, unless it is named', async () => {
+    it('[14.16] sends nothing to an A2A URL of another host, unless it is named', async () => {
       for (const url of [
         'http://127.0.0.1:4022/a2a',
         'https://127.0.0.1:4021/a2a',
@@ -377,7 +377,7 @@ describe('the client', () => {
     })
   })
 
-  it('[14.7] escapes every control character that the service sends', async () => {
+  it('[14.19] escapes every control character that the service sends', async () => {
     const evil = '\u001B]0;x\u0007\u009B2J\r\n\u202E'
     answers = [
       { status: 404, body: { error: { code: evil, message: evil } } },

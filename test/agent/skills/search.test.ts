@@ -77,6 +77,14 @@ describe('search', () => {
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal([])
   })
 
+  it('[12.16] adds evidence to the score of a name that contains the query, which stays a similar name', () => {
+    const candidate = (input: object) =>
+      search({ q: 'Kerrig', limit: 10, ...input }).candidates.find(({ company }) => company.company_number === '1')
+    const [bare, located] = [candidate({}), candidate({ eircode: 'D02 X285' })]
+    expect([bare?.match_type, located?.match_type]).to.deep.equal(['fuzzy_name', 'fuzzy_name'])
+    expect(located?.score).to.equal((bare?.score ?? 0) + 80)
+  })
+
   it('[4.2.5] finds companies of a status behind better matches of another status', () => {
     const found = search({ q: 'Lantern Trading', status: 'dissolved', limit: 10 })
     expect(found.candidates.map(({ company }) => company.status)).to.deep.equal(found.candidates.map(() => 'Dissolved'))
@@ -176,14 +184,14 @@ describe('a search as a person types it', () => {
     expect(names('Kerry Group')[0]).to.equal('KERRY PURE LIMITED')
   })
 
-  it('[12.13] completes the last word, after names that have it whole', () => {
+  it('[12.13, 12.14] completes the last word, after names that have it whole', () => {
     expect(names('Murphy Construct').slice(0, 2)).to.deep.equal([NAMES[7], NAMES[5]])
     expect(names('Murphy Con').slice(0, 3)).to.have.members(NAMES.slice(5, 8))
     for (const { score } of found('Murphy Co')) expect(score).to.be.at.most(594)
     for (const { score } of found('Murphy Con').slice(0, 3)) expect(score).to.be.within(595, 721)
   })
 
-  it('[12.13] does not complete the last word of a name with a legal form, nor any word of a resolution', () => {
+  it('[12.14, 12.17] does not complete the last word of a name with a legal form, nor any word of a resolution', () => {
     const [complete] = found('Murphy Consult Limited')
     expect(complete?.score ?? 0).to.be.at.most(594)
     for (const { score } of register.resolve({ name: 'Murphy Cons' }).candidates) expect(score).to.be.below(595)
@@ -192,13 +200,13 @@ describe('a search as a person types it', () => {
     )
   })
 
-  it('[12.13] splits words that are written together, in their order', () => {
+  it('[12.15] splits and joins words that are written together, in their order', () => {
     expect(names('dublinbusservices')).to.deep.equal(['DUBLIN BUS SERVICES LIMITED'])
     expect(names('Dublinbus Services')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
     expect(names('clear point power')[0]).to.equal('CLEARPOINT POWER LIMITED')
   })
 
-  it('[12.13] finds names by their initials, after all others, and never resolves them', () => {
+  it('[12.13, 12.17] finds names by their initials, after all others, and never resolves them', () => {
     expect(names('ESB').at(-1)).to.equal('ELECTRICITY SUPPLY BOARD')
     expect(names('ESB')).to.have.length(10)
     expect(found('ESB').at(-1)?.score).to.equal(170)

@@ -40,7 +40,7 @@ const domainOf = (characters: number) =>
 const NAMESPACE_CHARACTERS_MAX = 200 - '/irish-company-agent'.length
 
 describe('/server.json', () => {
-  it('[4.7.9] is what the registry accepts', () => {
+  it('[4.6.9] is what the registry accepts', () => {
     const document = build('https://companies.example.com')
     expect(registrySchema.parse(document)).to.deep.equal(document)
     expect(document).to.include({ version: '1.2.3', websiteUrl: 'https://companies.example.com/docs' })
@@ -60,7 +60,7 @@ describe('/server.json', () => {
     ['https://-a.example.com', LOCAL],
     [`https://${domainOf(NAMESPACE_CHARACTERS_MAX + 1)}`, LOCAL],
   ] as const) {
-    it(`[4.7.9] has the name ${name} for ${baseUrl.slice(0, 40)}`, () => {
+    it(`[4.6.9] has the name ${name} for ${baseUrl.slice(0, 40)}`, () => {
       const document = build(baseUrl)
       expect(document.name).to.equal(name)
       expect(formatSchema.parse(document)).to.deep.equal(document)
@@ -68,7 +68,7 @@ describe('/server.json', () => {
   }
 
   for (const characters of [NAMESPACE_CHARACTERS_MAX - 1, NAMESPACE_CHARACTERS_MAX]) {
-    it(`[4.7.9] has the reversed domain as namespace for a domain of ${characters} characters`, () => {
+    it(`[4.6.9] has the reversed domain as namespace for a domain of ${characters} characters`, () => {
       const domain = domainOf(characters)
       expect(domain).to.have.lengthOf(characters)
       const { name } = registrySchema.parse(build(`https://${domain}`))

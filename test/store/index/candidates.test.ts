@@ -119,7 +119,7 @@ const crowdedRegisters = fc.array(
 const noLimits = () => ({ similarityMin: 0, namesMax: 1000, accepts: () => true, budget: unlimited() })
 
 describe('a register with long and short postings', () => {
-  it('[12.13] returns the names that contain every word of a query, the last one completed', () => {
+  it('[12.13, 12.14] returns the names that contain every word of a query, the last one completed', () => {
     const queries = fc.subarray(['kerry', 'may', 'foods', 'farm', 'group'], { minLength: 1 })
     fc.assert(
       fc.property(crowdedRegisters, queries, fc.boolean(), (register, words, isReversed) => {

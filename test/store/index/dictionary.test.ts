@@ -79,7 +79,7 @@ describe('the dictionary', () => {
     )
   })
 
-  it('[12.13] lists the words that begin with a text, in the order of their texts', () => {
+  it('[12.14] lists the words that begin with a text, in the order of their texts', () => {
     fc.assert(
       fc.property(words, fc.oneof(word, fc.stringMatching(/^[aerzk]{1,3}$/)), (held, prefix) => {
         const dictionary = dictionaryOf(held)
