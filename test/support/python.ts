@@ -12,8 +12,11 @@ export interface PythonResult {
 }
 
 /** Passes on only PATH from the environment. */
-export async function runPython(args: string[], { cwd, stdin = '' }: { cwd?: string; stdin?: string } = {}) {
-  const child = spawn('python3', [...STRICT, ...args], { cwd, env: { PATH: process.env['PATH'] ?? '' } })
+export async function runPython(
+  args: string[],
+  { cwd, stdin = '', python = 'python3' }: { cwd?: string; stdin?: string; python?: string } = {},
+) {
+  const child = spawn(python, [...STRICT, ...args], { cwd, env: { PATH: process.env['PATH'] ?? '' } })
   const code = new Promise<number | null>((resolve, reject) => child.once('error', reject).once('close', resolve))
   child.stdin.on('error', () => undefined).end(stdin)
   const [ended, stdout, stderr] = await Promise.all([code, text(child.stdout), text(child.stderr)])
@@ -27,4 +30,16 @@ export async function skipWithoutPython(context: Context): Promise<void> {
   if (code === 0) return
   process.stderr.write('\nSKIPPED: tests with Python, because python3 3.9 or later is not on the PATH\n')
   context.skip()
+}
+
+/** The modules of Debian packages belong to the Python of the system, which may not be the first one on the PATH. */
+const PYTHONS = ['python3', '/usr/bin/python3']
+
+/** A Python that has these modules. */
+export async function findPython(modules: string[]): Promise<string | undefined> {
+  for (const python of PYTHONS) {
+    const { code } = await runPython(['-c', `import ${modules.join(', ')}`], { python }).catch(() => ({ code: null }))
+    if (code === 0) return python
+  }
+  return undefined
 }
