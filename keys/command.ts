@@ -5,6 +5,7 @@ import { KeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
 import type { StoredKey } from './key-file.ts'
 import { keyStates, signsFromSeconds } from './lifecycle.ts'
+import { changeKeys } from './lock.ts'
 import { rotateKeys } from './rotate.ts'
 
 type KeysCommandOptions = {
@@ -18,15 +19,16 @@ type KeysCommandOptions = {
 
 /** Creates the first key. Refuses if a signing key exists. */
 export const generateFirstKey = printingKeyErrors(async ({ directory, now, print }) => {
-  const [existing] = (await readDirectory(directory)).signing
-  if (existing !== undefined) {
-    print(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
-    return false
-  }
   await makeDirectory(directory)
-  const key = await generateKey({ directory, now })
-  print(`made ${key.publicJwk.kid}`)
-  return true
+  return changeKeys(directory, async ({ signing: [existing] }) => {
+    if (existing !== undefined) {
+      print(`a signing key exists: ${existing.publicJwk.kid}. To replace it, run keys rotate`)
+      return false
+    }
+    const key = await generateKey({ directory, now })
+    print(`made ${key.publicJwk.kid}`)
+    return true
+  })
 })
 
 /** Creates the next key and prints from when it signs. */

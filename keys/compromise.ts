@@ -2,16 +2,17 @@
  * Marks keys as compromised. After a crash at any point the directory has a key that can sign, and a repetition completes
  * the command.
  *
- *   1. read and check every key
+ *   1. take the lock; read and check every key
  *   2. create a new key if each current and pending key is to be marked
  *   3. retire the superseded keys. They still have a private part, and would sign again once the current key is marked
  *   4. overwrite each marked key with its public part and the time
  */
-import { readDirectory, type DirectoryKeys } from './directory.ts'
+import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, type Clock } from './generate.ts'
 import { writeKeyFile, type SigningKey, type StoredKey } from './key-file.ts'
 import { keyStates } from './lifecycle.ts'
+import { changeKeys } from './lock.ts'
 import { retireKey } from './retire.ts'
 
 export type Compromise = {
@@ -21,19 +22,23 @@ export type Compromise = {
   readonly retired: readonly string[]
 }
 
+interface CompromiseOptions {
+  directory: string
+  kids: readonly string[]
+  now: Clock
+}
+
 /**
  * A key that is marked already keeps its time.
  * @param options.now milliseconds since 1970
  * @throws KeyError if a kid is unknown, or if a file cannot be written
  */
-export async function compromiseKeys(options: {
-  directory: string
-  kids: readonly string[]
-  now: Clock
-}): Promise<Compromise> {
-  const { directory, kids, now } = options
+export function compromiseKeys(options: CompromiseOptions): Promise<Compromise> {
+  return changeKeys(options.directory, (keys) => compromise(options, keys))
+}
+
+async function compromise({ directory, kids, now }: CompromiseOptions, keys: DirectoryKeys): Promise<Compromise> {
   const atSeconds = nowInSeconds(now)
-  const keys = await readDirectory(directory)
   const marked = kids.map((kid) => findKey(directory, keys, kid)).filter(({ kind }) => kind !== 'compromised')
   const isNamed = ({ publicJwk }: StoredKey) => kids.includes(publicJwk.kid)
   const { current, pending, superseded } = keyStates(keys, atSeconds)

@@ -5,6 +5,7 @@ import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
 import { publicPart, type CompromisedKey, type PublicJwk } from './key-file.ts'
 import { keyStates, publishedKeys } from './lifecycle.ts'
+import { changeKeys } from './lock.ts'
 
 export type Keyring = {
   /** The id of the signing key. */
@@ -30,7 +31,10 @@ export async function openKeyring(options: {
   let keys = await readDirectory(directory)
   if (options.generateIfEmpty && isEmpty(keys)) {
     await makeDirectory(directory)
-    await generateKey({ directory, now })
+    await changeKeys(directory, async (present) => {
+      // Another process may have created the first key in the meantime.
+      if (isEmpty(present)) await generateKey({ directory, now })
+    })
     keys = await readDirectory(directory)
   }
   const states = keyStates(keys, nowInSeconds(now))

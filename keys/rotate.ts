@@ -1,7 +1,7 @@
 /**
  * Adds the next signing key. A crash at any point leaves a directory that can still sign and verify.
  *
- *   1. read and check every key
+ *   1. take the lock; read and check every key
  *   2. create the new private key. A running service publishes it, and signs with it an hour later
  *   3. overwrite each superseded private key with its public part and the time of retirement
  *   4. delete temporary files
@@ -11,11 +11,12 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncDirectory, UNFINISHED_SUFFIX } from '../store/atomic-file.ts'
-import { readDirectory } from './directory.ts'
+import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
 import { KEY_FILE_SUFFIX, type SigningKey } from './key-file.ts'
 import { keyStates, ROTATION_SECONDS_MIN } from './lifecycle.ts'
+import { changeKeys } from './lock.ts'
 import { retireKey } from './retire.ts'
 
 /** The new key, and the kids of the keys that a rotation retired. */
@@ -24,16 +25,23 @@ export type Rotation = {
   readonly retired: readonly string[]
 }
 
+interface RotationOptions {
+  directory: string
+  now: Clock
+}
+
 /**
  * Creates a new key and erases the private parts of superseded keys.
  * @param options.now milliseconds since 1970
  * @throws KeyError if there is no key to replace, the newest key is younger than a week, a rule is broken or a file cannot be
  *   written
  */
-export async function rotateKeys(options: { directory: string; now: Clock }): Promise<Rotation> {
-  const { directory, now } = options
+export function rotateKeys(options: RotationOptions): Promise<Rotation> {
+  return changeKeys(options.directory, (keys) => rotate(options, keys))
+}
+
+async function rotate({ directory, now }: RotationOptions, keys: DirectoryKeys): Promise<Rotation> {
   const atSeconds = nowInSeconds(now)
-  const keys = await readDirectory(directory)
   const { current, superseded } = keyStates(keys, atSeconds)
   if (current === undefined) return throwKeyError(directory, 'has no key to replace: run the command keys generate')
   const newest = Math.max(...keys.signing.map((key) => key.madeAtSeconds))

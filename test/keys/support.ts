@@ -5,6 +5,7 @@ import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { KeyError } from '../../keys/errors.ts'
 import { generateKey } from '../../keys/generate.ts'
+import { LOCK_FOLDER } from '../../keys/lock.ts'
 
 export const START_SECONDS = 1_800_000_000
 
@@ -32,8 +33,9 @@ export async function putKeyFile(directory: string, kid: string, text: string): 
   return pathOf(directory, kid)
 }
 
+/** Without the lock. */
 export async function filesIn(directory: string): Promise<string[]> {
-  return (await readdir(directory)).toSorted()
+  return (await readdir(directory)).filter((name) => name !== LOCK_FOLDER).toSorted()
 }
 
 export async function rejection(promise: Promise<unknown>): Promise<Error> {

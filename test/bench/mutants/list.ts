@@ -134,6 +134,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/keys/compromise.test.js',
   },
   {
+    name: 'two processes change the keys of a directory at once',
+    file: 'keys/lock.js',
+    find: "if (lock.kind === 'acquired') return { readKeys: () => readDirectory(directory), [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() };",
+    replace: 'return { readKeys: () => readDirectory(directory), [Symbol.asyncDispose]: async () => undefined };',
+    caughtBy: 'test/keys/lock.test.js',
+  },
+  {
+    name: 'keys are changed as they were before the lock was taken',
+    file: 'keys/lock.js',
+    find: 'change(await locked.readKeys())',
+    replace: 'change(found)',
+    caughtBy: 'test/keys/lock.test.js',
+  },
+  {
     name: 'a receipt verifies for forged data around a genuine answer',
     file: 'agent/receipt/read.js',
     find: 'const overMcp = z.strictObject({',

@@ -1,0 +1,122 @@
+/** The lock of a key directory, with real processes. */
+import { chmod, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { compromiseKeys } from '../../keys/compromise.ts'
+import { jwksBody, openKeyring } from '../../keys/keyring.ts'
+import { ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
+import { changeKeys, LOCK_FOLDER } from '../../keys/lock.ts'
+import { rotateKeys } from '../../keys/rotate.ts'
+import { ready, startChild, type Child } from '../support/child.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { clockAt, expectKeyError, filesIn, makeKeyAt, START_SECONDS } from './support.ts'
+
+const ROUNDS = 5
+/** A superseded, a current and no pending key: both commands want to change the superseded one. */
+const SECOND_SECONDS = START_SECONDS + ROTATION_SECONDS_MIN
+const NOW_SECONDS = SECOND_SECONDS + ROTATION_SECONDS_MIN
+
+describe('the lock of a key directory', function () {
+  this.timeout(120_000)
+  let directory: string
+
+  let children: Child[]
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    children = []
+  })
+  afterEach(async () => {
+    for (const child of children) await kill(child)
+  })
+
+  function start(program: string, ...args: string[]): Child {
+    const child = startChild(`test/programs/${program}.js`, args, {})
+    children.push(child)
+    return child
+  }
+
+  async function kill(child: Child): Promise<void> {
+    child.process.kill('SIGKILL')
+    await child.ended
+  }
+
+  const startChange = (...kids: string[]) => start('change-keys', directory, String(clockAt(NOW_SECONDS)()), ...kids)
+
+  async function startHolder(): Promise<Child> {
+    const holder = start('hold-lock', join(directory, LOCK_FOLDER))
+    expect(await ready(holder)).to.equal('acquired')
+    return holder
+  }
+
+  /** Runs all at once, and returns the key that each has made, or the exit status of its failure. */
+  async function runAtOnce(...changes: Child[]): Promise<(string | number)[]> {
+    await Promise.all(changes.map(ready))
+    for (const change of changes) change.process.kill('SIGUSR2')
+    return Promise.all(changes.map(async ({ ended, said }) => (await ended) || (said.get('made') ?? '')))
+  }
+
+  it('[13.2] lets one of several rotations at once create a key', async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await makeKeyAt(directory, START_SECONDS)
+      const made = await runAtOnce(startChange(), startChange(), startChange())
+      expect(made.filter((each) => each === 1)).to.have.length(2)
+      expect(await filesIn(directory)).to.have.length(2)
+      await rm(directory, { recursive: true })
+      directory = await makeTemporaryDirectory()
+    }
+  })
+
+  it('[13.4] keeps a key compromised that a rotation retires at the same time', async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const stolen = await makeKeyAt(directory, START_SECONDS)
+      await makeKeyAt(directory, SECOND_SECONDS)
+      await runAtOnce(startChange(), startChange(stolen))
+      const keyring = await openKeyring({ directory, now: clockAt(NOW_SECONDS), generateIfEmpty: false })
+      expect(jwksBody(keyring).compromised.map(({ kid }) => kid)).to.deep.equal([stolen])
+      await rm(directory, { recursive: true })
+      directory = await makeTemporaryDirectory()
+    }
+  })
+
+  it('[13.2] is waited for, and a command that waits too long changes nothing', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const holder = await startHolder()
+    const waits: number[] = []
+    const change = changeKeys(
+      directory,
+      () => expect.fail('changed'),
+      async (milliseconds) => void waits.push(milliseconds),
+    )
+    await expectKeyError(change, { path: directory, rule: /is being changed by another process: try again/ })
+    expect(waits).to.have.length(199)
+    expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
+    const waiting = changeKeys(
+      directory,
+      async ({ signing }) => signing.length,
+      () => kill(holder),
+    )
+    expect(await waiting).to.equal(1)
+  })
+
+  it('is not needed to read keys, so a service starts while it is taken', async () => {
+    await makeKeyAt(directory, START_SECONDS)
+    await startHolder()
+    const open = () => openKeyring({ directory, now: clockAt(START_SECONDS), generateIfEmpty: true })
+    expect((await open()).publicKeys).to.have.length(1)
+  })
+
+  it('creates nothing in a directory that breaks a rule or is missing', async () => {
+    await chmod(directory, 0o755)
+    const options = { directory, now: clockAt(START_SECONDS) }
+    await expectKeyError(rotateKeys(options), { path: directory, rule: /has mode 0755/ })
+    await chmod(directory, 0o700)
+    const missing = join(directory, 'missing')
+    await expectKeyError(rotateKeys({ ...options, directory: missing }), { path: missing, rule: /no key to replace/ })
+    await expectKeyError(compromiseKeys({ ...options, directory: missing, kids: ['a'] }), {
+      path: missing,
+      rule: /has no key/,
+    })
+    expect(await filesIn(directory)).to.deep.equal([])
+  })
+})
