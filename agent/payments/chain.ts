@@ -1,5 +1,5 @@
 /** Reads the state of an EIP-3009 authorization from the chain. Nothing else may decide a payment with unknown outcome. */
-import { encodeFunctionData, getAddress, numberToHex, pad, parseAbi, toEventSelector, type Hex } from 'viem'
+import { concat, numberToHex, pad, toEventSelector, toFunctionSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
 import { checkChainId, onChain, openRpc, RpcError, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
@@ -16,7 +16,7 @@ const BLOCKS_TOO_EARLY_MAX = 1_000n
 /** The local clock can differ this much from the chain, as in `retention.ts`. */
 const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
-const STATE = parseAbi(['function authorizationState(address authorizer, bytes32 nonce) view returns (bool)'])
+const STATE = toFunctionSelector('authorizationState(address,bytes32)')
 const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
 const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
 const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
@@ -229,7 +229,7 @@ function toNonceKey({ asset, authorization: { from, nonce } }: AuthorizationQuer
 }
 
 async function isSpent(rpc: Rpc, { token, from, nonce }: NonceKey, at: 'latest' | { blockHash: string }) {
-  const data = encodeFunctionData({ abi: STATE, args: [getAddress(from), nonce] })
+  const data = concat([STATE, pad(from), nonce])
   return flag.parse(await rpc('eth_call', [{ to: token, data }, at]))
 }
 

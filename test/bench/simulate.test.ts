@@ -46,8 +46,18 @@ describe('the simulation', () => {
     const seen = new Map<string, number>()
     let steps = 0
     for (let seed = 1; seed <= 40; seed += 1) steps += (await run({ seed, seen })).steps
-    const all = await runAll({ first: 1, seeds: 40, workers: 2, serverCount: undefined, batch: 7 })
+    const progress: number[] = []
+    const all = await runAll({
+      first: 1,
+      seeds: 40,
+      workers: 2,
+      serverCount: undefined,
+      batch: 7,
+      onProgress: (total) => void progress.push(total.seeds),
+    })
     expect(all).to.deep.equal({ seeds: 40, steps, seen, broken: [] })
+    expect(progress).to.have.length(6)
+    expect(progress.at(-1)).to.equal(40)
   })
 
   it('removes old final records', async () => {

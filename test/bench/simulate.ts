@@ -16,6 +16,7 @@ const SHOWN_MAX = 2
 const BATCH = 500
 /** Most objects of a run die with it. A young generation that holds several runs is collected less often. */
 const YOUNG_GENERATION_MB = 64
+const PROGRESS_EVERY_MS = 60_000
 
 interface Plan {
   first: number
@@ -25,6 +26,8 @@ interface Plan {
   logKind?: LogKind
   /** Seeds that a thread gets at a time. */
   batch?: number
+  /** Called after each batch with the sum of the batches so far. */
+  onProgress?: (total: Readonly<Tally>) => void
 }
 
 export async function simulate(options: Record<string, string>): Promise<boolean> {
@@ -38,7 +41,7 @@ export async function simulate(options: Record<string, string>): Promise<boolean
   const plan = { first: Number(from), seeds: Number(seeds), workers: Number(workers), serverCount, logKind: log }
   if (trace !== undefined) await show(plan)
   const start = performance.now()
-  const { steps, seen, broken } = await runAll(plan)
+  const { steps, seen, broken } = await runAll({ ...plan, onProgress: progressOf(plan) })
   const took = (performance.now() - start) / 1000
   for (const name of [...seen.keys()].toSorted()) print(`${String(seen.get(name)).padStart(10)}  ${name}`)
   if (trace === undefined)
@@ -60,6 +63,25 @@ function describeCoverage(seen: ReadonlyMap<string, number>): string {
   return `${CHANGES.length - missing.length} of ${CHANGES.length} changes of a record${list}, ${faults} kinds of faults`
 }
 
+/** Prints on stderr the first broken seed at once, and every minute how many seeds have run. */
+function progressOf({ seeds }: Plan): (total: Readonly<Tally>) => void {
+  const start = performance.now()
+  let printedAt = start
+  let isShown = false
+  return ({ seeds: done, broken }) => {
+    const [first] = broken
+    if (first && !isShown) {
+      isShown = true
+      process.stderr.write(`seed ${first.seed} breaks ${first.invariant}\n`)
+    }
+    const now = performance.now()
+    if (now - printedAt < PROGRESS_EVERY_MS) return
+    printedAt = now
+    const minutes = ((now - start) / 60_000).toFixed(0)
+    process.stderr.write(`${done} of ${seeds} seeds after ${minutes} min: ${broken.length} broken\n`)
+  }
+}
+
 /** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */
 export async function runAll({
   first,
@@ -68,6 +90,7 @@ export async function runAll({
   serverCount,
   logKind = 'lmdb',
   batch = BATCH,
+  onProgress,
 }: Plan): Promise<Tally> {
   const total: Tally = { seeds: 0, steps: 0, seen: new Map(), broken: [] }
   const end = first + seeds
@@ -83,6 +106,7 @@ export async function runAll({
         thread.postMessage(work, [])
         const [tally] = (await once(thread, 'message')) as [Tally]
         add(total, tally)
+        onProgress?.(total)
       }
     } finally {
       await thread.terminate()

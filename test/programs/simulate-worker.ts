@@ -17,6 +17,8 @@ export interface Tally {
   broken: { seed: number; invariant: string }[]
 }
 
+// Runs reject with thousands of errors. A broken run is repeated with its trace by the main thread.
+Error.stackTraceLimit = 0
 parentPort?.on('message', (batch: Batch) => void work(batch))
 
 async function work({ first, count, serverCount, logKind }: Batch): Promise<void> {

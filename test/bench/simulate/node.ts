@@ -16,7 +16,7 @@ const RPC_TIMEOUT_MS = 5_000
 /** For nodes without the tag `finalized`. Never less than the chain needs. */
 const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
-const SEARCHES_MAX = 50
+const SEARCHES_MAX = 20
 /** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
 const FORK_MS_MAX = 55_000
 /** May be longer than that distance, because another chain is recognised by its id. */

@@ -34,7 +34,7 @@ const GRACE_MS_MAX = 10_000
 const STOP_MS_MAX = 5 * 60_000
 
 /** Entries of each cache. Caches of the usual size would take most of the time, because they reserve their memory. */
-const CACHED_MAX = 100
+const CACHED_MAX = 20
 
 export interface ServerOptions {
   sim: Simulator
