@@ -4,10 +4,13 @@ import { parseHttpUrl } from './arguments.ts'
 import type { AddCommand } from './context.ts'
 
 const HELP = `
-FILE is a purchase file of "client", or the body of an answer (REST, A2A or MCP) together with --receipt. The command prints
-one line for each check. With a saved key set (--jwks) it needs no network. Otherwise it fetches the key set from --issuer, or
-from the service that the purchase file names. Use --issuer or --jwks for a file from another person: a forged purchase file
-can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
+FILE is a purchase file of "client", or an answer: the body of a response over REST, A2A or MCP, an A2A message, or the result
+of an MCP tool. The result of a tool contains its receipt. Other answers need --receipt: the value of the header
+PAYMENT-RESPONSE, its JSON, saved header lines, or the JWT alone.
+
+The command prints one line for each check. With a saved key set (--jwks) it needs no network. Otherwise it fetches the key set
+from --issuer, or from the service that the purchase file names. Use --issuer or --jwks for a file from another person: a forged
+purchase file can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
 
 --rpc also reads the transfer from the chain. --dataset also computes the snapshot id of an archive of the register, and
 compares the companies in the answer with those of the archive.
@@ -16,6 +19,7 @@ Examples:
   irish-company-agent verify data/purchases/0x1234.json
   irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
   irish-company-agent verify answer.json --receipt payment-response.txt --jwks jwks.json
+  irish-company-agent verify tool-result.json --issuer https://companies.example
   irish-company-agent verify data/purchases/0x1234.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
 
 interface VerifyOptions {
@@ -30,8 +34,8 @@ export const addVerifyCommand: AddCommand = (program, context) => {
   program
     .command('verify')
     .description('Check the receipt of a bought answer')
-    .argument('<file>', 'a purchase file, or the body of an answer')
-    .option('--receipt <file>', 'the receipt of the answer: its JWT, or the PAYMENT-RESPONSE header')
+    .argument('<file>', 'a purchase file or an answer')
+    .option('--receipt <file>', 'the receipt of the answer: the PAYMENT-RESPONSE header, its JSON, or the JWT')
     .option('--issuer <url>', 'the base URL of the service that must have issued the receipt', parseHttpUrl)
     .option('--jwks <file>', 'a saved key set')
     .option('--rpc <url>', 'a node of the chain of the payment')

@@ -1,21 +1,21 @@
 /** The action of the command `verify`: one line for each check of a purchase, or of an answer and its receipt. */
-import { readFile } from 'node:fs/promises'
 import { FREE_PATHS } from '../operation/paths.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
-import { readAnswer, readSettlementResponse, receiptOf } from '../receipt/read.ts'
+import { readAnswer } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
-import { parsePurchase, type Purchase } from './purchase-file.ts'
+import { readHeldAnswer, readHeldReceipt, readTextFile, type HeldReceipt } from './held-answer.ts'
+import type { Purchase } from './purchase-file.ts'
 import { checkResponse, describe, fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 /** A check that needs the chain or the register. It runs only if the signature is valid. */
 export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
 
 interface VerifyOptions {
-  /** A purchase, or the body of an answer. */
+  /** A purchase or an answer, in one of the forms of `readHeldAnswer`. */
   file: string
-  /** With the body of an answer: the file of a receipt or of a `PAYMENT-RESPONSE` header. */
+  /** For an answer without a receipt in its file: one of the forms of `readHeldReceipt`. */
   receiptFile: string | undefined
   /** The base URL of the service that must have issued the receipt. */
   issuer: string | undefined
@@ -58,14 +58,14 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
-  const text = await readFile(file, 'utf8')
-  const purchase = parsePurchase(text)
-  if (purchase) {
+  const held = await readHeldAnswer(file)
+  if (held.kind === 'purchase') {
     if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
-    return ofPurchase(file, purchase)
+    return ofPurchase(file, held.purchase)
   }
-  if (receiptFile === undefined) throw new Error(`${file} is not a purchase; to verify an answer, add --receipt`)
-  return ofAnswer(text, (await readFile(receiptFile, 'utf8')).trim())
+  const receipt = receiptFile === undefined ? held.enclosed : await readHeldReceipt(receiptFile)
+  if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
+  return ofAnswer(held.answer, receipt)
 }
 
 function ofPurchase(file: string, purchase: Purchase): Subject {
@@ -75,10 +75,7 @@ function ofPurchase(file: string, purchase: Purchase): Subject {
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
-function ofAnswer(text: string, written: string): Subject {
-  const response = readSettlementResponse(written)
-  const receipt = response ? receiptOf(response) : written
-  const answer = readAnswer(text)
+function ofAnswer(answer: unknown, { receipt, response }: HeldReceipt): Subject {
   return {
     // The issuer that the receipt names could be the service of a forger.
     keySetUrl: undefined,
@@ -98,7 +95,7 @@ function ofAnswer(text: string, written: string): Subject {
 }
 
 async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject: Subject): Promise<unknown> {
-  if (keySetFile !== undefined) return parseJson(await readFile(keySetFile, 'utf8'))
+  if (keySetFile !== undefined) return parseJson(await readTextFile(keySetFile))
   const url = issuer === undefined ? subject.keySetUrl : `${issuer}${FREE_PATHS.jwks}`
   if (url === undefined) throw new Error('The key set of the issuer is not known: add --issuer or --jwks')
   return fetchKeySet(fetch, url)

@@ -15,6 +15,9 @@ const settlementResponseSchema = z.object({
 
 export type SettlementResponse = z.infer<typeof settlementResponseSchema>
 
+/** The member of `_meta` in an MCP result (contract 5.9). */
+const PAYMENT_RESPONSE_META = 'x402/payment-response'
+
 /** Undefined if the header is not the base64 of a successful settlement response with a receipt. */
 export function readSettlementResponse(header: string): SettlementResponse | undefined {
   const bytes = Buffer.from(header, 'base64')
@@ -22,6 +25,13 @@ export function readSettlementResponse(header: string): SettlementResponse | und
   if (bytes.toString('base64') !== header) return undefined
   const json = parseStrictJson(bytes)
   return json.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
+}
+
+/** The settlement response as JSON: itself, or the `_meta` of an MCP result. Undefined if the text is neither. */
+export function parseSettlementResponse(text: string): SettlementResponse | undefined {
+  const value = parseText(text)
+  const meta = z.object({ [PAYMENT_RESPONSE_META]: z.unknown() }).safeParse(value).data
+  return settlementResponseSchema.safeParse(meta ? meta[PAYMENT_RESPONSE_META] : value).data
 }
 
 export function receiptOf({ extensions }: SettlementResponse): string {
@@ -41,39 +51,74 @@ export function statedIssuer(receipt: string): string | undefined {
 const rpcMembers = { jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.number(), z.null()]) }
 
 /** Strict, because no digest covers the members around the answer: forged data must not stand beside a genuine answer. */
-const overA2a = z.strictObject({
-  ...rpcMembers,
-  result: z.strictObject({
-    message: z.strictObject({
-      messageId: z.string(),
-      role: z.literal('ROLE_AGENT'),
-      parts: z.tuple([z.strictObject({ data: z.unknown(), mediaType: z.literal('application/json') })]),
-    }),
-  }),
+const a2aMessage = z.strictObject({
+  messageId: z.string(),
+  role: z.literal('ROLE_AGENT'),
+  parts: z.tuple([z.strictObject({ data: z.unknown(), mediaType: z.literal('application/json') })]),
 })
 
-/** Strict for the same reason. `_meta` has the settlement response. */
-const overMcp = z.strictObject({
-  ...rpcMembers,
-  result: z.strictObject({
-    content: z.tuple([z.strictObject({ type: z.literal('text'), text: z.string() })]),
-    structuredContent: z.unknown(),
-    _meta: z.unknown().optional(),
-  }),
+/** The message as an object of the JavaScript SDK of A2A, `Role.ROLE_AGENT` being 2. */
+const sdkPart = z.strictObject({
+  content: z.strictObject({ $case: z.literal('data'), value: z.unknown() }),
+  filename: z.literal(''),
+  mediaType: z.literal('application/json'),
 })
+const sdkMessage = z
+  .strictObject({
+    messageId: z.string(),
+    contextId: z.literal(''),
+    taskId: z.literal(''),
+    role: z.literal(2),
+    parts: z.tuple([sdkPart]),
+    extensions: z.tuple([]),
+    referenceTaskIds: z.tuple([]),
+  })
+  .transform(({ parts: [{ content }] }) => ({ parts: [{ data: content.value }] }))
+
+/** The message alone, as an SDK returns it, or the whole body. */
+const overA2a = z.union([
+  z
+    .strictObject({ ...rpcMembers, result: z.strictObject({ message: a2aMessage }) })
+    .transform((body) => body.result.message),
+  z.strictObject({ message: a2aMessage }).transform(({ message }) => message),
+  a2aMessage,
+  sdkMessage,
+])
+
+/** Strict for the same reason. */
+const mcpResult = z.strictObject({
+  content: z.tuple([z.strictObject({ type: z.literal('text'), text: z.string() })]),
+  structuredContent: z.unknown(),
+  isError: z.literal(false).optional(),
+  /** A member of MCP 2026-07-28. */
+  resultType: z.literal('complete').optional(),
+  _meta: z.looseObject({ [PAYMENT_RESPONSE_META]: z.unknown().optional() }).optional(),
+})
+
+/** The result alone, as an SDK returns it, or the whole body. */
+const overMcp = z.union([
+  z.strictObject({ ...rpcMembers, result: mcpResult }).transform(({ result }) => result),
+  mcpResult,
+])
 
 /**
- * The answer in the body of a response (contract 5.9.2). Undefined if the body is not JSON or repeats a member name, or if the
+ * The answer in the body of a response, or in the message or result in it (contract 5.9.2). Undefined if the body is not JSON or repeats a member name, or if the
  * text of an MCP result differs from its `structuredContent`.
  */
 export function readAnswer(body: string): unknown {
   const value = parseText(body)
   const a2a = overA2a.safeParse(value).data
-  if (a2a) return a2a.result.message.parts[0].data
-  const mcp = overMcp.safeParse(value).data?.result
+  if (a2a) return a2a.parts[0]?.data
+  const mcp = overMcp.safeParse(value).data
   if (!mcp) return value
   const { content, structuredContent } = mcp
   return isSameJson(parseText(content[0].text), structuredContent) ? structuredContent : undefined
+}
+
+/** The settlement response in an MCP result. Undefined for other bodies, which have it in a header. */
+export function readEnclosedResponse(body: string): SettlementResponse | undefined {
+  const meta = overMcp.safeParse(parseText(body)).data?._meta
+  return settlementResponseSchema.safeParse(meta?.[PAYMENT_RESPONSE_META]).data
 }
 
 function parseText(text: string): unknown {

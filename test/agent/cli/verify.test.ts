@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { checkDataset } from '../../../agent/cli/verify-checks.ts'
@@ -119,6 +120,35 @@ describe('[5.9.5] the command verify', function () {
     expect([changed.code, failedIn(changed)]).to.deep.equal([1, ['answer']])
     expect(changed.lines.at(-1)).to.equal('THE RECEIPT IS NOT VALID for this answer.')
   })
+
+  for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
+    it(`accepts the result of an MCP tool and its body, ${JSON.stringify(options)}`, async () => {
+      const { payment } = await readPurchase(pathOf('lookup'))
+      const bodies: string[] = []
+      const keepBody: typeof fetch = async (...input) => {
+        const response = await fetch(...input)
+        bodies.push(await response.clone().text())
+        return response
+      }
+      const mcp = new Client({ name: 'test', version: '1' }, options)
+      await mcp.connect(new StreamableHTTPClientTransport(new URL('/mcp', service.url), { fetch: keepBody }))
+      const result = await mcp.callTool({
+        name: 'lookup_company',
+        arguments: { company_number: '73848' },
+        _meta: { 'x402/payment': JSON.parse(Buffer.from(payment, 'base64').toString()) },
+      })
+      const body = bodies.findLast((text) => text.includes('payment-receipt')) ?? ''
+      await mcp.close()
+      for (const text of [JSON.stringify(result), body]) {
+        await writeFile(pathOf('mcp'), text)
+        const { code, lines, stderr } = await verifyOffline(pathOf('mcp'))
+        expect(code, lines.join('\n') + stderr).to.equal(0)
+        expect(lines.at(-2)).to.match(/^response +ok/)
+      }
+      await writeFile(pathOf('mcp'), JSON.stringify(result).replaceAll('73848', '73849'))
+      expect(failedIn(await verifyOffline(pathOf('mcp')))).to.deep.equal(['answer'])
+    })
+  }
 
   it('fails for a settlement response that differs from its receipt', async () => {
     const { answer } = await readPurchase(pathOf('lookup'))
@@ -249,7 +279,10 @@ describe('[5.9.5] the command verify', function () {
     const none = await verify(join(directory, 'none.json'))
     expect(none.code).to.equal(1)
     const key = await verify(jwks)
-    expect([key.code, key.stderr]).to.deep.equal([1, `${jwks} is not a purchase; to verify an answer, add --receipt\n`])
+    expect([key.code, key.stderr]).to.deep.equal([
+      1,
+      `${jwks} is neither a purchase nor an answer with its receipt: add --receipt\n`,
+    ])
     const twice = await verify(pathOf('lookup'), '--receipt', jwks)
     expect([twice.code, twice.stderr]).to.deep.equal([
       1,

@@ -150,9 +150,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a receipt verifies for forged data around a genuine answer',
     file: 'agent/receipt/read.js',
-    find: 'const overMcp = z.strictObject({',
-    replace: 'const overMcp = z.object({',
+    find: 'const mcpResult = z.strictObject({',
+    replace: 'const mcpResult = z.object({',
     caughtBy: 'test/agent/receipt/verify.test.js',
+  },
+  {
+    name: 'a receipt verifies for forged data around an A2A message',
+    file: 'agent/receipt/read.js',
+    find: 'const a2aMessage = z.strictObject({',
+    replace: 'const a2aMessage = z.object({',
+    caughtBy: 'test/agent/client/held-answer.test.js',
+  },
+  {
+    name: 'the result of a refused tool call counts as an answer',
+    file: 'agent/receipt/read.js',
+    find: 'isError: z.literal(false).optional()',
+    replace: 'isError: z.unknown()',
+    caughtBy: 'test/agent/client/held-answer.test.js',
   },
   {
     name: 'the key set of a receipt is fetched from the URL that the receipt names',

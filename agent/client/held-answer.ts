@@ -1,0 +1,107 @@
+/**
+ * Reads the files of `verify`: each form in which a buyer can hold an answer and its receipt. An error is one line that names
+ * the file.
+ */
+import { open } from 'node:fs/promises'
+import { errorCode } from '../../store/error-code.ts'
+import { parseStrictJson } from '../operation/strict-json.ts'
+import {
+  parseSettlementResponse,
+  readAnswer,
+  readEnclosedResponse,
+  readSettlementResponse,
+  receiptOf,
+  type SettlementResponse,
+} from '../receipt/read.ts'
+import { ANSWER_BYTES_MAX } from './bounded-fetch.ts'
+import { parsePurchase, type Purchase } from './purchase-file.ts'
+
+/** A purchase file holds the answer as escaped text, with the request and the quote. */
+const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
+
+/** A receipt, and the settlement response around it if the file has one. */
+export interface HeldReceipt {
+  receipt: string
+  response: SettlementResponse | undefined
+}
+
+export type HeldAnswer =
+  | { kind: 'purchase'; purchase: Purchase }
+  /** `enclosed`: the receipt in the same file, which an MCP result has. */
+  | { kind: 'answer'; answer: unknown; enclosed: HeldReceipt | undefined }
+
+/** @throws an error if the file is no purchase and no answer in JSON */
+export async function readHeldAnswer(file: string): Promise<HeldAnswer> {
+  const text = unwrapEvent(await readTextFile(file))
+  const purchase = parsePurchase(text)
+  if (purchase) return { kind: 'purchase', purchase }
+  const json = parseStrictJson(new TextEncoder().encode(text))
+  if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
+  if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
+  if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
+    throw new Error(`${file} is not an answer: it is not a JSON object`)
+  const answer = readAnswer(text)
+  if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)
+  const response = readEnclosedResponse(text)
+  return { kind: 'answer', answer, enclosed: response && { receipt: receiptOf(response), response } }
+}
+
+/**
+ * Reads a receipt: a JWT, the value or the line of a `PAYMENT-RESPONSE` header, its JSON, the `_meta` of an MCP result, or the
+ * whole result.
+ * @throws an error if the file is none of these
+ */
+export async function readHeldReceipt(file: string): Promise<HeldReceipt> {
+  const text = unwrapEvent(await readTextFile(file)).trim()
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return { receipt: text, response: undefined }
+  if (parsePurchase(text)) throw new Error(`${file} is a purchase file: verify it without --receipt`)
+  const response = text.startsWith('{')
+    ? (readEnclosedResponse(text) ?? parseSettlementResponse(text))
+    : readSettlementResponse(findHeader(text) ?? text)
+  if (response) return { receipt: receiptOf(response), response }
+  throw new Error(`${file} has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one`)
+}
+
+/** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
+export async function readTextFile(file: string): Promise<string> {
+  const bytes = await readBounded(file).catch((cause: unknown) => {
+    throw new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause })
+  })
+  if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
+  const text = decode(bytes)
+  if (text === undefined) throw new Error(`${file} is not UTF-8 text`)
+  if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
+  return text
+}
+
+/** Undefined if the file is too large. Counts while it reads, because a pipe and a device have no size. */
+async function readBounded(path: string): Promise<Buffer | undefined> {
+  await using file = await open(path)
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > FILE_BYTES_MAX) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** The data of a body of one server-sent event, the form in which an MCP server can answer. */
+function unwrapEvent(text: string): string {
+  return /^(?:event: message\r?\n)?data: (.*)\s*$/.exec(text)?.[1] ?? text
+}
+
+/** The value of the header among header lines, as `curl -D` saves them. Undefined unless there is exactly one. */
+function findHeader(text: string): string | undefined {
+  const values = [...text.matchAll(/^payment-response:[ \t]*(\S+)[ \t]*\r?$/gim)]
+  return values.length === 1 ? values[0]?.[1] : undefined
+}
