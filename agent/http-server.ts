@@ -1,7 +1,7 @@
 /** The HTTP server with its limits. It answers requests that exceed a limit or violate HTTP, or ends their connections. */
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
-import type { IncomingMessage, RequestListener, Server } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerOptions } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { createApp } from '../rest-facade/app.ts'
 import { expressMessages } from '../rest-facade/messages.ts'
@@ -138,19 +138,7 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     else write()
   }
 
-  const server = createServer(
-    {
-      ...classes,
-      headersTimeout: limits.headersMs,
-      requestTimeout: limits.requestMs,
-      keepAliveTimeout: limits.keepAliveMs,
-      connectionsCheckingInterval: limits.checkMs,
-      maxHeaderSize: limits.headerBytes,
-      // Node would answer without a body. `findFault` checks it instead.
-      requireHostHeader: false,
-    },
-    handle,
-  )
+  const server = createServer({ ...classes, ...nodeOptions(limits) }, handle)
   server.timeout = limits.silenceMs
   // One header more, so that `findFault` sees that there are too many.
   server.maxHeadersCount = limits.headers + 1
@@ -170,6 +158,18 @@ function createLimitedServer({ limits, connections, classes, headers, listener }
     else endConnection(socket as Socket, renderWireError(toWireCode(error)))
   })
   return server
+}
+
+function nodeOptions(limits: HttpServerLimits): ServerOptions {
+  return {
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.keepAliveMs,
+    connectionsCheckingInterval: limits.checkMs,
+    maxHeaderSize: limits.headerBytes,
+    // Node would answer without a body. `findFault` checks it instead.
+    requireHostHeader: false,
+  }
 }
 
 /**

@@ -107,6 +107,23 @@ export function isPaid(state: RecordState): boolean {
   return state === 'settled' || state === 'confirmed'
 }
 
+/** @throws if only a defect of the caller can begin a record in this state */
+export function checkBeginning({ state }: RecordVersion): void {
+  if (isFinal(state)) throw new Error(`A record cannot begin as ${state}`)
+}
+
+/** @throws if only a defect of the caller can cause this transition */
+export function checkTransition({ state }: RecordVersion, next: RecordState): void {
+  if (!(TRANSITIONS[state] as readonly RecordState[]).includes(next)) {
+    throw new Error(`A ${state} record cannot become ${next}`)
+  }
+}
+
+/** @throws if only a defect of the caller can reopen a record of this state */
+export function checkVoid({ state }: RecordVersion): void {
+  if (!isVoid(state)) throw new Error(`A ${state} record cannot be reopened`)
+}
+
 /** @throws if only a defect of the caller can give a record of this state a receipt */
 export function checkPaid({ state }: RecordVersion): void {
   if (!isPaid(state)) throw new Error(`A ${state} record cannot get a receipt`)

@@ -13,13 +13,13 @@ import { StoreError } from './environment.ts'
 import { responsesFolder } from './layout.ts'
 import type { OwnedLog } from './log-owner.ts'
 import {
+  checkBeginning,
   checkPaid,
-  isFinal,
+  checkTransition,
+  checkVoid,
   isPaid,
-  isVoid,
   isVersion,
   lacksReceipt,
-  TRANSITIONS,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -29,6 +29,11 @@ import {
 } from './record.ts'
 import { ResponseDatabase } from './response-database.ts'
 
+interface ClaimResult {
+  claimed: boolean
+  record: ResponseRecord
+}
+
 /** The interface of the log. It is small, so that a shared database can implement it instead of LMDB. */
 export interface ResponseLog {
   /** The record of this payment, or else the record of the payment that has this payment id. */
@@ -37,7 +42,7 @@ export interface ResponseLog {
    * Stores the record of a new payment; its state must not be final. If the identity or the payment id is already taken,
    * returns the existing record. Rejects when the disk is nearly full; existing records can still be advanced then.
    */
-  claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }>
+  claim(record: ResponseRecord): Promise<ClaimResult>
   /** Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
   /**
@@ -98,19 +103,12 @@ export function openResponseLog(
 
     async claim(record) {
       checkReserve()
-      if (isFinal(record.state)) throw new Error(`A record cannot begin as ${record.state}`)
-      for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
-        if (await database.insert(record)) return { claimed: true, record }
-        const existing = database.findConflict(record.identity, record.payment_id)
-        if (existing) return { claimed: false, record: existing }
-      }
-      throw new StoreError('A payment identity or payment id is taken, but its record does not exist')
+      checkBeginning(record)
+      return insertOrFind(database, record)
     },
 
     async advance(from, change) {
-      if (!(TRANSITIONS[from.state] as readonly RecordState[]).includes(change.state)) {
-        throw new Error(`A ${from.state} record cannot become ${change.state}`)
-      }
+      checkTransition(from, change.state)
       const current = database.findUnfinished(from.identity)
       if (!current || !isVersion(current.record, from)) return undefined
       const next = { ...current.record, ...change }
@@ -118,7 +116,7 @@ export function openResponseLog(
     },
 
     async reopen(from, change) {
-      if (!isVoid(from.state)) throw new Error(`A ${from.state} record cannot be reopened`)
+      checkVoid(from)
       return database.reopen(from, change)
     },
 
@@ -133,24 +131,12 @@ export function openResponseLog(
 
     async hasPaid(payerKey) {
       if (payers.get(payerKey)) return true
-      const identities = database.listIdentities(payerKey, PAYER_RECORDS_MAX)
-      const hasPaid = identities.some((identity) => {
-        const record = undefinedIfCorrupt(() => database.find(identity))
-        return record !== undefined && isPaid(record.state)
-      })
+      const hasPaid = hasPaidRecord(database, payerKey)
       if (hasPaid) payers.set(payerKey, true)
       return hasPaid
     },
 
-    async unfinished() {
-      const identities: string[] = []
-      for (;;) {
-        const next = database.listUnfinished(identities.at(-1), KEYS_PER_READ_MAX)
-        identities.push(...next)
-        if (next.length < KEYS_PER_READ_MAX) return identities
-        await setImmediate()
-      }
-    },
+    unfinished: () => listUnfinished(database),
 
     async noteUnrecorded(payment) {
       checkReserve()
@@ -168,5 +154,32 @@ export function openResponseLog(
     isEmpty: async () => database.isEmpty(),
 
     close: () => database.close(),
+  }
+}
+
+async function insertOrFind(database: ResponseDatabase, record: ResponseRecord): Promise<ClaimResult> {
+  for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
+    if (await database.insert(record)) return { claimed: true, record }
+    const existing = database.findConflict(record.identity, record.payment_id)
+    if (existing) return { claimed: false, record: existing }
+  }
+  throw new StoreError('A payment identity or payment id is taken, but its record does not exist')
+}
+
+function hasPaidRecord(database: ResponseDatabase, payerKey: string): boolean {
+  return database.listIdentities(payerKey, PAYER_RECORDS_MAX).some((identity) => {
+    const record = undefinedIfCorrupt(() => database.find(identity))
+    return record !== undefined && isPaid(record.state)
+  })
+}
+
+/** Lets other events run between its reads. */
+async function listUnfinished(database: ResponseDatabase): Promise<string[]> {
+  const identities: string[] = []
+  for (;;) {
+    const next = database.listUnfinished(identities.at(-1), KEYS_PER_READ_MAX)
+    identities.push(...next)
+    if (next.length < KEYS_PER_READ_MAX) return identities
+    await setImmediate()
   }
 }

@@ -12,14 +12,16 @@ import { CorruptRecordError } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
 import type { LogOwner, OwnedLog } from '../log-owner.ts'
 import {
+  checkBeginning,
   checkPaid,
+  checkTransition,
+  checkVoid,
   decodeRecord,
   encodeRecord,
   isFinal,
   isVoid,
   isVersion,
   lacksReceipt,
-  TRANSITIONS,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -131,7 +133,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
   }
 
   async claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }> {
-    if (isFinal(record.state)) throw new Error(`A record cannot begin as ${record.state}`)
+    checkBeginning(record)
     const { identity, payment_id, state } = record
     const payerKey = identity.slice(0, Math.max(0, identity.lastIndexOf('/')))
     const revision = randomUUID()
@@ -149,9 +151,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     from: RecordVersion,
     change: RecordChange & { state: RecordState },
   ): Promise<ResponseRecord | undefined> {
-    if (!(TRANSITIONS[from.state] as readonly RecordState[]).includes(change.state)) {
-      throw new Error(`A ${from.state} record cannot become ${change.state}`)
-    }
+    checkTransition(from, change.state)
     const current = await this.#find(from.identity)
     if (!current || !isVersion(current.record, from)) return undefined
     const next = { ...current.record, ...change }
@@ -172,7 +172,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
   }
 
   async reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined> {
-    if (!isVoid(from.state)) throw new Error(`A ${from.state} record cannot be reopened`)
+    checkVoid(from)
     const { identity } = from
     const current = await this.#find(identity)
     if (!current || !isVersion(current.record, from)) return undefined

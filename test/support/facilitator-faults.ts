@@ -1,9 +1,9 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json as readBody } from 'node:stream/consumers'
 import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
 import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
+import { listen } from './listen.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
 
 const TRANSACTION = `0x${'cd'.repeat(32)}`
@@ -230,7 +230,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const { url, close } = await listen(server)
 
   const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? free()
   const chain: Chain = {
@@ -251,7 +251,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   }
 
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     chain,
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
@@ -261,9 +261,6 @@ export async function startFaultyFacilitator(now: () => Date) {
     reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
     /** Makes the facilitator correct from now on. */
     repair: () => void (isCorrect = true),
-    stop() {
-      server.close()
-      server.closeAllConnections()
-    },
+    stop: close,
   }
 }

@@ -2,15 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { readConfig } from '../../agent/config.ts'
 import { logEvents, openLog } from '../../agent/log.ts'
 import type { HttpServerLimits } from '../../agent/http-server.ts'
-import { startService } from '../../agent/service.ts'
+import { startService, type Externals } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
-import { header, signedPayment, withPaymentId, testTerms, type PaymentOptions } from './payments.ts'
+import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { pausesOnly } from './timers.ts'
 
@@ -41,6 +40,29 @@ interface FakedOptions {
   beforeSettlement?: () => Promise<void>
 }
 
+/** A facilitator that accepts every payment, and a chain without a transfer. */
+function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () => Promise<void> }): Externals {
+  return {
+    facilitator: {
+      verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
+      settle: async (payload) => {
+        await onSettle()
+        return { ...settledReply(payload), network: payload.accepted.network }
+      },
+      getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    },
+    chain: {
+      head: async () => 100n,
+      blockHash: async () => `0x${'b1'.repeat(32)}`,
+      progress: async () => ({ time: BigInt(Math.floor(now().getTime() / 1000)), finalBlock: 0n }),
+      isNonceFree: async () => true,
+      hasCode: async () => false,
+      evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
+    },
+    payTo: testTerms.payTo,
+  }
+}
+
 export async function startFakedService({
   environment = {},
   now = () => new Date(),
@@ -66,26 +88,13 @@ export async function startFakedService({
       ...environment,
     }),
     version: '0.1.0',
-    externals: {
-      facilitator: {
-        verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
-        settle: async (payload) => {
-          await beforeSettlement()
-          settled += 1
-          return { ...settledReply(payload), network: payload.accepted.network }
-        },
-        getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+    externals: acceptingExternals({
+      now,
+      async onSettle() {
+        await beforeSettlement()
+        settled += 1
       },
-      chain: {
-        head: async () => 100n,
-        blockHash: async () => `0x${'b1'.repeat(32)}`,
-        progress: async () => ({ time: BigInt(Math.floor(now().getTime() / 1000)), finalBlock: 0n }),
-        isNonceFree: async () => true,
-        hasCode: async () => false,
-        evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
-      },
-      payTo: testTerms.payTo,
-    },
+    }),
     openLog: async ({ dataDirectory }) => {
       const log = openResponseLog(dataDirectory)
       return {
@@ -113,11 +122,7 @@ export async function startFakedService({
     /** The log lines of failures. */
     failures: () => lines.filter(({ msg }) => msg !== 'sale'),
     counts: () => ({ settled, recorded }),
-    async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
-      const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
-      if (!requirements) throw new Error('The quote accepts no payment')
-      return header(withPaymentId(await signedPayment({ requirements, ...options })))
-    },
+    pay: signQuote,
     async stop() {
       await service.stop()
       await rm(directory, { recursive: true })

@@ -1,4 +1,5 @@
 /** Signed payments for tests. Valid by default; options make each part invalid. */
+import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequirements } from '@x402/core/types'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
@@ -61,6 +62,13 @@ export async function signedPayment(options: PaymentOptions = {}): Promise<WireP
   const domain = { ...DOMAIN, ...options.domain }
   const signature = await signAuthorization(key, message, 'TransferWithAuthorization', domain)
   return { x402Version: 2, accepted: requirements, payload: { authorization, signature } }
+}
+
+/** The `PAYMENT-SIGNATURE` header of a payment for a quote. */
+export async function signQuote(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
+  const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
+  if (!requirements) throw new Error('The quote accepts no payment')
+  return header(withPaymentId(await signedPayment({ requirements, ...options })))
 }
 
 /** The `PAYMENT-SIGNATURE` header of a payload. */

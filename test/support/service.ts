@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig, type Config } from '../../agent/config.ts'
-import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Externals, type ServiceOptions } from '../../agent/service.ts'
 import type { Timer } from '../../store/runtime.ts'
@@ -13,7 +12,7 @@ import { loadDescription } from './openapi-check.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
-import { header, signedPayment, withPaymentId, type PaymentOptions } from './payments.ts'
+import { signQuote, type PaymentOptions } from './payments.ts'
 
 export interface TestServiceOptions {
   environment?: Record<string, string>
@@ -84,11 +83,8 @@ export async function startTestService({
       return running.service.baseUrl
     },
     /** Signs a payment for a quote. */
-    async pay(quoteHeader: string | null, options: PaymentOptions = {}): Promise<string> {
-      const [requirements] = decodePaymentRequiredHeader(quoteHeader ?? '').accepts
-      if (!requirements) throw new Error('The quote accepts no payment')
-      return header(withPaymentId(await signedPayment({ key: running.sandbox.buyerKey, requirements, ...options })))
-    },
+    pay: (quoteHeader: string | null, options: PaymentOptions = {}) =>
+      signQuote(quoteHeader, { key: running.sandbox.buyerKey, ...options }),
     /** Balances in micro-USDC and the number of transfers so far. */
     async paid() {
       return {
