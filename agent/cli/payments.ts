@@ -13,6 +13,10 @@ Examples:
 
 export const addPaymentsCommand: AddCommand = (program, context) => {
   const { print, finish } = context
+  const openLog = async () => {
+    const { openLogForReading } = await import('../response-log.ts')
+    return openLogForReading(await loadConfig(context))
+  }
   const payments = program
     .command('payments')
     .description('Inspect and recheck payments in the response log')
@@ -22,8 +26,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .description('list the payments whose outcome is not final')
     .action(async () => {
       const { listUnfinishedPayments } = await import('../payments/command.ts')
-      const { openLogForReading } = await import('../response-log.ts')
-      await using log = await openLogForReading(await loadConfig(context))
+      await using log = await openLog()
       finish(await listUnfinishedPayments(log, print))
     })
   payments
@@ -31,8 +34,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .description('list the payments that the chain shows as settled and that have no record')
     .action(async () => {
       const { listUnrecordedPayments } = await import('../payments/command.ts')
-      const { openLogForReading } = await import('../response-log.ts')
-      await using log = await openLogForReading(await loadConfig(context))
+      await using log = await openLog()
       await listUnrecordedPayments(log, print)
     })
   payments
@@ -41,8 +43,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .argument('<identity>', 'the identity that "payments unfinished" prints')
     .action(async (identity: string) => {
       const { showPayment } = await import('../payments/command.ts')
-      const { openLogForReading } = await import('../response-log.ts')
-      await using log = await openLogForReading(await loadConfig(context))
+      await using log = await openLog()
       finish(await showPayment(log, identity, print))
     })
   payments

@@ -230,7 +230,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
-  const { url, close } = await listen(server)
+  const listening = await listen(server)
 
   const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? free()
   const chain: Chain = {
@@ -251,7 +251,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   }
 
   return {
-    url,
+    url: listening.url,
     chain,
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
@@ -261,6 +261,6 @@ export async function startFaultyFacilitator(now: () => Date) {
     reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
     /** Makes the facilitator correct from now on. */
     repair: () => void (isCorrect = true),
-    stop: close,
+    stop: () => listening.close(),
   }
 }
