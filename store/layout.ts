@@ -81,6 +81,7 @@ export const windowEntryTime = (key: string) => Number(key.slice(0, TIME_DIGITS)
 /** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
 export const finishedKey = ({ updated_at, identity }: { updated_at: string; identity: string }) =>
   `${updated_at} ${identity}`
+export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)
 
 export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
 export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')

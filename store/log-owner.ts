@@ -1,6 +1,6 @@
 /**
  * A response log stores its owner: receiver, network and asset. A data directory stores the id of its response log in a file,
- * the marker. A start compares both with the configuration (agent/log-owner.ts).
+ * the marker. A start compares both with the configuration (agent/check-log-owner.ts).
  */
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,6 +8,10 @@ import { z } from 'zod'
 import { writeFileAtomically } from './atomic-file.ts'
 import { StoreError } from './environment.ts'
 import { errorCode } from './error-code.ts'
+import type { ResponseRecord } from './record.ts'
+
+/** Newest records that a start reads, so that it finds one even if some are damaged. */
+export const NEWEST_READ_MAX = 10
 
 export interface LogOwner {
   /** Identifies the log. Copies of the log have the same one. */
@@ -26,6 +30,8 @@ export interface OwnedLog {
   setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
   /** Whether the log has no record. */
   isEmpty(): Promise<boolean>
+  /** An unfinished record, or else the one that became final last. A damaged record is skipped. */
+  newestRecord(): Promise<ResponseRecord | undefined>
 }
 
 const markerSchema = z.strictObject({ log_id: z.uuid() })

@@ -10,13 +10,14 @@ import { awaitWrite, openEnvironment, StoreError } from './environment.ts'
 import {
   FINISHED_DATABASE,
   finishedKey,
+  identityIn,
   OWNER_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
   UNRECORDED_DATABASE,
 } from './layout.ts'
-import type { LogOwner } from './log-owner.ts'
+import { NEWEST_READ_MAX, type LogOwner } from './log-owner.ts'
 import {
   decodeRecord,
   encodeRecord,
@@ -90,6 +91,14 @@ export class ResponseDatabase {
   isEmpty(): boolean {
     this.#checkOpen()
     return [this.#unfinished, this.#records].every((database) => database.getKeysCount({ limit: 1 }) === 0)
+  }
+
+  newestRecord(): ResponseRecord | undefined {
+    const limit = NEWEST_READ_MAX
+    const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
+    return [...this.listUnfinished(undefined, limit), ...finished]
+      .map((identity) => undefinedIfCorrupt(() => this.find(identity)))
+      .find((record) => record !== undefined)
   }
 
   find(identity: string): ResponseRecord | undefined {
@@ -286,7 +295,7 @@ export class ResponseDatabase {
    */
   #removeFinished(key: string): boolean {
     void this.#finished.remove(key)
-    const identity = key.slice(key.indexOf(' ') + 1)
+    const identity = identityIn(key)
     const record = undefinedIfCorrupt(() => this.#get(this.#records, identity))?.record
     if (!record || finishedKey(record) !== key) return false
     void this.#records.remove(identity)

@@ -153,6 +153,8 @@ export function openResponseLog(
 
     isEmpty: async () => database.isEmpty(),
 
+    newestRecord: async () => database.newestRecord(),
+
     close: () => database.close(),
   }
 }

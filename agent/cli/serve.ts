@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
-import type { AllowedChanges } from '../log-owner.ts'
+import type { AllowedChanges } from '../check-log-owner.ts'
 import { processes, timer } from './runtime.ts'
 
 const HELP = `

@@ -8,9 +8,9 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { QueryResultRow } from 'pg'
-import { CorruptRecordError } from '../checksum.ts'
+import { CorruptRecordError, undefinedIfCorrupt } from '../checksum.ts'
 import { StoreError } from '../environment.ts'
-import type { LogOwner, OwnedLog } from '../log-owner.ts'
+import { NEWEST_READ_MAX, type LogOwner, type OwnedLog } from '../log-owner.ts'
 import {
   checkBeginning,
   checkPaid,
@@ -66,6 +66,10 @@ const INSERT_OWNER = `insert into response_log_owner (id, log_id, network, asset
   values (1, $1, $2, $3, $4) on conflict do nothing`
 const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
   where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`
+/** Each half uses an index. */
+const NEWEST_RECORDS = `(select final_at, record from responses where final_at is null limit $1)
+  union all (select final_at, record from responses where final_at is not null order by final_at desc limit $1)
+  order by final_at desc nulls first`
 const ANY_RECORD = 'select 1 from responses limit 1'
 const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
@@ -246,6 +250,13 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
 
   async isEmpty(): Promise<boolean> {
     return (await this.#query(ANY_RECORD, [])).rows.length === 0
+  }
+
+  async newestRecord(): Promise<ResponseRecord | undefined> {
+    const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
+    return rows
+      .map(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)))
+      .find((record) => record !== undefined)
   }
 
   close(): Promise<void> {

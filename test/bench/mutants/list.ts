@@ -33,7 +33,7 @@ const awaitOutcome = 'agent/payments/await-outcome.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
-const logOwner = 'agent/log-owner.js'
+const logOwner = 'agent/check-log-owner.js'
 const earlierSettlement = 'agent/executor/earlier-settlement.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
@@ -345,7 +345,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: chain,
     find: 'await checkChainId(rpc, chainId); if (fromBlock ===',
     replace: 'if (fromBlock ===',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    caughtBy: 'simulate',
   },
   {
     name: 'a transfer is denied although the node has its receipt',
@@ -373,7 +373,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: chain,
     find: 'one < other ? one : other',
     replace: 'one',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    caughtBy: 'simulate',
   },
   {
     name: 'a transition replaces a receipt that was stored meanwhile',
@@ -886,7 +886,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: earlierSettlement,
     find: 'evidence.time >= BigInt(authorization.validBefore)',
     replace: 'evidence.time >= 0n',
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'simulate',
   },
   {
     name: 'a used nonce without an event is refused with 402',
@@ -1041,28 +1041,35 @@ export const MUTANTS: readonly Mutant[] = [
     file: logOwner,
     find: 'if (markedId !== undefined && (await log.isEmpty()))',
     replace: 'if (false)',
-    caughtBy: 'test/agent/log-owner.test.js',
+    caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {
     name: 'the response log of another directory is accepted',
     file: logOwner,
     find: 'if (markedId !== undefined && markedId !== owner.log_id)',
     replace: 'if (false)',
-    caughtBy: 'test/agent/log-owner.test.js',
+    caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {
     name: 'the receiver of the response log is not compared',
     file: logOwner,
     find: 'if (owner.pay_to !== terms.payTo.toLowerCase())',
     replace: 'if (false)',
-    caughtBy: 'test/agent/log-owner.test.js',
+    caughtBy: 'test/agent/check-log-owner.test.js',
+  },
+  {
+    name: 'a log of an earlier version gets the configured receiver',
+    file: logOwner,
+    find: 'const newest = await log.newestRecord();',
+    replace: 'const newest = undefined;',
+    caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {
     name: 'the receiver changes while payments are open',
     file: logOwner,
     find: 'if (length > 0)',
     replace: 'if (false)',
-    caughtBy: 'test/agent/log-owner.test.js',
+    caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {
     name: 'the local MCP server has no limit of a day',

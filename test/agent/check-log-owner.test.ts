@@ -2,13 +2,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { checkLogOwner, type AllowedChanges } from '../../agent/log-owner.ts'
+import { checkLogOwner, type AllowedChanges } from '../../agent/check-log-owner.ts'
 import { buildTerms } from '../../agent/payments/terms.ts'
 import type { OwnedLog } from '../../store/log-owner.ts'
 import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
 import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
-import { makeRecord, RECEIVER, storeRecord } from '../support/records.ts'
+import { BUYER, makeRecord, RECEIVER, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 type Log = ResponseLog & OwnedLog
@@ -92,6 +92,42 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       await markAs(OTHER_LOG)
       expect(await check()).to.equal('done')
       expect((await log.owner())?.log_id).to.equal(OTHER_LOG)
+    })
+
+    it('[14.14] refuses another receiver than that of the records, in a log that an earlier version wrote', async () => {
+      const terms = buildTerms('testnet', OTHER_RECEIVER)
+      await storeRecord(log, makeRecord({ state: 'confirmed' }))
+      expect(await check({ terms })).to.match(new RegExp(`receiver ${RECEIVER}: set PAY_TO .* --new-receiver$`))
+      expect(await check({ terms: buildTerms('mainnet', RECEIVER) })).to.match(/belongs to eip155:84532: /)
+      expect(await check({ terms, allowed: { newLog: true } })).to.match(/--new-receiver$/)
+      expect(await check()).to.equal('done')
+      expect(await check({ terms, allowed: { newReceiver: true } })).to.equal('done')
+    })
+
+    it('[14.14] compares with the newest record of such a log', async () => {
+      const terms = buildTerms('testnet', OTHER_RECEIVER)
+      const record = (number: number, payTo: string) => {
+        const identity = `${TERMS.network}/${TERMS.asset}/${BUYER}/0x${String(number).repeat(64)}`.toLowerCase()
+        const requirements = { ...makeRecord({}).requirements, payTo }
+        return makeRecord({
+          identity,
+          requirements,
+          state: 'confirmed',
+          updated_at: `2026-01-0${number}T00:00:00.000Z`,
+        })
+      }
+      await storeRecord(log, record(2, RECEIVER))
+      await storeRecord(log, record(3, OTHER_RECEIVER))
+      await storeRecord(log, record(1, RECEIVER))
+      expect(await check()).to.match(new RegExp(`receiver ${OTHER_RECEIVER}: `))
+      expect(await check({ terms })).to.equal('done')
+    })
+
+    it('[14.14] compares with an unfinished record of such a log before all others', async () => {
+      const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
+      await storeRecord(log, makeRecord({ requirements, state: 'settled' }))
+      await storeRecord(log, makeRecord({ identity: `${TERMS.network}/0x1/${BUYER}/0x2`, state: 'confirmed' }))
+      expect(await check()).to.match(new RegExp(`receiver ${OTHER_RECEIVER}: `))
     })
 
     it('refuses a damaged file of the directory, unless a new log is allowed', async () => {

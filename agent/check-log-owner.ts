@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { readLogMarker, writeLogMarker, type LogOwner, type OwnedLog } from '../store/log-owner.ts'
 import { StoreError } from '../store/environment.ts'
 import type { ResponseLog } from '../store/responses.ts'
+import { recordedPayment } from './payments/recorded-payment.ts'
 import type { Terms } from './payments/terms.ts'
 
 /** What the operator allows at one start. */
@@ -47,7 +48,9 @@ async function setFirstOwner({ log, terms, markedId }: FirstOwner): Promise<LogO
     throw new StoreError(
       'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log',
     )
-  const { network, asset, payTo } = terms
+  // An earlier version stored no owner, and its records name the receiver.
+  const newest = await log.newestRecord()
+  const { network, asset, payTo } = newest ? recordedPayment(newest).requirements : terms
   const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
   return log.setOwner({ log_id: markedId ?? randomUUID(), ...owner }, undefined)
 }
