@@ -886,7 +886,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: earlierSettlement,
     find: 'evidence.time >= BigInt(authorization.validBefore)',
     replace: 'evidence.time >= 0n',
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'a used nonce without an event is refused with 402',

@@ -49,6 +49,7 @@ export class SimulatedChain {
   readonly #blocks: MinedBlock[]
   readonly #blockMs: number
   readonly #finalLag: number
+  readonly #reorganisationShare: number
   #final = FIRST_BLOCK
   #hashes = 0
 
@@ -57,6 +58,7 @@ export class SimulatedChain {
     this.#blocks = [{ number: FIRST_BLOCK, hash: blockHash(0, FIRST_BLOCK), time: seconds(sim), spends: [] }]
     this.#blockMs = sim.pick([2_000, 2_000, 6_000, 12_000])
     this.#finalLag = sim.between(3, FINAL_LAG_MAX)
+    this.#reorganisationShare = sim.pick([0.02, 0.02, 0.02, 0.1])
     this.#next()
   }
 
@@ -110,7 +112,8 @@ export class SimulatedChain {
   #next(): void {
     this.#sim.afterNoFlush(this.#blockMs, () => {
       this.mine()
-      if (this.#sim.injectsFaults && this.#sim.chance(0.02)) this.reorganise(this.#sim.between(1, 2))
+      if (this.#sim.injectsFaults && this.#sim.chance(this.#reorganisationShare))
+        this.reorganise(this.#sim.between(1, 2))
       this.#next()
     })
   }

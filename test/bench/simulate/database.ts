@@ -75,6 +75,11 @@ export class SimulatedDatabase extends StoredRecords {
     )
   }
 
+  override lose(identity: string): void {
+    this.#rows.delete(identity)
+    super.lose(identity)
+  }
+
   #query(owner: Owner, statement: string, values: Values): Promise<Result> {
     const { sim } = this
     const handler = this.#handlers[statement]

@@ -72,6 +72,7 @@ export class Invariants {
   /** Every record that was claimed with a payment id. */
   readonly #claimedUnder = new Map<string, string[]>()
   readonly #pruned = new Set<string>()
+  readonly #lost = new Set<string>()
   /** The time at which each record became final, which no clock of a server can change. */
   readonly #endedAt = new Map<string, number>()
 
@@ -113,6 +114,12 @@ export class Invariants {
     for (const { identity, updated_at } of log.records.values())
       if (sim.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
         this.fail('R2 an old record is kept', short(identity))
+  }
+
+  /** The record was lost with its log. Its payment buys nothing again, and its buyer is not told to sign again. */
+  lost(identity: string): void {
+    this.#pruned.add(identity)
+    this.#lost.add(identity)
   }
 
   /** Whether the record holds its payment id. */
@@ -157,6 +164,7 @@ export class Invariants {
     const { chain, facilitator, log } = this.#observed
     if (!payment) return this.fail('I2 data without payment', 'without a payment')
     const { key, identity } = payment
+    if (this.#lost.has(identity)) return this.fail('R3 sold again after it was lost', short(key))
     if (isMisuse) return this.fail('I9 data for a misused payment', short(key))
     if (!chain.everPaid.has(key) && !facilitator.hasMisreported(key)) this.fail('I2 data without payment', short(key))
     if (!this.#everSettled.has(identity)) this.fail('I5 a response before settled is on disk', short(key))

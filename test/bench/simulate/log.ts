@@ -51,6 +51,12 @@ export abstract class StoredRecords {
     }
   }
 
+  /** The log is restored from a copy that lacks this final record. No server may run. */
+  lose(identity: string): void {
+    this.sim.trace('disk', () => `${short(identity)} is lost`)
+    this.records.delete(identity)
+  }
+
   isWriting(owner: Owner): boolean {
     return [...this.inProgress].some((write) => write.owner === owner)
   }
@@ -100,6 +106,11 @@ export class SimulatedLog extends StoredRecords {
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       close: () => Promise.resolve(),
     }
+  }
+
+  override lose(identity: string): void {
+    this.#release(this.records.get(identity) as ResponseRecord)
+    super.lose(identity)
   }
 
   #read<T>(owner: Owner, read: () => T): Promise<T> {
@@ -194,10 +205,14 @@ export class SimulatedLog extends StoredRecords {
     const isOver = ({ state, updated_at }: ResponseRecord) => isFinal(state) && updated_at < before
     const ended = [...this.records.values()].filter(isOver).slice(0, max)
     for (const record of ended) {
-      if (this.#ids.get(record.payment_id ?? '') === record.identity) this.#ids.delete(record.payment_id ?? '')
+      this.#release(record)
       this.remove(record)
     }
     return ended.length
+  }
+
+  #release({ identity, payment_id = '' }: ResponseRecord): void {
+    if (this.#ids.get(payment_id) === identity) this.#ids.delete(payment_id)
   }
 }
 

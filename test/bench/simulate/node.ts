@@ -41,8 +41,8 @@ interface View {
   hasToken: boolean
 }
 
-/** The view of all nodes for a while, instead of the chain. */
-type Elsewhere = Pick<View, 'chainId' | 'offset' | 'seconds' | 'salt' | 'hasToken' | 'sharedTo'>
+/** What all nodes show for a while instead of the chain: a fork of it, or a chain with another id. */
+type OtherChain = Pick<View, 'chainId' | 'offset' | 'seconds' | 'salt' | 'hasToken' | 'sharedTo'>
 
 export class SimulatedNodes {
   readonly #sim: Simulator
@@ -52,8 +52,8 @@ export class SimulatedNodes {
   /** The most blocks of one search of logs. */
   readonly #logBlocksMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
-  #elsewhere: Elsewhere | undefined
-  #wasElsewhere = false
+  #otherChain: OtherChain | undefined
+  #wasReplaced = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {
     this.#sim = sim
@@ -78,16 +78,16 @@ export class SimulatedNodes {
    * All nodes follow a fork with the same id, whose blocks become final as well, or belong to another chain. Once in a run:
    * with two forks, the two readings that end a payment could come from one each.
    */
-  change(): void {
+  change({ mayFork }: { mayFork: boolean }): void {
     const sim = this.#sim
-    if (this.#wasElsewhere) return
-    this.#wasElsewhere = true
-    const isFork = sim.chance(0.5)
+    if (this.#wasReplaced) return
+    this.#wasReplaced = true
+    const isFork = mayFork && sim.chance(0.5)
     const milliseconds = sim.between(5_000, isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
     sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
     sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
     const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
-    this.#elsewhere = isFork
+    this.#otherChain = isFork
       ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number }
       : {
           chainId: OTHER_CHAIN_ID,
@@ -102,11 +102,11 @@ export class SimulatedNodes {
   }
 
   get isFork(): boolean {
-    return this.#elsewhere?.salt === FORK_SALT
+    return this.#otherChain?.salt === FORK_SALT
   }
 
   restore(): void {
-    this.#elsewhere = undefined
+    this.#otherChain = undefined
   }
 
   /** A call reads the state at once. Most replies take no time, because a run has thousands of calls. */
@@ -140,7 +140,7 @@ export class SimulatedNodes {
   #view(lag: number): View {
     const { head } = this.#chain
     const newest = Math.max(FIRST_BLOCK, head.number - (this.#sim.injectsFaults ? lag : 0))
-    if (this.#elsewhere) return { ...this.#elsewhere, newest: newest + this.#elsewhere.offset }
+    if (this.#otherChain) return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
     return { chainId: TERMS.chainId, newest, sharedTo: newest, offset: 0, seconds: 0, salt: 0, hasToken: true }
   }
 
@@ -170,7 +170,8 @@ export class SimulatedNodes {
   #above(): number {
     const sim = this.#sim
     if (!sim.fault('chain: the head is too high', 0.05)) return 0
-    return sim.pick([sim.between(1, 10), sim.between(60, 90), sim.between(1, 1_000)])
+    // By about as many blocks as a recorded block is below the head, so that the recorded block is a new one.
+    return sim.pick([sim.between(1, 10), sim.between(62, 64), sim.between(62, 64), sim.between(1, 1_000)])
   }
 
   #blockAt(at: string, view: View): unknown {

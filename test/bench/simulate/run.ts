@@ -37,6 +37,8 @@ const LENGTHS_MS = [
 const EVENT_EVERY_MS = 4_000
 /** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
 const WEEKS_OFF_MS_MAX = 60_000
+/** The longest time between two requests of a buyer whose record is lost. */
+const REPEAT_LOST_MS_MAX = 30_000
 
 export interface RunResult {
   seed: number
@@ -96,6 +98,11 @@ class SimulationRun {
   readonly #reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
   /** Payments that were sent to the neighbour, by key. */
   readonly #atNeighbour = new Map<string, Purchase>()
+  /**
+   * Whether records are lost. Then no clock is behind, nodes follow no fork, and the facilitator reports a used nonce first,
+   * because a payment without a record needs that (docs/reliability.md, assumptions).
+   */
+  readonly #losesRecords: boolean
   readonly #crashShare: number
   readonly #length: number
 
@@ -109,7 +116,11 @@ class SimulationRun {
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
     this.#refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.#chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
-    this.#facilitator = new SimulatedFacilitator(sim, this.#chain, this.#refusedPayers)
+    this.#losesRecords = sim.chance(0.2)
+    this.#facilitator = new SimulatedFacilitator(sim, this.#chain, {
+      refusedPayers: this.#refusedPayers,
+      mayCheckBalanceFirst: !this.#losesRecords,
+    })
     const shared = { sim, logKind, chain: this.#chain, nodes: this.#nodes, facilitator: this.#facilitator }
     const options = { ...shared, isShared: (key: string) => this.#atNeighbour.has(key) }
     const names = Array.from({ length: serverCount }, (_, index) => `server ${index + 1}`)
@@ -179,6 +190,7 @@ class SimulationRun {
         () => this.#stopServer(),
         () => this.#changeChain(),
         () => this.#buyFromNeighbour(),
+        () => this.#loseRecord(),
       ])
       event()
       this.#scheduleEvent()
@@ -188,11 +200,12 @@ class SimulationRun {
   #setClock(): void {
     const sim = this.#sim
     const server = sim.pick(this.#servers)
+    const sign = this.#losesRecords ? 1 : sim.pick([1, -1])
     if (sim.fault('a clock jumps by weeks', 0.1)) {
-      server.setClock(sim.pick([31, -31, 40, -40]) * DAY_MS)
+      server.setClock(sim.pick([31, 40]) * DAY_MS * sign)
       sim.after(sim.between(0, WEEKS_OFF_MS_MAX), () => server.setClock(0))
     } else if (sim.fault('a clock jumps', 0.4)) {
-      server.setClock(sim.pick([0, 5_000, -5_000, 60_000, -60_000, 600_000, -600_000]))
+      server.setClock(sim.pick([0, 5_000, 60_000, 600_000]) * sign)
     }
     this.#facilitator.wereRefusalsUncheckable ||= server.isClockBehind
   }
@@ -274,7 +287,7 @@ class SimulationRun {
   }
 
   #changeChain(): void {
-    if (this.#sim.chance(0.3)) this.#nodes.change()
+    if (this.#sim.chance(0.3)) this.#nodes.change({ mayFork: !this.#losesRecords })
     this.#facilitator.wereRefusalsUncheckable ||= this.#nodes.isFork
   }
 
@@ -297,6 +310,36 @@ class SimulationRun {
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
     sim.pick(neighbour.servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
       if (outcome) neighbour.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+    })
+  }
+
+  /** Restores the log from a copy without a sold payment, whose buyer repeats the request, also after `validBefore`. */
+  #loseRecord(): void {
+    const sim = this.#sim
+    const { log, servers, invariants } = this.#main
+    if (!this.#losesRecords) return
+    const buyer = sim.pick(this.#buyers)
+    const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
+    if (!payment || this.#atNeighbour.has(payment.key)) return
+    sim.count('fault a record is lost')
+    for (const server of servers) if (server.isUp) this.#crash(server)
+    log.lose(payment.identity)
+    invariants.lost(payment.identity)
+    this.#repeat({ payment, companyNumber: buyer.companyNumber })
+  }
+
+  #repeat({ payment, companyNumber }: Purchase): void {
+    const sim = this.#sim
+    const { servers, invariants } = this.#main
+    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
+    sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
+      if (!sim.injectsFaults) return
+      sim.pick(servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+        if (!outcome) return
+        sim.count(`answer without a record: ${describe(outcome)}`)
+        invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+      })
+      this.#repeat({ payment, companyNumber })
     })
   }
 
