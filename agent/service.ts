@@ -133,7 +133,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
-    const signReceipt: SignReceipt = (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
+    const signReceipt: SignReceipt = async (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const stopSignal = stopping.signal
     const saleContext = createSaleContext(options, { catalog, log, slots, signReceipt, stopSignal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })

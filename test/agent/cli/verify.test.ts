@@ -167,7 +167,7 @@ describe('[5.9.5] the command verify', function () {
     const [body, receipt] = ['body', 'receipt'].map(pathOf) as [string, string]
     await writeFile(body, answer?.body ?? '')
     const sold = JSON.parse(answer?.body ?? '') as { snapshot_id: string }
-    await writeFile(receipt, await receiptFor(forger, sold, { iss: 'https://forger.example' }))
+    await writeFile(receipt, receiptFor(forger, sold, { iss: 'https://forger.example' }))
     const urls: string[] = []
     const serveForgedKeys: typeof fetch = async (url) => {
       urls.push(url as string)

@@ -53,7 +53,7 @@ describe('the verification of a receipt', function () {
 
   for (const [name, sold] of Object.entries(ANSWERS)) {
     it(`[5.9.1] accepts the ${name}, also with its members in another order and with white space`, async () => {
-      const receipt = await receiptFor(key, sold)
+      const receipt = receiptFor(key, sold)
       await fc.assert(
         fc.asyncProperty(fc.nat(1000), fc.nat(4), async (seed, indent) => {
           const text = JSON.stringify(reorder(sold, seed), null, indent)
@@ -65,7 +65,7 @@ describe('the verification of a receipt', function () {
     })
 
     it(`[5.9.5] fails for every changed byte of the ${name}, its receipt and the key set`, async () => {
-      const texts = [JSON.stringify(sold), await receiptFor(key, sold), JSON.stringify(keySetOf(key).keys)]
+      const texts = [JSON.stringify(sold), receiptFor(key, sold), JSON.stringify(keySetOf(key).keys)]
       const run = (answerText = '', receipt = '', keys = '') =>
         verifyTexts(answerText, receipt, `{"keys":${keys},"compromised":[]}`)
       expect((await run(...texts)).isValid).to.equal(true)
@@ -83,7 +83,7 @@ describe('the verification of a receipt', function () {
   }
 
   it('[5.9.5] fails for every other last character of the signature, also with the same bits', async () => {
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     for (const last of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_') {
       if (receipt.endsWith(last)) continue
       await signatureFault(receipt.slice(0, -1) + last)
@@ -91,7 +91,7 @@ describe('the verification of a receipt', function () {
   })
 
   it('[5.9.5] fails for an answer that repeats a name', async () => {
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     const text = JSON.stringify(answer)
     const repeated = `{"snapshot_id":"other",${text.slice(1)}`
     expect(parseJson(repeated)).to.deep.equal(answer)
@@ -100,7 +100,7 @@ describe('the verification of a receipt', function () {
 
   it('[13.4, 5.9.5] says that a key is compromised, and since when', async () => {
     const compromised = [{ kid: key.kid, compromised_at: '2027-01-15T08:00:00Z' }]
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     for (const keys of [[], [key.jwk]])
       expect(await signatureFault(receipt, { keys, compromised })).to.equal(
         `signature: key ${key.kid} is marked as compromised since 2027-01-15T08:00:00Z`,
@@ -110,18 +110,18 @@ describe('the verification of a receipt', function () {
   it('[5.9.5] finds its key among former keys and keys of other forms', async () => {
     const keySet = keySetOf(await makeReceiptKey(), key)
     const keys = [{ kty: 'OKP', crv: 'Ed25519', x: 'a' }, 7, ...keySet.keys]
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     expect((await verifyReceipt({ receipt, answer, keySet: { keys } })).isValid).to.equal(true)
   })
 
   it('[5.9.5] fails with another key, without the key, and with another key under its id', async () => {
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     const other = await makeReceiptKey()
     expect(await signatureFault(receipt, keySetOf(other))).to.contain('is not in the key set')
     expect(await signatureFault(receipt, { keys: [{ ...other.jwk, kid: key.kid }] })).to.contain(
       'does not have the thumbprint',
     )
-    const forged = await receiptFor({ ...other, kid: key.kid }, answer)
+    const forged = receiptFor({ ...other, kid: key.kid }, answer)
     expect(await signatureFault(forged)).to.contain('the signature of key')
     for (const keySet of [null, [], {}, { keys: {} }])
       expect(await signatureFault(receipt, keySet)).to.contain('not a JWK Set')
@@ -137,7 +137,7 @@ describe('the verification of a receipt', function () {
     expect(await signatureFault(await sign({}, claims))).to.contain('is wrong')
     const { payment: _, ...incomplete } = claims
     expect(await signatureFault(await sign({ typ: RECEIPT_TYPE }, incomplete))).to.contain('form of a payment receipt')
-    const [, payload, signature] = (await receiptFor(key, answer)).split('.')
+    const [, payload, signature] = receiptFor(key, answer).split('.')
     const header = Buffer.from(JSON.stringify({ alg: 'none', typ: RECEIPT_TYPE, kid: key.kid })).toString('base64url')
     for (const text of [
       `${header}.${payload}.`,
@@ -157,11 +157,11 @@ describe('the verification of a receipt', function () {
         passed ? [] : [name],
       )
     const operation = { operation: 'lookup', input: { company_number: '9' } }
-    expect(await failed(await receiptFor(key, answer, { operation }))).to.deep.equal(['operation'])
+    expect(await failed(receiptFor(key, answer, { operation }))).to.deep.equal(['operation'])
     const snapshot_id = `sha256:${'00'.repeat(32)}`
-    expect(await failed(await receiptFor(key, answer, { snapshot_id }))).to.deep.equal(['snapshot'])
-    expect(await failed(await receiptFor(key, answer, { matching_version: 'other' }))).to.deep.equal(['snapshot'])
-    expect(await failed(await receiptFor(key, answer, { answer_digest: snapshot_id }))).to.deep.equal(['answer'])
+    expect(await failed(receiptFor(key, answer, { snapshot_id }))).to.deep.equal(['snapshot'])
+    expect(await failed(receiptFor(key, answer, { matching_version: 'other' }))).to.deep.equal(['snapshot'])
+    expect(await failed(receiptFor(key, answer, { answer_digest: snapshot_id }))).to.deep.equal(['answer'])
   })
 
   it('[5.9.2] reads the answer from a body of each transport', () => {
@@ -170,7 +170,7 @@ describe('the verification of a receipt', function () {
   })
 
   it('[5.9.2] fails for a body with other data around the answer, or with another text of an MCP result', async () => {
-    const receipt = await receiptFor(key, answer)
+    const receipt = receiptFor(key, answer)
     const text = (value: unknown) => ({ content: [{ type: 'text', text: JSON.stringify(value) }] })
     const bodies = [
       { company: 'forged', ...overA2a({}) },
@@ -193,7 +193,7 @@ describe('the verification of a receipt', function () {
   })
 
   it('[5.9.5] fails, without an exception, for a key id of another form', async () => {
-    const [, payload, signature] = (await receiptFor(key, answer)).split('.')
+    const [, payload, signature] = receiptFor(key, answer).split('.')
     for (const kid of [{ toString: 1, valueOf: 1 }, [key.kid], 7, null, '', 'a'.repeat(44), '\u001b'.repeat(43)]) {
       const header = Buffer.from(JSON.stringify({ alg: 'ES256', typ: RECEIPT_TYPE, kid })).toString('base64url')
       expect(await signatureFault(`${header}.${payload}.${signature}`)).to.contain('not a signed JWT')

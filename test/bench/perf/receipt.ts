@@ -1,8 +1,14 @@
-/** The receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid lookup. */
+/**
+ * The receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid lookup and beside the
+ * same receipt signed by jose.
+ */
+import { CompactSign } from 'jose'
 import { issueReceipt } from '../../../agent/payments/receipts.ts'
+import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { signReceipt } from '../../../agent/receipt/sign.ts'
+import type { ResponseRecord } from '../../../store/record.ts'
 import { makeRecord } from '../../support/records.ts'
-import { makeReceiptKey } from '../../support/signed-receipt.ts'
+import { makeReceiptKey, type TestKey } from '../../support/signed-receipt.ts'
 import { WORKLOADS } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
 import { SERVICE, type HttpBench } from './http-rounds.ts'
@@ -11,18 +17,33 @@ import { withBaseline, type PerfRow, type PerfSize } from './perf-row.ts'
 const RECEIPTS_PER_ROUND = 1_000
 const TRANSACTION = `0x${'ab'.repeat(32)}`
 
+const signWithJose = (claims: ReceiptClaims, { kid, privateKey }: TestKey) =>
+  new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: RECEIPT_ALGORITHM, typ: RECEIPT_TYPE, kid })
+    .sign(privateKey)
+
 /** @param paidMicroseconds CPU time of one paid lookup in the same run */
-export async function measureReceipt(bench: HttpBench, size: PerfSize, paidMicroseconds: number): Promise<PerfRow> {
+export async function measureReceipt(bench: HttpBench, size: PerfSize, paidMicroseconds: number): Promise<PerfRow[]> {
   const record = makeRecord({
     body: await buyAnswer(bench),
     operation: { operation: 'lookup', input: { company_number: bench.corpus.companyNumbers[0] } },
   })
   const key = await makeReceiptKey()
-  const services = {
-    signReceipt: (claims: Parameters<typeof signReceipt>[0]) => signReceipt(claims, key),
-    now: () => new Date(),
-    report: () => undefined,
-  }
+  const microseconds = await measureIssue(size, record, async (claims) => signReceipt(claims, key))
+  const joseMicroseconds = await measureIssue(size, record, (claims) => signWithJose(claims, key))
+  return [
+    withBaseline('receipt cpu', microseconds, { name: 'paid lookup', value: paidMicroseconds }),
+    withBaseline('receipt jose', microseconds, { name: 'signed by jose', value: joseMicroseconds }),
+  ]
+}
+
+/** @returns microseconds of CPU for each receipt */
+async function measureIssue(
+  size: PerfSize,
+  record: ResponseRecord,
+  sign: (claims: ReceiptClaims) => Promise<string>,
+): Promise<number> {
+  const services = { signReceipt: sign, now: () => new Date(), report: () => undefined }
   const issue = () => issueReceipt(services as unknown as Parameters<typeof issueReceipt>[0], record, TRANSACTION)
   const round = async (count: number) => {
     const before = process.cpuUsage()
@@ -35,7 +56,7 @@ export async function measureReceipt(bench: HttpBench, size: PerfSize, paidMicro
   const rounds: number[] = []
   for (let each = 0; each < size.rounds; each += 1)
     rounds.push(await round(Math.ceil(RECEIPTS_PER_ROUND * size.requestShare)))
-  return withBaseline('receipt cpu', median(rounds), { name: 'paid lookup', value: paidMicroseconds })
+  return median(rounds)
 }
 
 async function buyAnswer({ servers, corpus }: HttpBench): Promise<string> {
