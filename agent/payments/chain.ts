@@ -17,9 +17,9 @@ const BLOCKS_TOO_EARLY_MAX = 1_000n
 const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
 const STATE = toFunctionSelector('authorizationState(address,bytes32)')
-const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
-const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
-const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
+export const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
+export const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
+export const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
 interface Transfer {
   from: string

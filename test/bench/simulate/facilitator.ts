@@ -6,12 +6,13 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
 import { seconds, short, type SimulatedChain, type Transaction } from './chain.ts'
 import { keyOf } from './keys.ts'
-import { signatureOf, type Authorization } from './payment.ts'
+import type { AuthorizationFields } from '../../support/payments.ts'
+import { signatureOf } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 interface Call {
   key: string
-  authorization: Authorization
+  authorization: AuthorizationFields
   signature: string
   requirements: PaymentRequirements
 }
@@ -294,7 +295,7 @@ export class SimulatedFacilitator {
   }
 }
 
-export function transferOf(key: string, authorization: Authorization, hash: string): Transaction {
+export function transferOf(key: string, authorization: AuthorizationFields, hash: string): Transaction {
   const { from, to, value, nonce, validAfter, validBefore } = authorization
   return {
     kind: 'transfer',
@@ -310,6 +311,6 @@ export function transferOf(key: string, authorization: Authorization, hash: stri
 }
 
 function callOf(payload: { payload: object }, requirements: PaymentRequirements): Call {
-  const { authorization, signature } = payload.payload as { authorization: Authorization; signature: string }
+  const { authorization, signature } = payload.payload as { authorization: AuthorizationFields; signature: string }
   return { key: keyOf(authorization.from, authorization.nonce), authorization, signature, requirements }
 }

@@ -2,8 +2,8 @@
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
  * fork or belong to another chain. The product's reader (agent/payments/chain) turns their replies into evidence.
  */
-import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
-import { readChainWith, type Chain } from '../../../agent/payments/chain.ts'
+import { numberToHex, pad, type Hex } from 'viem'
+import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../agent/payments/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
@@ -24,10 +24,6 @@ const OTHER_CHAIN_MS_MAX = 5 * 60_000
 const OTHER_CHAIN_ID = 1
 const FORK_SALT = 0xf0_4c
 const OTHER_SALT = 0x07_e4
-
-const USED = toEventSelector('AuthorizationUsed(address,bytes32)')
-const CANCELED = toEventSelector('AuthorizationCanceled(address,bytes32)')
-const TRANSFER = toEventSelector('Transfer(address,address,uint256)')
 
 /** What a node shows. Its blocks up to `sharedTo` are those of the chain; it has none of the later transactions. */
 interface View {

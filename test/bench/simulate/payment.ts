@@ -1,19 +1,11 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
 import { sha256Hex } from '../../../agent/operation/canonical.ts'
+import type { AuthorizationFields } from '../../support/payments.ts'
 import { buildRequirements, buildTerms, type Terms } from '../../../agent/payments/terms.ts'
 import { keyOf } from './keys.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
 export const TERMS: Terms = buildTerms('testnet', PAY_TO)
-
-export interface Authorization {
-  from: string
-  to: string
-  value: string
-  validAfter: string
-  validBefore: string
-  nonce: string
-}
 
 export interface SimulatedPayment {
   /** Payer and nonce in lower case, the chain's key. */
@@ -23,14 +15,14 @@ export interface SimulatedPayment {
   /** The id of the extension payment-identifier. */
   id: string | undefined
   header: string
-  authorization: Authorization
+  authorization: AuthorizationFields
 }
 
 /**
  * A digest of the authorization, one byte longer than the signature of a plain account. The product leaves such
  * signatures to the facilitator (ERC-1271), which compares the digest. Recovering plain signatures would take most of the time.
  */
-export function signatureOf(authorization: Authorization): string {
+export function signatureOf(authorization: AuthorizationFields): string {
   return `0x${sha256Hex(JSON.stringify(authorization)).repeat(3).slice(0, 132)}`
 }
 
@@ -61,7 +53,7 @@ export function paymentOf({
   id,
 }: PaymentFields): SimulatedPayment {
   const accepted = buildRequirements(TERMS, operation)
-  const authorization: Authorization = {
+  const authorization: AuthorizationFields = {
     from,
     to: accepted.payTo,
     value: accepted.amount,
