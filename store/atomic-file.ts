@@ -3,12 +3,15 @@
  * file has the old content or the new content. Files are accessible to their owner only, because they may hold secrets.
  */
 import { randomUUID } from 'node:crypto'
-import { link, open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { link, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { errorCode } from './error-code.ts'
 
 /** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
+
+/** A write takes milliseconds, but its process can be suspended. After a day it has ended, or it fails and can be repeated. */
+export const UNFINISHED_AGE_MS = 24 * 60 * 60 * 1000
 
 const OWNER_ONLY_MODE = 0o600
 
@@ -31,6 +34,9 @@ export async function createFileAtomically(path: string, text: string): Promise<
     throw cause
   }
 }
+
+/** The name of a file, and the random part of `publish`. */
+const TEMPORARY_NAME = /^(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/
 
 /** The temporary name is random, so two writers never share a file. */
 async function publish(path: string, text: string, renameOrLink: typeof rename): Promise<void> {
@@ -56,4 +62,28 @@ export async function syncDirectory(path: string): Promise<void> {
   if (process.platform === 'win32') return
   await using directory = await open(path, 'r')
   await directory.sync()
+}
+
+/**
+ * Removes the temporary files of JSON files that crashes left in a folder: files of the names that this module gives, older than
+ * a day. A missing folder has none.
+ * @param options.file removes only the temporary files of this file
+ */
+export async function removeOldUnfinished({ folder, file, now }: { folder: string; file?: string; now: Date }) {
+  const names = await readdir(folder).catch((cause: unknown) => {
+    if (errorCode(cause) === 'ENOENT') return []
+    throw cause
+  })
+  const isOurs = (name: string) => {
+    const target = TEMPORARY_NAME.exec(name)?.[1]
+    return target !== undefined && (file === undefined ? target.endsWith('.json') : target === basename(file))
+  }
+  for (const path of names.filter(isOurs).map((name) => join(folder, name))) {
+    // Undefined if the writer has finished in the meantime.
+    const writtenAt = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => undefined,
+    )
+    if (writtenAt !== undefined && now.getTime() - writtenAt > UNFINISHED_AGE_MS) await rm(path, { force: true })
+  }
 }

@@ -2,8 +2,10 @@
  * One purchase in one call, for other programs. The file identifies the purchase: a later call with the same file, also
  * after a crash or a lost answer, sends the saved payment again and signs nothing.
  */
+import { dirname } from 'node:path'
 import type { BuyerRuntime } from './buy.ts'
 import { buyIntoFile, requireTerms, RUNTIME, type BoughtAnswer, type ReceiptPolicy } from './buy-into-file.ts'
+import { tidyPurchases } from './purchase-file.ts'
 import type { ExpectedTerms } from './quote.ts'
 
 export interface BuyOnceOptions {
@@ -25,6 +27,7 @@ export interface BuyOnceOptions {
 export async function buyOnce(options: BuyOnceOptions): Promise<BoughtAnswer> {
   const { expected, privateKey, file, receipts = 'verify', runtime = RUNTIME } = options
   const { method = 'GET', url, headers = {}, body = null } = options.request
+  await tidyPurchases({ folder: dirname(file), file, now: new Date() })
   return buyIntoFile({
     request: { method, url, headers, body },
     file,

@@ -5,7 +5,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
+import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/atomic-file.ts'
 import { errorCode } from '../../store/error-code.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
@@ -31,6 +31,14 @@ export const writePurchase = async (path: string, purchase: Purchase): Promise<v
 /** Creates the file. Returns false, and changes nothing, if it exists. */
 export const createPurchase = async (path: string, purchase: Purchase): Promise<boolean> =>
   createFileAtomically(path, await prepareFile(path, purchase))
+
+/**
+ * Removes the temporary files that crashes left in a folder of purchases, or only those of one file. A payment is sent only
+ * after its temporary file has become the file of the purchase. A folder that cannot be read fails the purchase later.
+ */
+export async function tidyPurchases(options: { folder: string; file?: string; now: Date }): Promise<void> {
+  await removeOldUnfinished(options).catch(() => undefined)
+}
 
 /** Creates the folder of the file and returns the text of the file. */
 async function prepareFile(path: string, purchase: Purchase): Promise<string> {

@@ -1,8 +1,13 @@
 /** The atomic file write: content, mode, exclusive creation, concurrent writers and a failed write. */
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { createFileAtomically, writeFileAtomically } from '../../store/atomic-file.ts'
+import {
+  createFileAtomically,
+  removeOldUnfinished,
+  UNFINISHED_AGE_MS,
+  writeFileAtomically,
+} from '../../store/atomic-file.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 describe('an atomic file write', () => {
@@ -70,5 +75,26 @@ describe('an atomic file write', () => {
     await mkdir(path)
     expect(await errorCode(writeFileAtomically(path, 'text'))).to.be.oneOf(['EISDIR', 'ENOTEMPTY', 'EEXIST'])
     expect(await readdir(directory)).to.deep.equal(['file.json'])
+  })
+
+  it('removes the temporary files of crashes after a day, and no other file', async () => {
+    const part = '01234567-89ab-cdef-0123-456789abcdef.tmp'
+    const old = [`a.json.${part}`, `file.json.${part}`]
+    const others = ['file.json', 'file.json.tmp', 'file.json.old.tmp', part, `a.txt.${part}`, `a.json.${part}.json`]
+    const now = new Date(1_800_000_000_000)
+    const put = async (name: string, ageMs: number) => {
+      await writeFile(join(directory, name), '')
+      await utimes(join(directory, name), now, (now.getTime() - ageMs) / 1000)
+    }
+    for (const name of [...old, ...others]) await put(name, UNFINISHED_AGE_MS + 1000)
+    await put(`new.json.${part}`, UNFINISHED_AGE_MS)
+    await put(`later.json.${part}`, -1000)
+    const kept = [...others, `new.json.${part}`, `later.json.${part}`]
+    await removeOldUnfinished({ folder: directory, file: path, now })
+    expect(await readdir(directory)).to.have.members([...kept, `a.json.${part}`])
+    await removeOldUnfinished({ folder: directory, now })
+    expect(await readdir(directory)).to.have.members(kept)
+    await removeOldUnfinished({ folder: join(directory, 'missing'), now })
+    expect(await errorCode(removeOldUnfinished({ folder: path, now }))).to.equal('ENOTDIR')
   })
 })

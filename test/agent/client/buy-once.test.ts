@@ -1,6 +1,6 @@
 /** The function `buyOnce` and its documented example, with the real service: one payment, whatever answers are lost. */
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
@@ -71,6 +71,16 @@ describe('buyOnce', () => {
     file: join(folder, 'purchase.json'),
     privateKey: service.buyerKey,
     runtime: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
+  })
+
+  it('[15.7] removes the old temporary files of its own file only', async () => {
+    const part = '01234567-89ab-cdef-0123-456789abcdef.tmp'
+    for (const name of [`purchase.json.${part}`, `other.json.${part}`]) {
+      await writeFile(join(folder, name), '{')
+      await utimes(join(folder, name), 0, 0)
+    }
+    expect((await buyOnce(options())).status).to.equal(200)
+    expect(await readdir(folder)).to.have.members(['purchase.json', `other.json.${part}`])
   })
 
   const isPaying = (init?: RequestInit) => new Headers(init?.headers).has('PAYMENT-SIGNATURE')

@@ -93,6 +93,17 @@ describe('createBuyer', () => {
       expect(await again.text()).to.equal(first)
     }))
 
+  it('[15.7] removes the temporary files of crashes after a day', async () => {
+    const name = 'a-0.json.01234567-89ab-cdef-0123-456789abcdef.tmp'
+    await writeFile(join(folder, name), '{')
+    const one = buyer()
+    const leftovers = async () => (await readdir(folder)).filter((each) => each.endsWith('.tmp'))
+    await one.fetch(urlOf(COMPANY))
+    expect(await leftovers()).to.deep.equal([name])
+    await buyer({ now: () => new Date(Date.now() + 2 * DAY_MS) }).fetch(urlOf(COMPANY))
+    expect(await leftovers()).to.deep.equal([])
+  })
+
   it('[15.3] pays again for another Idempotency-Key, which it does not send', () =>
     paysTimes(2, async () => {
       const sent = new Set<string | null>()

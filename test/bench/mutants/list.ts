@@ -718,6 +718,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/client/buyer.test.js',
   },
   {
+    name: 'a buyer removes the file that another process writes',
+    file: 'store/atomic-file.js',
+    find: 'now.getTime() - writtenAt > UNFINISHED_AGE_MS',
+    replace: 'now.getTime() !== writtenAt',
+    caughtBy: 'test/store/atomic-file.test.js',
+  },
+  {
     name: 'the buyer does not check the receipt',
     file: buyIntoFile,
     find: 'if (wrong.length > 0) throw failure',
