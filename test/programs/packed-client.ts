@@ -1,9 +1,9 @@
 /**
- * `npm run packed-client`: packs the package, installs it in an empty folder, removes the packages that only a server needs,
- * compiles the documented program with its types, and runs it in two processes, one after the other.
+ * `npm run packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented program with its
+ * types, and runs it in two processes, one after the other.
  */
 import { execFile } from 'node:child_process'
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,25 +14,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 
 const INSTALL_MS_MAX = 300_000
 const RUN_MS_MAX = 60_000
-/** What a server needs and a buyer does not. */
-const SERVER_PACKAGES = [
-  '@a2a-js',
-  '@modelcontextprotocol',
-  'cli-progress',
-  'commander',
-  'csv-parse',
-  'express',
-  'hash-wasm',
-  'lmdb',
-  'lru-cache',
-  'pg',
-  'pino',
-  'prom-client',
-  'tiny-secp256k1',
-  'yauzl',
-]
-/** The parts of the package that a buyer uses. */
-const CLIENT_PARTS = new Set(['agent/client', 'agent/operation', 'agent/payments', 'agent/receipt', 'agent/rpc'])
+/** The packages that a buyer needs. */
+const CLIENT_PACKAGES = ['@x402/core', '@x402/evm', 'jose', 'safe-stable-stringify', 'viem', 'zod']
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await mkdtemp(join(tmpdir(), 'packed-client-'))
@@ -40,8 +23,8 @@ const run = promisify(execFile)
 
 /** The lines that a user writes. The last one has a wrong type, which shows that the types are found. */
 const USER_PROGRAM = `
-import { createBuyer, PurchaseError } from 'irish-company-agent/client'
-import { buyOnce } from 'irish-company-agent/client/buy-once'
+import { createBuyer, PurchaseError } from 'irish-company-agent-client'
+import { buyOnce } from 'irish-company-agent-client/buy-once'
 
 const [url = '', key = '', payTo = ''] = process.argv.slice(2)
 const buyer = createBuyer({
@@ -62,29 +45,18 @@ export const refused = () => createBuyer({ key: '0x' })
 `
 
 async function install(): Promise<void> {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root })
-  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }]
-  const paths = files.map(({ path }) => path)
-  expect(paths.filter((path) => /(^|\/)test\/|\.map$|(?<!\.d)\.ts$/.test(path))).to.deep.equal([])
+  const { stdout } = await run(process.execPath, [join(root, 'dist/test/programs/pack-client.js'), folder])
+  const filename = stdout.trim()
   await writeFile(join(folder, 'package.json'), '{ "type": "module", "private": true }')
   await cp(join(root, '.npmrc'), join(folder, '.npmrc'))
   const args = ['install', `./${filename}`, '--no-audit', '--no-fund']
   await run('npm', args, { cwd: folder, timeout: INSTALL_MS_MAX })
-  await removeServer()
-}
-
-/** The buyer must not need the server: neither its packages nor its files. */
-async function removeServer(): Promise<void> {
-  const modules = join(folder, 'node_modules')
-  const installed = await readdir(modules)
-  for (const name of SERVER_PACKAGES) {
-    expect(installed).to.include(name)
-    await rm(join(modules, name), { recursive: true })
-  }
-  const code = join(modules, 'irish-company-agent', 'dist')
-  for (const part of ['keys', 'rest-facade', ...(await readdir(join(code, 'agent'))).map((name) => `agent/${name}`)]) {
-    if (!CLIENT_PARTS.has(part)) await rm(join(code, part), { recursive: true })
-  }
+  const client = join(folder, 'node_modules', 'irish-company-agent-client')
+  const { dependencies } = JSON.parse(await readFile(join(client, 'package.json'), 'utf8')) as { dependencies: object }
+  expect(Object.keys(dependencies)).to.deep.equal(CLIENT_PACKAGES)
+  const files = await readdir(client, { recursive: true, withFileTypes: true })
+  const names = files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : []))
+  expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$/.test(name))).to.deep.equal([])
 }
 
 async function compile(): Promise<void> {
