@@ -113,7 +113,10 @@ function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): U
   )
 }
 
-/** The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search. */
+/**
+ * The names in both ascending lists. Finds each name of the shorter list in the longer one by exponential search. Reading the
+ * longer list is slower with a common word and many completions (benchmark row `search, slowest of all`).
+ */
 function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   const [shorter, longer] = one.length < other.length ? [one, other] : [other, one]
   const found = new Uint32Array(shorter.length)
@@ -133,7 +136,10 @@ function intersect(one: Uint32Array, other: Uint32Array): Uint32Array {
   return found.subarray(0, count)
 }
 
-/** In postings: searching a name for a word takes about as long as visiting this many. */
+/**
+ * In postings: searching a name for a word takes about as long as visiting this many. Visiting all postings instead is
+ * slower in a large register (benchmark row `search-million`).
+ */
 const SEARCHED_NAME_COST = 8
 
 /** What a term contributes to the names that contain a word. */
@@ -146,7 +152,7 @@ interface Contribution {
  * Adds up contributions term by term, highest weight first, and returns the number of names with a sum. A name without a
  * sum is skipped once the remaining terms cannot lift it to `similarityMin`. These are most of the names that share only
  * common words with the query. When all of them are skipped, the names with a sum are searched for the word instead. Search
- * is slower without either (benchmark row `search`).
+ * is slower without either (benchmark row `search-million`).
  */
 function accumulate(
   index: NameIndex,

@@ -16,6 +16,8 @@ export interface QueryGroup {
 /** The longest query that the input allows. */
 export const QUERY_CHARACTERS_MAX = 160
 const COMMON_WORDS = 40
+/** The shortest word that a search completes. */
+const CUT_WORD_LETTERS = 3
 const ALPHABET = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
 /** Words of these letters have the most spelling variants. */
 const COMMON_LETTERS = Array.from('EAIRNOTLSUCD')
@@ -55,8 +57,18 @@ export function makeQueries(
     { name: 'two words swapped', kind: 'fuzzy', queries: changed(wordsSwapped) },
     { name: 'one word', kind: 'broad', queries: changed(onlyOneWord) },
     { name: 'common words', kind: 'broad', queries: made((random) => `${manyOf(random, common, 2)} LIMITED`) },
+    {
+      name: 'a common word, the last one cut',
+      kind: 'broad',
+      queries: made((random) => withCutWord(random, common, names)),
+    },
     { name: 'hostile', kind: 'hostile', queries: made((random) => pick(random, HOSTILE)(random, common)) },
   ]
+}
+
+/** The last word has many completions. */
+function withCutWord(random: Random, common: readonly string[], names: readonly string[]): string {
+  return `${pick(random, common)} ${pick(random, names).slice(0, CUT_WORD_LETTERS)}`
 }
 
 /** Makes a query that is designed to be slow. */
