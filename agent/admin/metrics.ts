@@ -8,7 +8,7 @@ import { ImportError } from '../../store/import/errors.ts'
 import type { ImportResult } from '../../store/import/run.ts'
 import type { RecordState } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
-import { A2A_PATH, FREE_PATHS, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
 import type { Outcome } from '../operation/outcome.ts'
 import type { OperationName } from '../operation/schema.ts'
 import { failureKind } from './failure-kind.ts'
@@ -27,6 +27,7 @@ const ALERTED_EVENTS = ['sale_failed', 'payment_without_record', 'chain_unavaila
 const OTHER_ROUTE = 'other'
 const FIXED_ROUTES: ReadonlySet<string> = new Set([
   A2A_PATH,
+  MCP_PATH,
   ...Object.values(FREE_PATHS),
   ...Object.values(TESTNET_PATHS),
   PAID_PATHS.search,

@@ -60,20 +60,33 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
   })
   addRelayerMetrics(metrics, state)
   metrics.addGauge({
-    name: 'company_agent_open_payments',
-    help: 'Payments whose outcome is not final, by state',
-    label: 'state',
-    read: () => countOpenPayments(state.log),
-  })
-  metrics.addGauge({
     name: 'company_agent_payments_without_record',
     help: 'Payments that the chain shows as settled and that have no record; the answer to them is 409',
     read: async () => [['', (await state.log.unrecorded()).length]],
   })
+  addOpenPaymentMetrics(metrics, state)
+}
+
+/** The gauges of a scrape share one reading of the payments. */
+function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceState): void {
+  let reading: Promise<OpenPayments> | undefined
+  const read = () => {
+    reading ??= readOpenPayments(log).finally(() => (reading = undefined))
+    return reading
+  }
+  metrics.addGauge({
+    name: 'company_agent_open_payments',
+    help: 'Payments whose outcome is not final, by state',
+    label: 'state',
+    read: async () => (await read()).counts,
+  })
   metrics.addGauge({
     name: 'company_agent_oldest_open_payment_age_seconds',
     help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
-    read: async () => single(await oldestAgeSeconds(state)),
+    read: async () => {
+      const { oldest } = await read()
+      return single(oldest === undefined ? 0 : (now().getTime() - oldest) / 1000)
+    },
   })
 }
 
@@ -101,24 +114,24 @@ function single(value: number | undefined): GaugeValues {
   return value === undefined ? [] : [['', value]]
 }
 
-async function countOpenPayments(log: ResponseLog): Promise<GaugeValues> {
+interface OpenPayments {
+  counts: Map<string, number>
+  /** When the oldest one was stored, in milliseconds; undefined without one. */
+  oldest: number | undefined
+}
+
+async function readOpenPayments(log: ResponseLog): Promise<OpenPayments> {
   const counts = new Map<string, number>()
+  let oldest: number | undefined
   const identities = await log.unfinished()
   for (const identity of identities.slice(0, READ_PAYMENTS_MAX)) {
     const found = await log.read(identity).catch(() => 'damaged' as const)
-    const state = found === 'damaged' ? found : found?.state
     // Undefined when the payment became final since the list was read.
-    if (state !== undefined) counts.set(state, (counts.get(state) ?? 0) + 1)
+    if (found === undefined) continue
+    const state = found === 'damaged' ? found : found.state
+    counts.set(state, (counts.get(state) ?? 0) + 1)
+    if (found !== 'damaged') oldest = Math.min(oldest ?? Number.POSITIVE_INFINITY, Date.parse(found.prepared_at))
   }
   if (identities.length > READ_PAYMENTS_MAX) counts.set('unread', identities.length - READ_PAYMENTS_MAX)
-  return counts
-}
-
-async function oldestAgeSeconds({ log, now }: ServiceState): Promise<number> {
-  let oldest = now().getTime()
-  for (const identity of (await log.unfinished()).slice(0, READ_PAYMENTS_MAX)) {
-    const record = await log.read(identity).catch(() => undefined)
-    if (record) oldest = Math.min(oldest, Date.parse(record.prepared_at))
-  }
-  return (now().getTime() - oldest) / 1000
+  return { counts, oldest }
 }

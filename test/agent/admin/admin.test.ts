@@ -1,5 +1,6 @@
 /** Metrics and probes of a running service. */
 import { expect } from 'chai'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, PAID_PATHS, TESTNET_PATHS } from '../../../agent/operation/paths.ts'
 import { DeadlineError } from '../../../agent/rpc/deadline.ts'
 import { RpcError, WrongChain } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
@@ -62,6 +63,15 @@ describe('the admin address', function () {
     laterMs = DAY_MS
     for (const name of ['company_agent_oldest_open_payment_age_seconds', 'company_agent_dataset_age_seconds'])
       expect(await sample(name), name).to.be.within(DAY_MS / 1000, DAY_MS / 1000 + 600)
+  })
+
+  it('reads each open payment once for a scrape', async () => {
+    await start()
+    await requests().buy((payment) => requests().lookup('00000000', payment))
+    const reads = () => sample('company_agent_step_duration_seconds_count', { step: 'log_read', result: 'done' })
+    const before = await reads()
+    // The reads of a scrape are counted in the next one.
+    expect((await reads()) - before).to.equal(1)
   })
 
   it('counts log events and failed calls', async () => {
@@ -151,6 +161,18 @@ describe('the admin address', function () {
     fails = true
     const text = await (await adminFetch('/metrics')).text()
     expect(text).not.to.match(/^company_agent_relayer_balance_ether /m)
+  })
+
+  it('counts each route by its path', async () => {
+    await start()
+    const routes = [
+      A2A_PATH,
+      MCP_PATH,
+      ...[PAID_PATHS, FREE_PATHS, TESTNET_PATHS].flatMap((paths) => Object.values(paths)),
+    ]
+    for (const route of routes) await requests().get(route === PAID_PATHS.lookup ? `${route}/00000000` : route)
+    for (const route of routes)
+      expect(await sample('company_agent_http_requests_total', { route }), route).to.be.at.least(1)
   })
 
   it('counts unknown paths and methods as one route each', async () => {
