@@ -31,7 +31,7 @@ export interface TakenSlot {
   kind: 'taken'
   /** The slot counts no longer. Later calls change nothing. */
   release(): void
-  /** Counts the slot of a trial as failed from now on. Releases the slot of a known payer. Paid slots are never marked. */
+  /** Counts the slot of a trial as failed from now on. Releases every other slot. */
   markFailed(): void
 }
 

@@ -36,23 +36,24 @@ const ADD_ROWS = `insert into rate_limit_slots (quota, number, free_at)
   select quota, number, now() from (values ('trial'), ('paid')) as quotas (quota), generate_series(1, $1::int) as number
   on conflict do nothing`
 const REMOVE_ROWS = 'delete from rate_limit_slots where number > $1'
+/** Skips rows that another node is taking. */
+const freeRows = (quota: Quota, count: string) =>
+  `select quota, number from rate_limit_slots where quota = '${quota}' and free_at <= now()
+    order by free_at limit ${count} for update skip locked`
+const nextFree = (quota: Quota) =>
+  `select '${quota}', null, null, (select extract(epoch from min(free_at) - now()) * 1000 from rate_limit_slots
+    where quota = '${quota}' and free_at > now())`
 /**
- * Skips rows that another node is taking. Each taken row gets a new `holder`. The last two rows of the result have the time
- * until the next row of each quota is free.
+ * Each taken row gets a new `holder`. The last two rows of the result have the time until the next row of each quota is
+ * free.
  */
-const TAKE = `with trial as (select quota, number from rate_limit_slots where quota = 'trial' and free_at <= now()
-    order by free_at limit $1 for update skip locked),
-  paid as (select quota, number from rate_limit_slots where quota = 'paid' and free_at <= now()
-    order by free_at limit $2 for update skip locked),
+const TAKE = `with trial as (${freeRows('trial', '$1')}), paid as (${freeRows('paid', '$2')}),
   taken as (update rate_limit_slots as slots set free_at = now() + $3 * interval '1 millisecond', holder = gen_random_uuid()
     from (select * from trial union all select * from paid) as chosen
     where slots.quota = chosen.quota and slots.number = chosen.number
     returning slots.quota, slots.number, slots.holder)
   select quota, number, holder, 0 as wait_ms from taken
-  union all select 'trial', null, null, (select extract(epoch from min(free_at) - now()) * 1000 from rate_limit_slots
-    where quota = 'trial' and free_at > now())
-  union all select 'paid', null, null, (select extract(epoch from min(free_at) - now()) * 1000 from rate_limit_slots
-    where quota = 'paid' and free_at > now())`
+  union all ${nextFree('trial')} union all ${nextFree('paid')}`
 const RETURN = `update rate_limit_slots set free_at = now()
   where quota in ('trial', 'paid') and number = any($1) and holder = any($2)`
 /** After the clock of the database is set back, `free_at` of taken rows is too late. */
@@ -188,19 +189,16 @@ class PostgresSlots implements Slots {
   #use(row: Row): TakenSlot {
     row.unused -= 1
     let isCounted = true
-    return {
-      kind: 'taken',
-      release: () => {
-        if (!isCounted) return
-        isCounted = false
-        row.unused += 1
-        // The row may have been forgotten as used. It is added again so that it is returned.
-        this.#rows.add(row)
-        this.#planReturn()
-      },
-      // Only trials are marked as failed. The slot stays counted.
-      markFailed: () => (isCounted = false),
+    const release = () => {
+      if (!isCounted) return
+      isCounted = false
+      row.unused += 1
+      // The row may have been forgotten as used. It is added again so that it is returned.
+      this.#rows.add(row)
+      this.#planReturn()
     }
+    // A failed trial keeps its row.
+    return { kind: 'taken', release, markFailed: row.quota === 'trial' ? () => undefined : release }
   }
 
   /** Runs one statement at a time for all waiting requests. Without a waiting request, only returns ended leases. */

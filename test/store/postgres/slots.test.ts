@@ -141,7 +141,6 @@ describe('the rate limit in PostgreSQL', function () {
     const node = await open(2)
     const [failed, sold] = [await take(node, 'trial'), await take(node, 'trial')]
     failed.markFailed()
-    failed.release()
     sold.release()
     sold.release()
     expect(await fill(node, 'trial')).to.have.lengthOf(1)
