@@ -1,5 +1,5 @@
 /** Generates a made-up register as CSV text. No company, address or Eircode in it exists. */
-import { COLUMNS } from '../../store/import/rows.ts'
+import { COLUMNS, REJECTED_SHARE_MAX } from '../../store/import/rows.ts'
 import { companyAt, registerFields } from './sample-company.ts'
 import { REJECTED_ROWS, SHOWCASE_ROWS } from './sample-showcase.ts'
 
@@ -8,13 +8,13 @@ const LINE_END = '\r\n'
 /** Fields with these characters need quotes (RFC 4180 section 2). */
 const NEEDS_QUOTES = /[",\r\n]/
 
-/** Every register contains the fixed rows. */
-export const SAMPLE_ROWS_MIN = SHOWCASE_ROWS.length + REJECTED_ROWS.length
+/** Every register contains the fixed rows. An import refuses one in which the rejected rows are a larger share. */
+export const SAMPLE_ROWS_MIN = REJECTED_ROWS.length / REJECTED_SHARE_MAX
 
 /**
  * Yields the records of the file with their line ends: a byte order mark and the header, then `rows` rows, damaged ones
  * included. The same seed (a 32-bit integer) and number of rows give the same bytes on every machine.
- * @throws RangeError for fewer rows than the fixed rows
+ * @throws RangeError for fewer rows than {@link SAMPLE_ROWS_MIN}
  */
 export function* sampleRegister({ rows, seed }: { rows: number; seed: number }): Generator<string> {
   if (!Number.isSafeInteger(rows) || rows < SAMPLE_ROWS_MIN) {
@@ -24,7 +24,7 @@ export function* sampleRegister({ rows, seed }: { rows: number; seed: number }):
   yield BYTE_ORDER_MARK + csvRecord(COLUMNS)
   for (const row of SHOWCASE_ROWS) yield csvRecord(registerFields(row))
   for (const fields of REJECTED_ROWS) yield csvRecord(fields)
-  const count = rows - SAMPLE_ROWS_MIN
+  const count = rows - SHOWCASE_ROWS.length - REJECTED_ROWS.length
   for (let index = 0; index < count; index += 1) yield csvRecord(registerFields(companyAt({ seed, index, count })))
 }
 

@@ -22,7 +22,7 @@ import { ChangeCounter } from './changes.ts'
 import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { normalise } from './normalise.ts'
-import { readRows, type ParsedRow } from './rows.ts'
+import { readRows, REJECTED_SHARE_MAX, type ParsedRow } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
 export const BATCH_ROWS = 5_000
@@ -30,8 +30,6 @@ export const BATCH_ROWS = 5_000
 const YIELD_ENTRIES = 1_000
 /** Entries between two openings of the environment. Its pages in memory are released when it is closed. */
 const REOPEN_ENTRIES = 40 * BATCH_ROWS
-/** A file with a larger share of rejected rows is not the register, even if its header is right (contract 11.2). */
-const REJECTED_SHARE_MAX = 0.01
 
 const ANY_COUNT: ExpectedCompanies = { companiesMin: 0, companiesBefore: 0 }
 

@@ -19,6 +19,9 @@ export type RegisterRow = Record<RegisterColumn, string>
 export type ParsedRow =
   { kind: 'row'; row: RegisterRow } | { kind: 'rejected'; reason: 'wrong_column_count' | 'malformed_row' }
 
+/** A file with a larger share of rejected rows is not the register, even if its header is right (contract 11.2). */
+export const REJECTED_SHARE_MAX = 0.01
+
 /** Yields rows in batches, so that memory does not grow with the file. */
 export async function* readRows(csv: Readable): AsyncGenerator<ParsedRow[], void, void> {
   let hasHeader = false

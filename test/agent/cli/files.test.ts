@@ -40,7 +40,7 @@ describe('the files of the program', () => {
     for (const args of [
       ['client', 'lookup', '00000000', '--url', url],
       ['keys', 'compromise', file.replace('.jwk.json', '')],
-      ['generate', '--rows', '50', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
+      ['generate', '--rows', '500', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
     ]) {
       const child = start(args)
       expect(await child.ended, child.stderr()).to.equal(0)

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
-import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
+import { SAMPLE_ROWS_MIN, sampleRegister } from '../../../agent/sandbox/sample-register.ts'
 import { openCsv } from '../../../store/import/archive.ts'
 import { runCommand } from '../../support/cli.ts'
 
@@ -33,12 +33,26 @@ describe('the command generate', () => {
   })
 
   it('writes an archive that is valid for unzip', async function () {
-    await generate(100, 'a.zip')
+    await generate(500, 'a.zip')
     const tested = await promisify(execFile)('unzip', ['-t', file('a.zip')]).catch((error: unknown) => error)
     if ((tested as NodeJS.ErrnoException).code === 'ENOENT') return this.skip()
     expect(tested)
       .to.have.property('stdout')
       .that.matches(/companies\.csv +OK\nNo errors detected/)
+  })
+
+  it('writes a register that an import accepts, also with the least number of rows', async () => {
+    await generate(SAMPLE_ROWS_MIN, 'a.zip')
+    const { code, stderr } = await runCommand(['import', file('a.zip'), '--synthetic'], {
+      environment: { DATA_DIR: file('data') },
+    })
+    expect(code, stderr).to.equal(0)
+  })
+
+  it('refuses fewer rows with one line', async () => {
+    const { code, stderr } = await generate(SAMPLE_ROWS_MIN - 1, 'a.zip')
+    expect(code).to.equal(1)
+    expect(stderr).to.equal(`A register needs at least ${SAMPLE_ROWS_MIN} rows\n`)
   })
 
   it('reports the number of written rows', async () => {
@@ -51,10 +65,10 @@ describe('the command generate', () => {
 
   for (const [what, args] of [
     ['no rows', ['--seed', '1', '--out', 'a.zip']],
-    ['no seed', ['--rows', '100', '--out', 'a.zip']],
-    ['a negative seed', ['--rows', '100', '--seed=-1', '--out', 'a.zip']],
-    ['an unknown file type', ['--rows', '100', '--seed', '1', '--out', 'a.txt']],
-    ['an unknown option', ['--rows', '100', '--seed', '1', '--out', 'a.zip', '--fast']],
+    ['no seed', ['--rows', '500', '--out', 'a.zip']],
+    ['a negative seed', ['--rows', '500', '--seed=-1', '--out', 'a.zip']],
+    ['an unknown file type', ['--rows', '500', '--seed', '1', '--out', 'a.txt']],
+    ['an unknown option', ['--rows', '500', '--seed', '1', '--out', 'a.zip', '--fast']],
   ] as const) {
     it(`exits with 2 and one line for ${what}`, async () => {
       const { code, stderr } = await runCommand(['generate', ...args])
