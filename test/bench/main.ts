@@ -42,7 +42,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  soak: { run: soak, usage: '[--minutes N] [--rows N] [--connections N]' },
+  soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]' },
   report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 

@@ -66,10 +66,12 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   section('fuzz', 'no fault', ['--runs 50000', '--runs 500']),
   section('import-kill', 'a whole snapshot after every kill', ['--runs 20', '--runs 2']),
   section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),
-  section(
-    'soak',
-    'no fault, no growing heap; beside pipelining clients p99 below 1 s and 400 MiB',
-    ['--minutes 3', '--minutes 0.05 --rows 3000 --connections 50'],
-    MARKDOWN,
+  ...withBothLogs(
+    section(
+      'soak',
+      'nothing lost, metrics as counted, no growing heap; beside pipelining clients p99 below 1 s and 400 MiB',
+      ['--minutes 30', '--minutes 0.2 --rows 3000 --connections 50'],
+      MARKDOWN,
+    ),
   ),
 ]

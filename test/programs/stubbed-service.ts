@@ -4,8 +4,9 @@
  * `ready URL` and, at the end of each retrieval, `retrieval N`.
  */
 import { readConfig } from '../../agent/config.ts'
-import { startService } from '../../agent/service.ts'
+import { startService, type Externals } from '../../agent/service.ts'
 import type { Timer } from '../../store/runtime.ts'
+import { ledgerExternals } from '../bench/soak/ledger.ts'
 import { PROCESSES } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
 import { settledReply, TRANSACTION } from '../support/sale-harness.ts'
@@ -39,28 +40,35 @@ function passOneDay(): void {
   isDayPassing = false
 }
 
+const ANSWERING_AT_ONCE: Pick<Externals, 'facilitator' | 'chain'> = {
+  facilitator: {
+    verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
+    settle: async (payload) => settledReply(payload),
+    getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
+  },
+  chain: {
+    head: async () => 100n,
+    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    progress: async () => ({ time: BigInt(Math.floor(Date.now() / 1000)), finalBlock: 0n }),
+    isNonceFree: async () => true,
+    hasCode: async () => false,
+    // Every transfer is found and final.
+    evidence: async ({ authorization: { from, to, value } }) => ({
+      nonce: 'used',
+      transfer: { from, to, value: BigInt(value), transaction: TRANSACTION },
+      isFinal: true,
+    }),
+  },
+}
+
+/** Facilitator and chain outside of this process, for benchmarks that kill it. */
+const ledger = process.env['LEDGER_URL']
+
 const service = await startService({
   config: readConfig({ ADMIN_PORT: 'off', ...process.env }),
   version: '0.1.0',
   externals: {
-    facilitator: {
-      verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
-      settle: async (payload) => settledReply(payload),
-      getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
-    },
-    chain: {
-      head: async () => 100n,
-      blockHash: async () => `0x${'b1'.repeat(32)}`,
-      progress: async () => ({ time: BigInt(Math.floor(Date.now() / 1000)), finalBlock: 0n }),
-      isNonceFree: async () => true,
-      hasCode: async () => false,
-      // Every transfer is found and final.
-      evidence: async ({ authorization: { from, to, value } }) => ({
-        nonce: 'used',
-        transfer: { from, to, value: BigInt(value), transaction: TRANSACTION },
-        isFinal: true,
-      }),
-    },
+    ...(ledger === undefined ? ANSWERING_AT_ONCE : ledgerExternals(ledger)),
     payTo: testTerms.payTo,
   },
   processes: PROCESSES,
@@ -82,6 +90,6 @@ async function sendMetrics(): Promise<void> {
   process.send?.(await response.text())
 }
 process.channel?.unref()
-process.send?.(service.baseUrl)
+process.send?.(`http://127.0.0.1:${service.port}`)
 process.on('SIGUSR2', passOneDay)
 process.on('SIGTERM', () => void service.stop())

@@ -16,6 +16,8 @@ export interface LoadRequest {
 
 export interface LoadResponse {
   status: number
+  /** Status line and headers. */
+  head: string
   body: string
 }
 
@@ -39,6 +41,10 @@ export class Connection implements Disposable {
     })
   }
 
+  get isOpen(): boolean {
+    return this.#socket.writable
+  }
+
   send(bytes: string): Promise<LoadResponse> {
     return new Promise((resolve, reject) => {
       this.#pending = { resolve, reject }
@@ -59,6 +65,7 @@ export class Connection implements Disposable {
     const whole = Buffer.concat(this.#parts)
     const response = {
       status: Number(whole.toString('latin1', 9, 12)),
+      head: whole.toString('latin1', 0, this.#expected.head),
       body: whole.toString('utf8', this.#expected.head),
     }
     this.#parts = []

@@ -21,6 +21,8 @@ interface ServerOptions {
   program: string
   args?: string[]
   environment?: Record<string, string>
+  /** Whether this process prints what the server writes to stderr, or reads it from `child.stderr`. */
+  stderr?: 'inherit' | 'pipe'
 }
 
 export function testProgram(name: string): string {
@@ -28,14 +30,14 @@ export function testProgram(name: string): string {
 }
 
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { name, program, args = [], environment = {} } = options
+  const { name, program, args = [], environment = {}, stderr = 'inherit' } = options
   const node = [process.execPath, '--expose-gc']
   const [execPath = '', ...execArgv] = canPin ? ['taskset', '-c', SERVER_CORE, ...node] : node
   const child = fork(program, args, {
     execPath,
     execArgv,
     env: { PATH: process.env['PATH'] ?? '', ...environment },
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', 'ignore', stderr, 'ipc'],
   })
   const url = await nextMessage<string>(child)
   return {

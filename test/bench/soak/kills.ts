@@ -1,0 +1,40 @@
+/** Kills of a soak: one node or the database at a time, in turn, after random pauses. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SoakDatabase } from './database.ts'
+import type { SoakNode } from './node.ts'
+
+/** The pause between two kills, on average. */
+const KILL_EVERY_MS = 15_000
+/** In a short phase. Enough that everything is killed at least once. */
+const KILLS_MIN = 4
+
+interface Killable {
+  name: string
+  /** SIGKILL and a restart. */
+  restart: () => Promise<void>
+}
+
+interface KillsOptions {
+  nodes: readonly SoakNode[]
+  database: SoakDatabase | undefined
+  /** The length of the phase. A short one lasts until the least number of kills. */
+  milliseconds: number
+}
+
+/** @returns the number of kills by name */
+export async function killInTurn({ nodes, database, milliseconds }: KillsOptions): Promise<Map<string, number>> {
+  const killables: Killable[] = nodes.flatMap((node) => {
+    const both: Killable[] = [{ name: node.name, restart: () => node.restart() }]
+    return database ? [...both, { name: 'PostgreSQL', restart: () => database.restart() }] : both
+  })
+  const pauseMs = Math.min(KILL_EVERY_MS, milliseconds / KILLS_MIN)
+  const kills = new Map<string, number>()
+  const end = performance.now() + milliseconds
+  for (let index = 0; index < KILLS_MIN || performance.now() < end; index += 1) {
+    await sleep(pauseMs * 2 * Math.random())
+    const { name, restart } = killables[index % killables.length] as Killable
+    await restart()
+    kills.set(name, (kills.get(name) ?? 0) + 1)
+  }
+  return kills
+}
