@@ -160,6 +160,8 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
     hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
     async evidence(query) {
+      // The node can change and change back during the reads. Without a recorded block, only its chain id can show that.
+      if (query.fromBlockHash === undefined) await checkChainId(unchecked, chainId)
       const evidence = await readEvidence(node, query)
       // Afterwards, so that a change of the node during the reads is noticed.
       await checkChain(unchecked, chainId, query)

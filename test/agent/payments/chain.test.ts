@@ -138,6 +138,20 @@ describe('the chain evidence', () => {
   describe('[5.7.15] without a recorded block', () => {
     const withoutBlock = ({ payload }: WirePayment) => chain.evidence({ asset, authorization: payload.authorization })
 
+    it('[5.7.8] is an error if the chain id is another one only during the reads', async () => {
+      let isOther = false
+      const node = await startNode(({ method }) => {
+        if (method === 'eth_call') isOther = false
+        return method === 'eth_chainId' ? { result: isOther ? '0x1' : numberToHex(chainId) } : undefined
+      })
+      chain = openChain({ url: node.url, chainId })
+      const payment = await sign()
+      await chain.head()
+      isOther = true
+      const name = await withoutBlock(payment).then(String, (error: unknown) => (error as Error).name)
+      expect(name).to.equal('WrongChain')
+    })
+
     it('is the transfer, the cancellation or a free nonce', async () => {
       const paid = await sign()
       const transaction = await settleDirectly({ rpcUrl: url, payload: paid.payload })

@@ -369,6 +369,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'the chain id is checked only after the reads',
+    file: chain,
+    find: 'if (query.fromBlockHash === undefined)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
     name: 'one reading of the newest block is believed',
     file: chain,
     find: 'one < other ? one : other',
