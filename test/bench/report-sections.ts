@@ -57,7 +57,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     MARKDOWN,
   ),
   ...withBothLogs(section('simulate', 'no broken promise', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
-  ...withBothLogs(section('kill', 'every kill ends in one transfer', ['--runs 100', '--runs 31'], MARKDOWN)),
+  ...withBothLogs(section('kill', 'every kill ends in one transfer', ['--runs 100', '--runs 33'], MARKDOWN)),
   section('buyer-kill', 'no second signature, no lost answer', ['--runs 1000', '--runs 15'], MARKDOWN),
   section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
   ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
