@@ -13,7 +13,10 @@ export const REQUEST_TIMEOUT_MS = 120_000
 /** An A2A result has at most 1 MiB (contract 4.5.10). The rest is for the message around it. */
 export const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
-/** @throws if no answer arrives, or if it is too large */
+/** `fetch` passes on any number of three digits, which `Response` then refuses. */
+const STATUS_MAX = 599
+
+/** @throws if no answer arrives, if it is too large, or if its status is none of HTTP */
 export async function fetchText(
   fetch: Fetch,
   url: string,
@@ -24,6 +27,7 @@ export async function fetchText(
     throw new Error('The answer did not arrive completely', { cause })
   })
   if (!bytes) throw new Error(`The answer is larger than ${ANSWER_BYTES_MAX} bytes`)
+  if (response.status > STATUS_MAX) throw new Error(`The answer has the status ${response.status}`)
   return { response, text: new TextDecoder().decode(bytes) }
 }
 

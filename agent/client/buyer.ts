@@ -148,7 +148,10 @@ async function complete(
     return await buyIntoFile({ request, file, privateKey: key, approve, receipts, runtime })
   } catch (cause) {
     if (cause instanceof PurchaseError || !(await findPurchase(file))) throw cause
-    throw new PurchaseError('outcome_unknown', 'No answer to the payment arrived', { file, cause })
+    throw new PurchaseError('outcome_unknown', 'No answer to the payment arrived, or it could not be saved', {
+      file,
+      cause,
+    })
   }
 }
 

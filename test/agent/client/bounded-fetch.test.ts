@@ -37,6 +37,17 @@ describe('a request of the buyer', () => {
     expect(await failure(fetchText(fetch, url))).to.equal(`The answer is larger than ${ANSWER_BYTES_MAX} bytes`)
   })
 
+  it('refuses a status that no Response can have', async () => {
+    for (const [status, message] of [
+      [599, 'none'],
+      [600, 'The answer has the status 600'],
+      [999, 'The answer has the status 999'],
+    ] as const) {
+      answer = (response) => void response.writeHead(status).end('{}')
+      expect(await failure(fetchText(fetch, url))).to.equal(message)
+    }
+  })
+
   it('ends an answer without an end', async () => {
     let closed: Promise<unknown> | undefined
     answer = (response) => {
