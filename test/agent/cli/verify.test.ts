@@ -13,6 +13,7 @@ import { verifyPurchase } from '../../../agent/client/verify-purchase.ts'
 import { parseOperation } from '../../../agent/operation/schema.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
+import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -48,9 +49,7 @@ describe('[5.9.5] the command verify', function () {
     buyOnce({
       request,
       expected: {
-        network: 'eip155:84532',
-        asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-        domain: { name: 'USDC', version: '2' },
+        ...TESTNET_TERMS,
         payTo: service.payTo,
         amount,
         ...(resource !== undefined && { resource }),

@@ -1,7 +1,6 @@
 /** The function `buyOnce` and its documented example, with the real service: one payment, whatever answers are lost. */
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, readdir, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   decodePaymentResponseHeader,
@@ -12,7 +11,9 @@ import { expect } from 'chai'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { buyCompany } from '../../examples/buy-company.ts'
+import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 import { receiptIn } from '../../support/unsigned-receipt.ts'
 
 const ROOT = new URL('.', import.meta.resolve('#root/package.json'))
@@ -27,9 +28,8 @@ describe('buyOnce', () => {
   })
   after(() => service.stop())
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'purchases-'))
+    folder = await makeTemporaryDirectory()
   })
-  afterEach(() => rm(folder, { recursive: true }))
 
   const shop = () => ({ url: service.url, payTo: service.payTo })
   const paidOnce = async (work: () => Promise<void>) => {
@@ -62,9 +62,7 @@ describe('buyOnce', () => {
   const options = (change: { payTo?: string; fetch?: typeof fetch; url?: string } = {}) => ({
     request: { url: change.url ?? `${service.url}/api/v1/company/73848` },
     expected: {
-      network: 'eip155:84532',
-      asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-      domain: { name: 'USDC', version: '2' },
+      ...TESTNET_TERMS,
       payTo: change.payTo ?? service.payTo,
       amount: '1000',
     },

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { createBuyer, PurchaseError, type BuyerOptions } from '../../../agent/client/buyer.ts'
 import { reserveSpending } from '../../../agent/client/spending.ts'
+import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -31,9 +32,7 @@ describe('createBuyer', () => {
       key: service.buyerKey,
       folder,
       expected: {
-        network: 'eip155:84532',
-        asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
-        domain: { name: 'USDC', version: '2' },
+        ...TESTNET_TERMS,
         payTo: service.payTo,
         amountMax: 5000,
         ...expected,
