@@ -98,6 +98,8 @@ interface PostgresSlotsOptions {
 export async function openPostgresSlots(options: PostgresSlotsOptions): Promise<Slots> {
   const { url, perMinute, report } = options
   const pool = openPool({ url, report, connections: CONNECTIONS_MAX })
+  // A row stands for a group of slots. With a row for each slot, the service of the benchmark row `paid lookup on PostgreSQL`
+  // does not start, because the statement that adds the rows takes too long.
   const slotsPerRow = Math.max(1, Math.floor(perMinute / LEASES_PER_LIMIT))
   const rows = Math.floor(perMinute / slotsPerRow)
   try {
