@@ -2,34 +2,54 @@
 
 export type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
 
-/** Matches a bracket, or a string with the colon that follows a member name. Use it on valid JSON only. */
-const STRINGS_AND_BRACKETS = /("[^"\\]*(?:\\.[^"\\]*)*")([ \t\n\r]*:)?|[{}[\]]/g
-
 /** Accepts one JSON value in UTF-8 without a byte order mark. Names are compared after their escapes are decoded. */
 export function parseStrictJson(bytes: Uint8Array): StrictJson {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     const value: unknown = JSON.parse(text)
-    return hasDuplicateName(text) ? { kind: 'duplicate_name' } : { kind: 'valid', value }
+    return hasDuplicateName(text, value) ? { kind: 'duplicate_name' } : { kind: 'valid', value }
   } catch {
     return { kind: 'invalid' }
   }
 }
 
-/** Expects valid JSON. Iterative, because a body can be nested deeper than the call stack. */
-export function hasDuplicateName(json: string): boolean {
-  const open: Set<string>[] = []
-  for (const [token, text, colon] of json.matchAll(STRINGS_AND_BRACKETS)) {
-    if (token === '{' || token === '[') open.push(new Set())
-    else if (token === '}' || token === ']') open.pop()
-    else if (text !== undefined && colon !== undefined) {
-      const names = open.at(-1)!
-      const name = JSON.parse(text) as string
-      if (names.has(name)) return true
-      names.add(name)
-    }
+/** @param value the result of `JSON.parse(json)`, which has fewer members than the text if a name is repeated */
+export function hasDuplicateName(json: string, value: unknown): boolean {
+  return countColons(json) !== countMembers(value)
+}
+
+/** Outside of strings, a valid JSON text has one colon for each member. */
+function countColons(json: string): number {
+  let colons = 0
+  for (let index = 0; index < json.length; index += 1) {
+    if (json[index] === '"') index = endOfString(json, index)
+    else if (json[index] === ':') colons += 1
   }
-  return false
+  return colons
+}
+
+/** Iterative, because a body can be nested deeper than the call stack. */
+function countMembers(value: unknown): number {
+  let members = 0
+  const waiting = [value]
+  while (waiting.length > 0) {
+    const next = waiting.pop()
+    if (typeof next !== 'object' || next === null) continue
+    const values: unknown[] = Object.values(next)
+    if (!Array.isArray(next)) members += values.length
+    for (const each of values) waiting.push(each)
+  }
+  return members
+}
+
+/** The index of the quotation mark that ends the string which begins at `start`, or the end of an invalid text. */
+export function endOfString(json: string, start: number): number {
+  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
+    let backslashes = 0
+    while (json[end - 1 - backslashes] === '\\') backslashes += 1
+    if (backslashes % 2 === 0) return end
+  }
+  return json.length
 }
 
 /** Valid requests have ten levels. The SDKs of A2A and MCP copy recursively and overflow at some thousands. */

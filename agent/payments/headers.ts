@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
-import { hasDuplicateName } from '../operation/strict-json.ts'
+import { endOfString, hasDuplicateName } from '../operation/strict-json.ts'
 import { areExtensionsValid } from './extensions.ts'
 import type { QuoteReason } from './quote.ts'
 import { X402_VERSION } from './terms.ts'
@@ -122,7 +122,7 @@ function isText(value: unknown, pattern: RegExp): value is string {
  */
 export function parsePayment(json: string): { payment: Payment; parsed: unknown } | undefined {
   const parsed: unknown = JSON.parse(json)
-  if (!isPlainJson(parsed) || hasDuplicateName(json)) return undefined
+  if (!isPlainJson(parsed) || hasDuplicateName(json, parsed)) return undefined
   const { data: payment } = paymentSchema.safeParse(parsed)
   return payment && { payment, parsed }
 }
@@ -170,16 +170,6 @@ function isSmall(json: string): boolean {
     if (depth > DEPTH_MAX || commas > COMMAS_MAX) return false
   }
   return true
-}
-
-/** The index of the quotation mark that ends the string which begins at `start`, or the end of an invalid text. */
-function endOfString(json: string, start: number): number {
-  for (let end = json.indexOf('"', start + 1); end !== -1; end = json.indexOf('"', end + 1)) {
-    let backslashes = 0
-    while (json[end - 1 - backslashes] === '\\') backslashes += 1
-    if (backslashes % 2 === 0) return end
-  }
-  return json.length
 }
 
 function isJsonObject(value: unknown): value is Record<string, unknown> {
