@@ -1,6 +1,6 @@
 /**
- * `npm run package-client [FOLDER]`: writes the buyer's library as a package of its own. It has the compiled files that the two
- * entry points import, and the packages that these files import, in the versions of the main package.
+ * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, as a package of its own. It has
+ * the compiled files that these exports import, and the packages that the files import, in the versions of the main package.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -10,14 +10,21 @@ import { join, posix, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
+/** The exports of the main package whose names begin like this. */
+const EXPORTED = './client'
 const NAME = 'irish-company-agent-client'
-const ENTRY_POINTS = { '.': 'agent/client/buyer', './buy-once': 'agent/client/buy-once' }
 const DESCRIPTION = 'Buys Irish company records from irish-company-agent: a fetch that pays each request once.'
+
+interface ExportedFiles {
+  types: string
+  default: string
+}
 
 interface MainPackage {
   version: string
   license: string
   engines: object
+  exports: Record<string, ExportedFiles>
   dependencies: Record<string, string>
 }
 
@@ -42,15 +49,13 @@ async function followImports(file: string, found = { files: new Set<string>(), p
 }
 
 async function writePackage(folder: string): Promise<void> {
-  const found = { files: new Set<string>(), packages: new Set<string>() }
-  for (const entry of Object.values(ENTRY_POINTS))
-    for (const suffix of ['.js', '.d.ts']) await followImports(`${entry}${suffix}`, found)
-  for (const file of found.files) await cp(join(compiled, file), join(folder, file))
   const main = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as MainPackage
+  const exports = clientExports(main)
+  const found = { files: new Set<string>(), packages: new Set<string>() }
+  for (const files of Object.values(exports))
+    for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
+  for (const file of found.files) await cp(join(compiled, file), join(folder, file))
   const { version, license, engines, dependencies } = main
-  const exports = Object.fromEntries(
-    Object.entries(ENTRY_POINTS).map(([name, path]) => [name, { types: `./${path}.d.ts`, default: `./${path}.js` }]),
-  )
   const content = {
     name: NAME,
     version,
@@ -65,6 +70,18 @@ async function writePackage(folder: string): Promise<void> {
     ),
   }
   await writeFile(join(folder, 'package.json'), `${JSON.stringify(content, null, 2)}\n`)
+}
+
+/** `./client` of the main package becomes `.`, and its files are no longer in `dist`. */
+function clientExports(main: MainPackage): Record<string, ExportedFiles> {
+  const shorten = (path: string) => path.replace('./dist/', './')
+  const exported = Object.entries(main.exports).filter(([name]) => name.startsWith(EXPORTED))
+  return Object.fromEntries(
+    exported.map(([name, files]) => [
+      name.replace(EXPORTED, '.'),
+      { types: shorten(files.types), default: shorten(files.default) },
+    ]),
+  )
 }
 
 function versionOf(dependencies: MainPackage['dependencies'], name: string): string {

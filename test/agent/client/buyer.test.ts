@@ -73,6 +73,11 @@ describe('createBuyer', () => {
     expect(await response.json()).to.have.nested.property('company.company_number', '73848')
   })
 
+  it('[15.1] is exported by the package of the service', async () => {
+    const name = 'irish-company-agent/client'
+    expect(await import(name)).to.equal(await import('../../../agent/client/buyer.ts'))
+  })
+
   it('[15.1] pays a request once in concurrent calls of one buyer and of many', () =>
     paysTimes(1, async () => {
       const one = buyer()
