@@ -50,6 +50,8 @@ type Measurement = { kind: 'row'; row: PerfRow } | { kind: 'failed'; file: strin
 export async function perf({ size = 'full', only }: Record<string, string>): Promise<boolean> {
   const chosen = PERF_SIZES[size]
   if (!chosen) throw new Error(`--size is ${Object.keys(PERF_SIZES).join(' or ')}`)
+  const files = [...new Set(Object.values<PerfTarget>(PERF_TARGETS).map(({ file }) => file))]
+  if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
   const directory = await mkdtemp(join(tmpdir(), 'perf-'))
   try {
     const measurements = await measureAll({ size: chosen, directory }, only)
