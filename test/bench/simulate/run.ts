@@ -438,10 +438,10 @@ class SimulationRun {
     const record = log.records.get(payment.identity)
     const bought = record ? companyIn(record.body) : companyNumber
     const operation = { operation: 'lookup', input: { company_number: bought } } as const
-    // After 503 a buyer repeats the request with the same payment.
     const end = sim.now + LAST_REPEAT_MS_MAX
     let last: Outcome | undefined
-    while (sim.now < end && (!last || renderOutcome(last).status === 503)) {
+    while (sim.now < end && (!last || mayRepeat(last))) {
+      if (last) await sim.run(REPEAT_MS)
       last = undefined
       sim.pick(servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
         last = outcome
@@ -449,11 +449,15 @@ class SimulationRun {
       await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || this.broken !== undefined)
       if (this.broken) return
       if (last) invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
-      await sim.run(REPEAT_MS)
     }
     if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
     const outcome: Outcome = last
     sim.trace('at the end', () => `${describe(outcome)} to ${short(payment.key)}`)
     invariants.ended(payment, outcome)
   }
+}
+
+/** After 429 and 503 a buyer repeats the request with the same payment. */
+function mayRepeat(outcome: Outcome): boolean {
+  return [429, 503].includes(renderOutcome(outcome).status)
 }
