@@ -90,7 +90,7 @@ async function applyEvidence(
     case 'settle':
       return maySettleAgain(record, payments.now()) ? retrySettlement(payments, record) : record
     case 'reopen': {
-      if (!isNewerThan(evidence, Date.parse(record.updated_at))) return record
+      if (!isNewerThan(evidence, timeWritten(payments, record))) return record
       if (!(await confirmDenial(payments, record, action))) return record
       payments.report('settlement_not_on_chain', `state ${evidence.nonce}`)
       const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
@@ -111,6 +111,12 @@ async function applyEvidence(
       return progress ? advanceOrReload(payments, record, { state: action, ...endedAt(payments, progress) }) : record
     }
   }
+}
+
+/** In milliseconds. A clock that was ahead may have stamped a time that no block reaches for weeks; it does not count. */
+function timeWritten({ now }: PaymentServices, { updated_at }: ResponseRecord): number {
+  const time = Date.parse(updated_at)
+  return time > now().getTime() ? 0 : time
 }
 
 function isDenial(action: ReconcileAction): action is Denial {

@@ -122,6 +122,14 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
+  it('reopens a settlement that is not on the chain, although a clock was weeks ahead when it was recorded', async () => {
+    await claim('settled', { updated_at: new Date(clock + 31 * 24 * 3600 * SECOND_MS).toISOString() })
+    setEvidence({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS)), finalTime: 0n })
+    shop.script.settle = () => Promise.reject(new Error('no response'))
+    await reconcileFully()
+    expect(await state()).to.equal('unknown')
+  })
+
   it('reaches every record by starting with those that have waited longest', async () => {
     const { log } = shop.context.payments
     const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)

@@ -440,6 +440,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'a settlement that a clock recorded for the future is never reopened',
+    file: reconcile,
+    find: 'return time > now().getTime() ? 0 : time',
+    replace: 'return now() ? time : 0',
+    caughtBy: 'test/agent/payments/reconciler.test.js',
+  },
+  {
     name: 'a payment is settled again without a delay',
     file: schedule,
     find: 'Math.abs(now.getTime() - Date.parse(settling_at ?? prepared_at)) >= delay',
