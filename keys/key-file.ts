@@ -3,10 +3,11 @@
  * thumbprint: `<kid>.jwk.json`. A signing key has the private member `d`. A retired key has `retired_at` instead, and a
  * compromised key `compromised_at`.
  */
+import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { constants } from 'node:fs'
 import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { calculateJwkThumbprint, importJWK, type CryptoKey } from 'jose'
+import { calculateJwkThumbprint, importJWK } from 'jose'
 import { z } from 'zod'
 import { writeFileAtomically } from '../store/atomic-file.ts'
 import { findOpenMode } from '../store/private-files.ts'
@@ -25,7 +26,7 @@ export type SigningKey = {
   readonly kind: 'signing'
   readonly publicJwk: PublicJwk
   readonly madeAtSeconds: number
-  readonly privateKey: CryptoKey
+  readonly privateKey: KeyObject
 }
 
 /** A key that only verifies. */
@@ -92,7 +93,7 @@ export function keyFilePath(directory: string, kid: string): string {
 export async function readKeyFile(path: string): Promise<StoredKey> {
   const content = parseContent(path, await readPrivateFile(path))
   await checkNames(path, content)
-  const key = await importKey(path, content)
+  await checkKey(path, content)
   const publicJwk = publicPart(content)
   if (content.compromised_at !== undefined) {
     if (content.d !== undefined) throwKeyError(path, 'has both a private part and the time of a compromise')
@@ -104,7 +105,8 @@ export async function readKeyFile(path: string): Promise<StoredKey> {
     return { kind: 'retired', publicJwk, madeAtSeconds: content.iat, retiredAtSeconds: content.retired_at }
   }
   if (content.d === undefined) throwKeyError(path, 'has neither a private part nor a retirement time')
-  return { kind: 'signing', publicJwk, madeAtSeconds: content.iat, privateKey: key }
+  const privateKey = createPrivateKey({ key: { ...publicJwk, d: content.d }, format: 'jwk' })
+  return { kind: 'signing', publicJwk, madeAtSeconds: content.iat, privateKey }
 }
 
 /** Writes one key file atomically. Only its owner may read it. */
@@ -161,14 +163,14 @@ async function checkNames(path: string, content: KeyFileContent): Promise<void> 
     throwKeyError(path, `is not named after its kid ${thumbprint}`)
 }
 
-/** Imports the key. The runtime checks that the point is on the curve and that the private part matches it. */
-async function importKey(path: string, content: KeyFileContent): Promise<CryptoKey> {
+/** Web Crypto checks that the point is on the curve and that the private part matches it. */
+async function checkKey(path: string, content: KeyFileContent): Promise<void> {
   const { d } = content
   const jwk = d === undefined ? publicPart(content) : { ...publicPart(content), d }
   try {
-    return await importJWK(jwk, 'ES256')
+    await importJWK(jwk, 'ES256')
   } catch (cause) {
     const rule = d === undefined ? 'is not a point on P-256' : 'has a private part that does not match its public part'
-    return throwKeyError(path, rule, cause)
+    throwKeyError(path, rule, cause)
   }
 }

@@ -1,5 +1,5 @@
 /** Opens the key directory: the key that signs, and every public key that may be needed to verify a signature. */
-import type { CryptoKey } from 'jose'
+import type { KeyObject } from 'node:crypto'
 import { makeDirectory, readDirectory, type DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
@@ -10,8 +10,7 @@ import { changeKeys } from './lock.ts'
 export type Keyring = {
   /** The id of the signing key. */
   readonly kid: string
-  /** Cannot be exported. */
-  readonly privateKey: CryptoKey
+  readonly privateKey: KeyObject
   /** The signing key comes first. */
   readonly publicKeys: readonly PublicJwk[]
   readonly compromisedKeys: readonly CompromisedKey[]

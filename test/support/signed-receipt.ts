@@ -1,17 +1,18 @@
 /** Signed receipts of invented purchases, for tests of their verification. */
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, type CryptoKey } from 'jose'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { calculateJwkThumbprint } from 'jose'
 import { jsonDigest, type ReceiptClaims } from '../../agent/receipt/claims.ts'
 import { signReceipt } from '../../agent/receipt/sign.ts'
 
 export interface TestKey {
   kid: string
-  privateKey: CryptoKey
+  privateKey: KeyObject
   jwk: Record<string, string>
 }
 
 export async function makeReceiptKey(): Promise<TestKey> {
-  const { privateKey, publicKey } = await generateKeyPair('ES256')
-  const { x = '', y = '' } = await exportJWK(publicKey)
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
   const kid = await calculateJwkThumbprint({ kty: 'EC', crv: 'P-256', x, y })
   return { kid, privateKey, jwk: { kty: 'EC', crv: 'P-256', x, y, kid, use: 'sig', alg: 'ES256' } }
 }
