@@ -10,7 +10,7 @@ import { StoreError } from './environment.ts'
 import { errorCode } from './error-code.ts'
 import type { ResponseRecord } from './record.ts'
 
-/** Newest records that a start reads, so that it finds one even if some are damaged. */
+/** The most unfinished and the most final records that `newestRecord` reads. */
 export const NEWEST_READ_MAX = 10
 
 export interface LogOwner {
@@ -30,7 +30,9 @@ export interface OwnedLog {
   setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
   /** Whether the log has no record. */
   isEmpty(): Promise<boolean>
-  /** An unfinished record, or else the one that became final last. A damaged record is skipped. */
+  /**
+   * The record whose sale began last, of some unfinished ones and of those that became final last. Damaged records are skipped.
+   */
   newestRecord(): Promise<ResponseRecord | undefined>
 }
 

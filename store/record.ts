@@ -134,6 +134,11 @@ export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boole
   return isVersion(record, { ...from, receipt: undefined })
 }
 
+/** The record whose sale began last. */
+export function newestOf(records: readonly ResponseRecord[]): ResponseRecord | undefined {
+  return records.toSorted((one, other) => (one.prepared_at < other.prepared_at ? -1 : 1)).at(-1)
+}
+
 /** Revisions count up from here and must stay safe integers. */
 const FIRST_REVISION_MAX = 2 ** 47
 

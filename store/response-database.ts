@@ -25,6 +25,7 @@ import {
   isVersion,
   isVoid,
   lacksReceipt,
+  newestOf,
   randomFirstRevision,
   type ListResult,
   type RecordChange,
@@ -94,11 +95,11 @@ export class ResponseDatabase {
   }
 
   newestRecord(): ResponseRecord | undefined {
+    this.#checkOpen()
     const limit = NEWEST_READ_MAX
     const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
-    return [...this.listUnfinished(undefined, limit), ...finished]
-      .map((identity) => undefinedIfCorrupt(() => this.find(identity)))
-      .find((record) => record !== undefined)
+    const identities = [...this.listUnfinished(undefined, limit), ...finished]
+    return newestOf(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
   }
 
   find(identity: string): ResponseRecord | undefined {

@@ -85,7 +85,8 @@ function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceSta
     help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
     read: async () => {
       const { oldest } = await read()
-      return single(oldest === undefined ? 0 : (now().getTime() - oldest) / 1000)
+      // The clock can have been set back, or be that of another machine.
+      return single(oldest === undefined ? 0 : Math.max(0, (now().getTime() - oldest) / 1000))
     },
   })
 }

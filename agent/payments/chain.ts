@@ -160,7 +160,8 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
     hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
     async evidence(query) {
-      // The node can change and change back during the reads. Without a recorded block, only its chain id can show that.
+      // One reading decides about a payment without a record, and no recorded block identifies its chain. A record ends only
+      // after two readings.
       if (query.fromBlockHash === undefined) await checkChainId(unchecked, chainId)
       const evidence = await readEvidence(node, query)
       // Afterwards, so that a change of the node during the reads is noticed.

@@ -22,6 +22,7 @@ import {
   isVoid,
   isVersion,
   lacksReceipt,
+  newestOf,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -67,9 +68,8 @@ const INSERT_OWNER = `insert into response_log_owner (id, log_id, network, asset
 const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, asset = $3, pay_to = $4
   where id = 1 and log_id = $5 and network = $6 and asset = $7 and pay_to = $8`
 /** Each half uses an index. */
-const NEWEST_RECORDS = `(select final_at, record from responses where final_at is null limit $1)
-  union all (select final_at, record from responses where final_at is not null order by final_at desc limit $1)
-  order by final_at desc nulls first`
+const NEWEST_RECORDS = `(select record from responses where final_at is null limit $1)
+  union all (select record from responses where final_at is not null order by final_at desc limit $1)`
 const ANY_RECORD = 'select 1 from responses limit 1'
 const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
@@ -254,9 +254,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
 
   async newestRecord(): Promise<ResponseRecord | undefined> {
     const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return rows
-      .map(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)))
-      .find((record) => record !== undefined)
+    return newestOf(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
   }
 
   close(): Promise<void> {

@@ -113,6 +113,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
           identity,
           requirements,
           state: 'confirmed',
+          prepared_at: `2026-01-0${number}T00:00:00.000Z`,
           updated_at: `2026-01-0${number}T00:00:00.000Z`,
         })
       }
@@ -123,12 +124,19 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check({ terms })).to.equal('done')
     })
 
-    it('[14.14] compares with an unfinished record of such a log before all others', async () => {
-      const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
-      await storeRecord(log, makeRecord({ requirements, state: 'settled' }))
-      await storeRecord(log, makeRecord({ identity: `${TERMS.network}/0x1/${BUYER}/0x2`, state: 'confirmed' }))
-      expect(await check()).to.match(new RegExp(`receiver ${OTHER_RECEIVER}: `))
-    })
+    for (const [openDay, receiver] of [
+      [2, RECEIVER],
+      [4, OTHER_RECEIVER],
+    ] as const)
+      it(`[14.14] compares with the newest sale of such a log, although a sale of day ${openDay} is open`, async () => {
+        const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
+        const saleOf = (day: number) => ({ prepared_at: `2026-01-0${day}T00:00:00.000Z` })
+        await storeRecord(log, makeRecord({ ...saleOf(openDay), requirements, state: 'settled' }))
+        const identity = `${TERMS.network}/0x1/${BUYER}/0x2`
+        await storeRecord(log, makeRecord({ ...saleOf(3), identity, state: 'confirmed' }))
+        await check()
+        expect((await log.owner())?.pay_to).to.equal(receiver)
+      })
 
     it('refuses a damaged file of the directory, unless a new log is allowed', async () => {
       await writeFile(join(dataDirectory, MARKER), '{')
