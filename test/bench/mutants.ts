@@ -32,6 +32,7 @@ type Simulation = typeof import('./simulate/run.ts')
 /** `only` selects the mutants whose name or programme contains a text. */
 export async function mutants({ seeds = SEEDS_DEFAULT, only = '' }: Record<string, string>): Promise<boolean> {
   const chosen = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
+  if (chosen.length === 0) throw new Error(`No mutant has the text of --only ${only}`)
   const directory = await mkdtemp(join(tmpdir(), 'mutants-'))
   try {
     const verdicts: Verdict[] = []
