@@ -9,9 +9,6 @@ import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims 
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
-/** Adds the issuer and signs with the current key. */
-export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
-
 /** The recorded receipt, if it names this transaction. Otherwise the caller issues a new one. */
 export function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
   if (receipt === undefined) return undefined

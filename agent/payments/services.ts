@@ -2,10 +2,13 @@
 import type { FacilitatorClient } from '@x402/core/server'
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Report, Timer } from '../../store/runtime.ts'
+import type { ReceiptClaims } from '../receipt/claims.ts'
 import type { Chain } from './chain.ts'
 import type { Denials } from './denials.ts'
 import type { RecentReadings } from './recent-readings.ts'
-import type { SignReceipt } from './receipts.ts'
+
+/** Adds the issuer and signs with the current key. */
+export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
 
 export interface PaymentServices {
   log: ResponseLog
