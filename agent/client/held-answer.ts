@@ -97,7 +97,7 @@ function decode(bytes: Uint8Array): string | undefined {
 
 /** The data of a body of one server-sent event, the form in which an MCP server can answer. */
 function unwrapEvent(text: string): string {
-  return /^(?:event: message\r?\n)?data: (.*)\s*$/.exec(text)?.[1] ?? text
+  return /^(?:event: message\r?\n)?data: ([^\r\n]*)$/.exec(text.trimEnd())?.[1] ?? text
 }
 
 /** The value of the header among header lines, as `curl -D` saves them. Undefined unless there is exactly one. */

@@ -7,7 +7,15 @@ import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
 import { readHeldAnswer, readHeldReceipt, readTextFile, type HeldReceipt } from './held-answer.ts'
 import type { Purchase } from './purchase-file.ts'
-import { checkResponse, describe, fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
+import {
+  checkResponse,
+  describe,
+  fetchKeySet,
+  keySetSchema,
+  keySetUrl,
+  purchasedReceipt,
+  verifyPurchase,
+} from './verify-purchase.ts'
 
 /** A check that needs the chain or the register. It runs only if the signature is valid. */
 export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
@@ -95,7 +103,11 @@ function ofAnswer(answer: unknown, { receipt, response }: HeldReceipt): Subject 
 }
 
 async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject: Subject): Promise<unknown> {
-  if (keySetFile !== undefined) return parseJson(await readTextFile(keySetFile))
+  if (keySetFile !== undefined) {
+    const keySet = keySetSchema.safeParse(parseJson(await readTextFile(keySetFile))).data
+    if (!keySet) throw new Error(`${keySetFile} is not a JWK Set`)
+    return keySet
+  }
   const url = issuer === undefined ? subject.keySetUrl : `${issuer}${FREE_PATHS.jwks}`
   if (url === undefined) throw new Error('The key set of the issuer is not known: add --issuer or --jwks')
   return fetchKeySet(fetch, url)

@@ -37,12 +37,14 @@ export function keySetUrl(purchase: Purchase): string | undefined {
   return issuer !== undefined && isQuotedBy(purchase, issuer) ? `${issuer}${FREE_PATHS.jwks}` : undefined
 }
 
+export const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) })
+
 /**
  * Fetches a key set.
  * @throws if it cannot be read, also if the answer is a refusal such as 429
  */
 export function fetchKeySet(fetch: Fetch, url: string): Promise<unknown> {
-  return fetchDocument(fetch, url, z.looseObject({ keys: z.array(z.unknown()) }))
+  return fetchDocument(fetch, url, keySetSchema)
 }
 
 /** Never throws for an invalid purchase, answer or receipt. */

@@ -1,12 +1,12 @@
 /** The forms in which a buyer can hold an answer and a receipt, and files that are none of them. */
 import { execFile } from 'node:child_process'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Message } from '@a2a-js/sdk'
 import { expect } from 'chai'
 import { runCommand } from '../../support/cli.ts'
-import { ANSWERS, claimsFor, keySetOf, makeReceiptKey, receiptFor } from '../../support/signed-receipt.ts'
+import { ANSWERS, claimsFor, keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const FILE_BYTES_MAX = 6 * 1024 * 1024
@@ -16,12 +16,13 @@ const answerJson = JSON.stringify(answer)
 describe('[5.9.6] the files of verify', () => {
   let directory: string
   let jwks: string
+  let key: TestKey
   let receipt: string
   let settlement: object
 
   before(async () => {
     directory = await makeTemporaryDirectory()
-    const key = await makeReceiptKey()
+    key = await makeReceiptKey()
     receipt = receiptFor(key, answer)
     jwks = await save('jwks', JSON.stringify(keySetOf(key)))
     const { transaction, network, payer, amount } = claimsFor(answer).payment
@@ -96,6 +97,17 @@ describe('[5.9.6] the files of verify', () => {
     ])
   })
 
+  it('can be events whose JSON has a line separator, U+2028', async () => {
+    const lookup = ANSWERS['lookup'] ?? expect.fail('no answer')
+    const { _meta, ...result } = toolResult()
+    const text = JSON.stringify(lookup)
+    const body = JSON.stringify(rpc({ ...result, content: [{ type: 'text', text }], structuredContent: lookup }))
+    expect(body).to.include('\u2028')
+    const path = await save('receipt', receiptFor(key, lookup))
+    for (const end of ['\n\n', '\r\n\r\n', ''])
+      await expectValid(body, await save('event', `event: message\ndata: ${body}${end}`), '--receipt', path)
+  })
+
   it('can be pipes', async () => {
     const pipe = join(directory, 'pipe')
     await promisify(execFile)('mkfifo', [pipe])
@@ -151,6 +163,7 @@ describe('[5.9.6] the files of verify', () => {
       [Buffer.alloc(FILE_BYTES_MAX + 1, 'a'), `is larger than ${FILE_BYTES_MAX} bytes`],
       [Buffer.alloc(FILE_BYTES_MAX, 'a'), 'is not JSON'],
       [`${answerJson}${' '.repeat(FILE_BYTES_MAX - Buffer.byteLength(answerJson))}`, none],
+      [`data: ${' '.repeat(FILE_BYTES_MAX - 8)}\na`, 'is not JSON'],
     ]
     for (const [content, line] of cases) await expectOneLine(`${path} ${line}`, await save('answer', content))
     await expectOneLine('/dev/zero is larger than 6291456 bytes', '/dev/zero')
@@ -191,6 +204,23 @@ describe('[5.9.6] the files of verify', () => {
       '--receipt',
       `${directory}/folder`,
     )
+  })
+
+  it('fail with one line if they are no key set', async () => {
+    const body = await save('answer', answerJson)
+    const receiptFile = await save('receipt', receipt)
+    for (const text of ['', 'garbage', '[]', 'null', '{}', '{"keys":{}}', `data: ${await readFile(jwks, 'utf8')}`]) {
+      const path = await save('other', text)
+      const { code, text: out, stderr } = await runCommand(['verify', body, '--receipt', receiptFile, '--jwks', path])
+      expect([code, out, stderr]).to.deep.equal([1, '', `${path} is not a JWK Set\n`])
+    }
+  })
+
+  it('fail the check of the answer if they are an object that is no answer', async () => {
+    const path = await save('receipt', receipt)
+    const { code, lines } = await verify(await save('answer', '{"a":1}'), '--receipt', path)
+    const failed = lines.filter((line) => line.includes('FAILED')).map((line) => line.split(' ')[0])
+    expect([code, failed]).to.deep.equal([1, ['answer', 'snapshot']])
   })
 
   it('print one failed check for a receipt that is not signed', async () => {
