@@ -1,26 +1,26 @@
 /**
- * The lock of a key directory. Each command that changes keys reads them first: without the lock, two at once could undo each
- * other, for example retire a key that the other has marked as compromised.
+ * The lock of a key directory. Without the lock, one command could overwrite the change of another, for example retire a key
+ * that the other has just marked as compromised.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { acquireProcessLock } from '../store/process-lock.ts'
+import { acquireProcessLock, type ProcessLock } from '../store/process-lock.ts'
 import { readDirectory, type DirectoryKeys } from './directory.ts'
-import { throwKeyError, withKeyError } from './errors.ts'
+import { throwKeyError } from './errors.ts'
 
 /** A folder in the key directory. */
 export const LOCK_FOLDER = 'lock'
 
-/** Together 20 s. A change of the keys writes a few files. */
+/** 20 s of pauses in total. A change takes milliseconds. */
 const ATTEMPTS_MAX = 200
 const ATTEMPT_MS = 100
 
 type Sleep = (milliseconds: number) => Promise<void>
 
 /**
- * Runs `change` with the keys of a directory, while no other process changes them. Waits for another process.
- * @throws KeyError if the directory breaks a rule, or if another process keeps the lock
+ * Runs `change` with the keys of a directory, while no other process changes them. Waits while another process has the lock.
+ * @throws KeyError if the directory breaks a rule, if another process keeps the lock, or if the lock cannot be used
  */
 export async function changeKeys<T>(
   directory: string,
@@ -30,22 +30,17 @@ export async function changeKeys<T>(
   // Refuses a directory that breaks a rule, and one that is missing, before anything is created in it.
   const found = await readDirectory(directory)
   if (!existsSync(directory)) return change(found)
-  await using locked = await waitForLock(directory, sleep)
-  return await change(await locked.readKeys())
+  await using _ = await waitForLock(directory, sleep)
+  return await change(await readDirectory(directory))
 }
 
-interface LockedDirectory extends AsyncDisposable {
-  readKeys: () => Promise<DirectoryKeys>
-}
-
-async function waitForLock(directory: string, sleep: Sleep): Promise<LockedDirectory> {
+async function waitForLock(directory: string, sleep: Sleep): Promise<ProcessLock> {
   const folder = join(directory, LOCK_FOLDER)
   for (let attempt = 1; ; attempt += 1) {
-    const lock = await withKeyError(folder, 'cannot be locked', () =>
-      acquireProcessLock({ folder, ownPid: process.pid }),
+    const lock = await acquireProcessLock({ folder, ownPid: process.pid }).catch((cause: unknown) =>
+      throwKeyError(directory, `cannot be locked: ${cause instanceof Error ? cause.message : String(cause)}`, cause),
     )
-    if (lock.kind === 'acquired')
-      return { readKeys: () => readDirectory(directory), [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
+    if (lock.kind === 'acquired') return lock
     if (attempt === ATTEMPTS_MAX) return throwKeyError(directory, 'is being changed by another process: try again')
     await sleep(ATTEMPT_MS)
   }

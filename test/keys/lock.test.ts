@@ -1,5 +1,5 @@
 /** The lock of a key directory, with real processes. */
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { compromiseKeys } from '../../keys/compromise.ts'
@@ -97,6 +97,20 @@ describe('the lock of a key directory', function () {
       () => kill(holder),
     )
     expect(await waiting).to.equal(1)
+  })
+
+  it('names the fault of a lock that cannot be taken, and is free after its folder is deleted', async () => {
+    const kid = await makeKeyAt(directory, START_SECONDS)
+    const folder = join(directory, LOCK_FOLDER)
+    await mkdir(folder)
+    await writeFile(join(folder, 'data.mdb'), 'damaged'.repeat(1_000))
+    const change = () => changeKeys(directory, async ({ signing }) => signing.map(({ publicJwk }) => publicJwk.kid))
+    await expectKeyError(change(), {
+      path: directory,
+      rule: /cannot be locked: .*lock: .*the file is not an LMDB file/,
+    })
+    await rm(folder, { recursive: true })
+    expect(await change()).to.deep.equal([kid])
   })
 
   it('is not needed to read keys, so a service starts while it is taken', async () => {
