@@ -1,9 +1,8 @@
 /** Reads the directory of key files and checks its permissions. */
-import { mkdir, readdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { syncDirectory } from '../store/atomic-file.ts'
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { errorCode } from '../store/error-code.ts'
-import { findOpenMode, PRIVATE_DIRECTORY_MODE } from '../store/private-files.ts'
+import { findOpenMode, makePrivateDirectory } from '../store/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import {
   KEY_FILE_SUFFIX,
@@ -25,10 +24,7 @@ export type DirectoryKeys = {
 
 /** Creates the directory with mode 0700 if it is missing. */
 export async function makeDirectory(directory: string): Promise<void> {
-  await withKeyError(directory, 'cannot be created', async () => {
-    const firstCreated = await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-    if (firstCreated !== undefined) await syncDirectory(dirname(firstCreated))
-  })
+  await withKeyError(directory, 'cannot be created', () => makePrivateDirectory(directory))
 }
 
 /**

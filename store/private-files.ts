@@ -1,5 +1,7 @@
 /** Which permissions files and directories with secrets may have. Windows has no such permissions. */
-import { stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { syncDirectory } from './atomic-file.ts'
 
 /** All permissions of group and others. */
 const OTHERS_MASK = 0o077
@@ -10,6 +12,15 @@ export const PRIVATE_DIRECTORY_MODE = 0o700
 /** Removes the permissions of group and others from everything that this process and its child processes create. */
 export function setPrivateUmask(): void {
   process.umask(OTHERS_MASK)
+}
+
+/** Creates a directory for its owner only, and its missing parents. Their names are on disk when this resolves. */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  const firstCreated = await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  if (firstCreated === undefined) return
+  const { length } = resolve(firstCreated)
+  for (let created = resolve(path); created.length >= length; created = dirname(created))
+    await syncDirectory(dirname(created))
 }
 
 /** The fault of a mode that gives group or others any permission, as the end of a sentence. Undefined if it gives none. */

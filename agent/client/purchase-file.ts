@@ -2,12 +2,12 @@
  * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
  * sent, because a buyer who loses a sent payment has to pay again.
  */
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/atomic-file.ts'
 import { errorCode } from '../../store/error-code.ts'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
+import { makePrivateDirectory } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
@@ -42,7 +42,7 @@ export async function tidyPurchases(options: { folder: string; file?: string; no
 
 /** Creates the folder of the file and returns the text of the file. */
 async function prepareFile(path: string, purchase: Purchase): Promise<string> {
-  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await makePrivateDirectory(dirname(path))
   return `${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`
 }
 

@@ -2,12 +2,12 @@
  * The spending of one day, as numbered files in the folder of the purchases. An amount is reserved before a payment is
  * signed, and it stays reserved: a signed payment can be settled whatever the service answers.
  */
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { createFileAtomically } from '../../store/atomic-file.ts'
 import { errorCode } from '../../store/error-code.ts'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
+import { makePrivateDirectory } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 
@@ -29,7 +29,7 @@ export async function reserveSpending(
   { folder, day, amountMax }: { folder: string; day: string; amountMax: number },
   wanted: Reservation,
 ): Promise<boolean> {
-  await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await makePrivateDirectory(folder)
   const pathOf = (index: number) => join(folder, `spending-${day}-${index}.json`)
   let spent = 0
   for (let index = 0; ;) {

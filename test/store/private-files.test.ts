@@ -1,8 +1,9 @@
 /** Which modes of files and directories are refused. */
-import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { expect } from 'chai'
-import { checkPrivateDirectory, findOpenMode } from '../../store/private-files.ts'
+import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../../store/private-files.ts'
+import { syncedPaths } from '../support/synced-paths.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const OTHERS_BITS = [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]
@@ -45,5 +46,15 @@ describe('private files', () => {
     await checkPrivateDirectory(path)
     await writeFile(path, '', { mode: 0o644 })
     await checkPrivateDirectory(path)
+  })
+
+  it('are created in directories whose names are on disk', async () => {
+    const parent = await makeTemporaryDirectory()
+    const path = join(parent, 'a', 'b')
+    const make = (each: string) => syncedPaths(() => makePrivateDirectory(each))
+    expect(await make(`${path}/`)).to.have.members([parent, join(parent, 'a')])
+    expect((await stat(path)).mode & 0o777).to.equal(0o700)
+    expect(await make(path)).to.deep.equal([])
+    expect(await make(relative('.', join(path, 'c')))).to.deep.equal([path])
   })
 })

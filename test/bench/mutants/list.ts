@@ -980,6 +980,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/cli/files.test.js',
   },
   {
+    name: 'a power loss removes the new folder of a payment that was sent',
+    file: 'store/private-files.js',
+    find: 'await syncDirectory(dirname(created));',
+    replace: '',
+    caughtBy: 'test/agent/client/purchase-file.test.js',
+  },
+  {
     name: 'a directory that others can access is accepted',
     file: 'store/private-files.js',
     find: 'stats?.isDirectory() ? findOpenMode(stats.mode) : undefined',
