@@ -10,7 +10,10 @@ import { errorCode } from './error-code.ts'
 /** The suffix of temporary files. A crash may leave one behind. */
 export const UNFINISHED_SUFFIX = '.tmp'
 
-/** A write takes milliseconds, but its process can be suspended. After a day it has ended, or it fails and can be repeated. */
+/**
+ * A temporary file older than this was left by a crash, or its writer is suspended. A suspended writer then fails, and its
+ * caller repeats the write.
+ */
 export const UNFINISHED_AGE_MS = 24 * 60 * 60 * 1000
 
 const OWNER_ONLY_MODE = 0o600
@@ -35,8 +38,8 @@ export async function createFileAtomically(path: string, text: string): Promise<
   }
 }
 
-/** The name of a file, and the random part of `publish`. */
-const TEMPORARY_NAME = /^(.+)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/
+/** A name that `publish` gives: the file, a UUID, the suffix. The suffix begins with a dot. */
+const TEMPORARY_NAME = new RegExp(`^(.+)\\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\${UNFINISHED_SUFFIX}$`)
 
 /** The temporary name is random, so two writers never share a file. */
 async function publish(path: string, text: string, renameOrLink: typeof rename): Promise<void> {
@@ -65,8 +68,7 @@ export async function syncDirectory(path: string): Promise<void> {
 }
 
 /**
- * Removes the temporary files of JSON files that crashes left in a folder: files of the names that this module gives, older than
- * a day. A missing folder has none.
+ * Removes temporary files older than a day whose target is a JSON file. A missing folder has none.
  * @param options.file removes only the temporary files of this file
  */
 export async function removeOldUnfinished({ folder, file, now }: { folder: string; file?: string; now: Date }) {
@@ -74,11 +76,11 @@ export async function removeOldUnfinished({ folder, file, now }: { folder: strin
     if (errorCode(cause) === 'ENOENT') return []
     throw cause
   })
-  const isOurs = (name: string) => {
+  const isTemporary = (name: string) => {
     const target = TEMPORARY_NAME.exec(name)?.[1]
     return target !== undefined && (file === undefined ? target.endsWith('.json') : target === basename(file))
   }
-  for (const path of names.filter(isOurs).map((name) => join(folder, name))) {
+  for (const path of names.filter(isTemporary).map((name) => join(folder, name))) {
     // Undefined if the writer has finished in the meantime.
     const writtenAt = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,

@@ -13,10 +13,10 @@ export const REQUEST_TIMEOUT_MS = 120_000
 /** An A2A result has at most 1 MiB (contract 4.5.10). The rest is for the message around it. */
 export const ANSWER_BYTES_MAX = 2 * 1024 * 1024
 
-/** `fetch` passes on any number of three digits, which `Response` then refuses. */
+/** undici accepts statuses up to 999; the constructor of `Response` does not. */
 const STATUS_MAX = 599
 
-/** @throws if no answer arrives, if it is too large, or if its status is none of HTTP */
+/** @throws if no answer arrives, if it is too large, or if its status is above 599 */
 export async function fetchText(
   fetch: Fetch,
   url: string,
