@@ -7,10 +7,9 @@ import { errorCode } from '../../store/error-code.ts'
 import { parseStrictJson } from '../operation/strict-json.ts'
 import {
   parseSettlementResponse,
-  readAnswer,
-  readEnclosedResponse,
   readSettlementResponse,
   receiptOf,
+  unwrapBody,
   type SettlementResponse,
 } from '../receipt/read.ts'
 import { ANSWER_BYTES_MAX } from './bounded-fetch.ts'
@@ -20,29 +19,27 @@ import { parsePurchase, type Purchase } from './purchase-file.ts'
 const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
 
 /** A receipt, and the settlement response around it if the file has one. */
-export interface HeldReceipt {
+export interface FoundReceipt {
   receipt: string
   response: SettlementResponse | undefined
 }
 
-export type HeldAnswer =
+export type AnswerFile =
   | { kind: 'purchase'; purchase: Purchase }
   /** `enclosed`: the receipt in the same file, which an MCP result has. */
-  | { kind: 'answer'; answer: unknown; enclosed: HeldReceipt | undefined }
+  | { kind: 'answer'; answer: unknown; enclosed: FoundReceipt | undefined }
 
 /** @throws an error if the file is no purchase and no answer in JSON */
-export async function readHeldAnswer(file: string): Promise<HeldAnswer> {
-  const text = unwrapEvent(await readTextFile(file))
-  const purchase = parsePurchase(text)
-  if (purchase) return { kind: 'purchase', purchase }
-  const json = parseStrictJson(new TextEncoder().encode(text))
+export async function readAnswerFile(file: string): Promise<AnswerFile> {
+  const json = parseText(unwrapEvent(await readTextFile(file)))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
   if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
     throw new Error(`${file} is not an answer: it is not a JSON object`)
-  const answer = readAnswer(text)
+  const purchase = parsePurchase(json.value)
+  if (purchase) return { kind: 'purchase', purchase }
+  const { answer, response } = unwrapBody(json.value)
   if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)
-  const response = readEnclosedResponse(text)
   return { kind: 'answer', answer, enclosed: response && { receipt: receiptOf(response), response } }
 }
 
@@ -51,13 +48,16 @@ export async function readHeldAnswer(file: string): Promise<HeldAnswer> {
  * whole result.
  * @throws an error if the file is none of these
  */
-export async function readHeldReceipt(file: string): Promise<HeldReceipt> {
+export async function readReceiptFile(file: string): Promise<FoundReceipt> {
   const text = unwrapEvent(await readTextFile(file)).trim()
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return { receipt: text, response: undefined }
-  if (parsePurchase(text)) throw new Error(`${file} is a purchase file: verify it without --receipt`)
-  const response = text.startsWith('{')
-    ? (readEnclosedResponse(text) ?? parseSettlementResponse(text))
-    : readSettlementResponse(findHeader(text) ?? text)
+  const json = parseText(text)
+  if (json.kind === 'valid' && parsePurchase(json.value))
+    throw new Error(`${file} is a purchase file: verify it without --receipt`)
+  const response =
+    json.kind === 'valid'
+      ? (unwrapBody(json.value).response ?? parseSettlementResponse(json.value))
+      : readSettlementResponse(findHeader(text) ?? text)
   if (response) return { receipt: receiptOf(response), response }
   throw new Error(`${file} has no receipt: neither a JWT nor a settlement response (PAYMENT-RESPONSE) with one`)
 }
@@ -94,6 +94,8 @@ function decode(bytes: Uint8Array): string | undefined {
     return undefined
   }
 }
+
+const parseText = (text: string) => parseStrictJson(new TextEncoder().encode(text))
 
 /** The data of a body of one server-sent event, the form in which an MCP server can answer. */
 function unwrapEvent(text: string): string {

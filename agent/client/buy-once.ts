@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import type { BuyerRuntime } from './buy.ts'
 import { buyIntoFile, requireTerms, RUNTIME, type BoughtAnswer, type ReceiptPolicy } from './buy-into-file.ts'
-import { tidyPurchases } from './purchase-file.ts'
+import { removeOldTemporaryFiles } from './purchase-file.ts'
 import type { ExpectedTerms } from './quote.ts'
 
 export interface BuyOnceOptions {
@@ -27,7 +27,7 @@ export interface BuyOnceOptions {
 export async function buyOnce(options: BuyOnceOptions): Promise<BoughtAnswer> {
   const { expected, privateKey, file, receipts = 'verify', runtime = RUNTIME } = options
   const { method = 'GET', url, headers = {}, body = null } = options.request
-  await tidyPurchases({ folder: dirname(file), file, now: new Date() })
+  await removeOldTemporaryFiles({ folder: dirname(file), file, now: new Date() })
   return buyIntoFile({
     request: { method, url, headers, body },
     file,

@@ -10,7 +10,7 @@ import { REPEAT_STATUSES, readPayment, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, RUNTIME } from './buy-into-file.ts'
 import type { BoughtAnswer, ReceiptPolicy } from './buy-into-file.ts'
 import { PurchaseError } from './purchase-error.ts'
-import { findPurchase, tidyPurchases, type Purchase } from './purchase-file.ts'
+import { findPurchase, removeOldTemporaryFiles, type Purchase } from './purchase-file.ts'
 import { requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { reserveSpending } from './spending.ts'
@@ -55,13 +55,13 @@ export function createBuyer(options: BuyerOptions): Buyer {
   if (!/^0x[0-9a-fA-F]{64}$/.test(options.key)) throw new Error('The key must be 0x and 64 hex digits')
   const settings = { receipts: 'verify' as const, runtime: { ...RUNTIME, now: () => new Date() }, ...options }
   const running = new Map<string, Promise<BoughtAnswer>>()
-  let tidied: Promise<void> | undefined
+  let removal: Promise<void> | undefined
   return {
     async fetch(input, init) {
       const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
       signal?.throwIfAborted()
       const { name, request } = await readRequest(new Request(input, init))
-      await (tidied ??= tidyPurchases({ folder: settings.folder, now: settings.runtime.now() }))
+      await (removal ??= removeOldTemporaryFiles({ folder: settings.folder, now: settings.runtime.now() }))
       const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
       running.set(name, purchase)
       return toResponse(await untilAborted(purchase, signal))

@@ -10,7 +10,7 @@ import { fetchDocument } from './bounded-fetch.ts'
 import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
 import type { BuyerRuntime, PurchaseAnswer } from './buy.ts'
 import { readPrivateKey } from './private-key.ts'
-import { readPurchase, tidyPurchases, writePurchase, type Purchase } from './purchase-file.ts'
+import { readPurchase, removeOldTemporaryFiles, writePurchase, type Purchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
 import {
   compareQuote,
@@ -74,7 +74,7 @@ export async function buyAnswer(context: ClientContext, options: BuyOptions): Pr
   if (!(await checkQuote(context, quote, operation, options))) return 'refused'
 
   const privateKey = await readPrivateKey(options.keyFile)
-  await tidyPurchases({ folder: options.purchasesDirectory, now: now() })
+  await removeOldTemporaryFiles({ folder: options.purchasesDirectory, now: now() })
   const purchase = await signPurchase(request, quote, { privateKey, now: now() })
   const path = join(options.purchasesDirectory, `${readPayment(purchase).nonce}.json`)
   await writePurchase(path, purchase)

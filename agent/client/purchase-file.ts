@@ -36,7 +36,7 @@ export const createPurchase = async (path: string, purchase: Purchase): Promise<
  * Removes the temporary files that crashes left in a folder of purchases, or only those of one file. A payment is sent only
  * after its temporary file has become the file of the purchase. A folder that cannot be read fails the purchase later.
  */
-export async function tidyPurchases(options: { folder: string; file?: string; now: Date }): Promise<void> {
+export async function removeOldTemporaryFiles(options: { folder: string; file?: string; now: Date }): Promise<void> {
   await removeOldUnfinished(options).catch(() => undefined)
 }
 
@@ -58,12 +58,12 @@ export async function findPurchase(path: string): Promise<Purchase | undefined> 
 
 /** @throws the system's error, or an error that names the file if it is not a purchase */
 export async function readPurchase(path: string): Promise<Purchase> {
-  const purchase = parsePurchase(await readFile(path, 'utf8'))
+  const purchase = parsePurchase(parseJson(await readFile(path, 'utf8')))
   if (!purchase) throw new PurchaseError('purchase_unreadable', `${path} is not the file of a purchase`, { file: path })
   return purchase
 }
 
-/** Undefined if the text is not the content of a purchase file. */
-export function parsePurchase(text: string): Purchase | undefined {
-  return purchaseSchema.safeParse(parseJson(text)).data
+/** Undefined if the JSON is not that of a purchase file. */
+export function parsePurchase(value: unknown): Purchase | undefined {
+  return purchaseSchema.safeParse(value).data
 }

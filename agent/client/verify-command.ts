@@ -5,7 +5,7 @@ import { readAnswer } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
-import { readHeldAnswer, readHeldReceipt, readTextFile, type HeldReceipt } from './held-answer.ts'
+import { readAnswerFile, readReceiptFile, readTextFile, type FoundReceipt } from './answer-file.ts'
 import type { Purchase } from './purchase-file.ts'
 import {
   checkResponse,
@@ -21,9 +21,9 @@ import {
 export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
 
 interface VerifyOptions {
-  /** A purchase or an answer, in one of the forms of `readHeldAnswer`. */
+  /** A purchase or an answer, in one of the forms of `readAnswerFile`. */
   file: string
-  /** For an answer without a receipt in its file: one of the forms of `readHeldReceipt`. */
+  /** For an answer without a receipt in its file: one of the forms of `readReceiptFile`. */
   receiptFile: string | undefined
   /** The base URL of the service that must have issued the receipt. */
   issuer: string | undefined
@@ -66,14 +66,14 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 }
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
-  const held = await readHeldAnswer(file)
-  if (held.kind === 'purchase') {
+  const content = await readAnswerFile(file)
+  if (content.kind === 'purchase') {
     if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
-    return ofPurchase(file, held.purchase)
+    return ofPurchase(file, content.purchase)
   }
-  const receipt = receiptFile === undefined ? held.enclosed : await readHeldReceipt(receiptFile)
+  const receipt = receiptFile === undefined ? content.enclosed : await readReceiptFile(receiptFile)
   if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
-  return ofAnswer(held.answer, receipt)
+  return ofAnswer(content.answer, receipt)
 }
 
 function ofPurchase(file: string, purchase: Purchase): Subject {
@@ -83,7 +83,7 @@ function ofPurchase(file: string, purchase: Purchase): Subject {
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
-function ofAnswer(answer: unknown, { receipt, response }: HeldReceipt): Subject {
+function ofAnswer(answer: unknown, { receipt, response }: FoundReceipt): Subject {
   return {
     // The issuer that the receipt names could be the service of a forger.
     keySetUrl: undefined,

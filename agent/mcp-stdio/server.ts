@@ -14,6 +14,7 @@ import { inputRefusal, REFUSALS, refusalBody, type RefusalCode } from '../operat
 import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../operation/result.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../payments/terms.ts'
+import { PAYMENT_RESPONSE_META } from '../receipt/claims.ts'
 import { parseJson } from '../rpc/read-body.ts'
 
 /** The register changes daily. Within this time an equal call returns the bought answer. */
@@ -96,7 +97,7 @@ async function buy(options: LocalServerOptions, operation: Operation): Promise<C
   }
   const settlement = response.headers.get(PAYMENT_HEADERS.response)
   const receipt = settlement === null ? undefined : parseJson(Buffer.from(settlement, 'base64').toString())
-  return { ...toResult(json as object), ...(receipt !== undefined && { _meta: { 'x402/payment-response': receipt } }) }
+  return { ...toResult(json as object), ...(receipt !== undefined && { _meta: { [PAYMENT_RESPONSE_META]: receipt } }) }
 }
 
 const refusalSchema = z.object({ error: z.object({ code: z.string() }) })

@@ -2,9 +2,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { Outcome } from '../operation/outcome.ts'
 import { REFUSALS, refusalBody, type Refusal } from '../operation/refusal.ts'
+import { PAYMENT_RESPONSE_META } from '../receipt/claims.ts'
 
 export const PAYMENT_META = 'x402/payment'
-const PAYMENT_RESPONSE_META = 'x402/payment-response'
 /** Where the client of Cloudflare's `agents` reads the quote. */
 const QUOTE_META = 'x402/error'
 

@@ -4,6 +4,8 @@ import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
 
 /** The member of `extensions` in a `PAYMENT-RESPONSE`. */
 export const RECEIPT_EXTENSION = 'payment-receipt'
+/** The member of `_meta` in an MCP result that has the settlement response. */
+export const PAYMENT_RESPONSE_META = 'x402/payment-response'
 /** The `typ` of the JWT, so that no other JWT of the same key is taken for a receipt. */
 export const RECEIPT_TYPE = 'payment-receipt+jwt'
 export const RECEIPT_ALGORITHM = 'ES256'

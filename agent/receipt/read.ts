@@ -2,7 +2,7 @@
 import { decodeJwt } from 'jose'
 import { z } from 'zod'
 import { parseStrictJson } from '../operation/strict-json.ts'
-import { jsonDigest, RECEIPT_EXTENSION } from './claims.ts'
+import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
 
 const settlementResponseSchema = z.object({
   success: z.literal(true),
@@ -15,9 +15,6 @@ const settlementResponseSchema = z.object({
 
 export type SettlementResponse = z.infer<typeof settlementResponseSchema>
 
-/** The member of `_meta` in an MCP result (contract 5.9). */
-const PAYMENT_RESPONSE_META = 'x402/payment-response'
-
 /** Undefined if the header is not the base64 of a successful settlement response with a receipt. */
 export function readSettlementResponse(header: string): SettlementResponse | undefined {
   const bytes = Buffer.from(header, 'base64')
@@ -27,9 +24,8 @@ export function readSettlementResponse(header: string): SettlementResponse | und
   return json.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
 }
 
-/** The settlement response as JSON: itself, or the `_meta` of an MCP result. Undefined if the text is neither. */
-export function parseSettlementResponse(text: string): SettlementResponse | undefined {
-  const value = parseText(text)
+/** The settlement response in JSON: the value, or a member of the `_meta` of an MCP result. Undefined if it is neither. */
+export function parseSettlementResponse(value: unknown): SettlementResponse | undefined {
   const meta = z.object({ [PAYMENT_RESPONSE_META]: z.unknown() }).safeParse(value).data
   return settlementResponseSchema.safeParse(meta ? meta[PAYMENT_RESPONSE_META] : value).data
 }
@@ -101,25 +97,28 @@ const overMcp = z.union([
   mcpResult,
 ])
 
-/**
- * The answer in the body of a response, or in the message or result in it (contract 5.9.2). Undefined if the body is not JSON or repeats a member name, or if the
- * text of an MCP result differs from its `structuredContent`.
- */
-export function readAnswer(body: string): unknown {
-  const value = parseText(body)
-  const a2a = overA2a.safeParse(value).data
-  if (a2a) return a2a.parts[0]?.data
-  const mcp = overMcp.safeParse(value).data
-  if (!mcp) return value
-  const { content, structuredContent } = mcp
-  return isSameJson(parseText(content[0].text), structuredContent) ? structuredContent : undefined
+interface UnwrappedBody {
+  /** Undefined if the text of an MCP result differs from its `structuredContent`. */
+  answer: unknown
+  /** That of an MCP result. Other bodies have it in a header. */
+  response?: SettlementResponse | undefined
 }
 
-/** The settlement response in an MCP result. Undefined for other bodies, which have it in a header. */
-export function readEnclosedResponse(body: string): SettlementResponse | undefined {
-  const meta = overMcp.safeParse(parseText(body)).data?._meta
-  return settlementResponseSchema.safeParse(meta?.[PAYMENT_RESPONSE_META]).data
+/** Reads the JSON of a body, or the message or result in it (contract 5.9.2). */
+export function unwrapBody(value: unknown): UnwrappedBody {
+  const a2a = overA2a.safeParse(value).data
+  if (a2a) return { answer: a2a.parts[0]?.data }
+  const mcp = overMcp.safeParse(value).data
+  if (!mcp) return { answer: value }
+  const { content, structuredContent, _meta } = mcp
+  return {
+    answer: isSameJson(parseText(content[0].text), structuredContent) ? structuredContent : undefined,
+    response: settlementResponseSchema.safeParse(_meta?.[PAYMENT_RESPONSE_META]).data,
+  }
 }
+
+/** The answer in the body of a response. Undefined if the body has none, is not JSON, or repeats a member name. */
+export const readAnswer = (body: string): unknown => unwrapBody(parseText(body)).answer
 
 function parseText(text: string): unknown {
   const json = parseStrictJson(new TextEncoder().encode(text))

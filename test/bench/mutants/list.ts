@@ -159,14 +159,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'agent/receipt/read.js',
     find: 'const a2aMessage = z.strictObject({',
     replace: 'const a2aMessage = z.object({',
-    caughtBy: 'test/agent/client/held-answer.test.js',
+    caughtBy: 'test/agent/client/answer-file.test.js',
   },
   {
     name: 'the result of a refused tool call counts as an answer',
     file: 'agent/receipt/read.js',
     find: 'isError: z.literal(false).optional()',
     replace: 'isError: z.unknown()',
-    caughtBy: 'test/agent/client/held-answer.test.js',
+    caughtBy: 'test/agent/client/answer-file.test.js',
   },
   {
     name: 'the key set of a receipt is fetched from the URL that the receipt names',
