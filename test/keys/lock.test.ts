@@ -71,7 +71,9 @@ describe('the lock of a key directory', function () {
     for (let round = 0; round < ROUNDS; round += 1) {
       const stolen = await makeKeyAt(directory, START_SECONDS)
       await makeKeyAt(directory, SECOND_SECONDS)
-      await runAtOnce(startChange(), startChange(stolen))
+      const made = await runAtOnce(startChange(), startChange(stolen))
+      expect(made[0]).to.match(/^[\w-]{43}$/)
+      expect(made[1]).to.equal('none')
       const keyring = await openKeyring({ directory, now: clockAt(NOW_SECONDS), generateIfEmpty: false })
       expect(jwksBody(keyring).compromised.map(({ kid }) => kid)).to.deep.equal([stolen])
       await rm(directory, { recursive: true })

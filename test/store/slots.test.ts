@@ -17,10 +17,13 @@ const IMPLEMENTATIONS: Record<string, (perMinute: number) => Promise<Slots>> = {
     }),
 }
 
-/** Whether the only slot of its kind is free again. A known payer needs a paid slot, but takes none in PostgreSQL. */
-const ENDS: [end: string, act: (slot: TakenSlot) => void, free: Record<AdmissionKind, boolean>][] = [
-  ['released', (slot) => slot.release(), { trial: true, known: true, paid: true }],
-  ['marked as failed', (slot) => slot.markFailed(), { trial: false, known: true, paid: true }],
+/** A known payer takes no slot of a limited group. */
+const KINDS = ['trial', 'paid'] as const
+
+/** Whether the only slot of its kind is free again. */
+const ENDS: [end: string, act: (slot: TakenSlot) => void, free: Record<(typeof KINDS)[number], boolean>][] = [
+  ['released', (slot) => slot.release(), { trial: true, paid: true }],
+  ['marked as failed', (slot) => slot.markFailed(), { trial: false, paid: true }],
 ]
 
 for (const [implementation, open] of Object.entries(IMPLEMENTATIONS)) {
@@ -43,7 +46,7 @@ for (const [implementation, open] of Object.entries(IMPLEMENTATIONS)) {
     }
 
     for (const [end, act, free] of ENDS) {
-      for (const kind of ['trial', 'known', 'paid'] as const) {
+      for (const kind of KINDS) {
         it(`${free[kind] ? 'frees' : 'keeps'} a ${kind} slot that is ${end}`, async () => {
           act(await take(kind))
           expect((await slots.take(kind)).kind).to.equal(free[kind] ? 'taken' : 'full')
@@ -51,7 +54,7 @@ for (const [implementation, open] of Object.entries(IMPLEMENTATIONS)) {
       }
     }
 
-    for (const kind of ['trial', 'paid'] as const) {
+    for (const kind of KINDS) {
       it(`ignores calls on a ${kind} slot that was released, and frees one that failed`, async () => {
         const slot = await take(kind)
         slot.markFailed()
