@@ -287,6 +287,14 @@ describe('[5.9.5] the command verify', function () {
       1,
       '--receipt is for an answer; a purchase file contains its receipt\n',
     ])
+    const asReceipt = await verify(jwks, '--receipt', pathOf('lookup'))
+    expect([asReceipt.code, asReceipt.stderr]).to.deep.equal([
+      1,
+      `${pathOf('lookup')} is a purchase file: verify it without --receipt\n`,
+    ])
+    const repeated = join(directory, 'repeated.json')
+    await writeFile(repeated, (await readFile(pathOf('lookup'), 'utf8')).replace('{', '{"answer":null,'))
+    expect((await verify(repeated)).stderr).to.equal(`${repeated} repeats a member name\n`)
     const unpaid = await verify(await change('lookup', (purchase) => ({ ...purchase, answer: null })))
     expect([unpaid.code, unpaid.stderr]).to.deep.equal([1, `${pathOf('changed')} has no paid answer with a receipt\n`])
     expect((await verify()).code).to.equal(2)
