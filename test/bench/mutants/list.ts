@@ -341,11 +341,11 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
-    name: 'the chain id is checked only once',
+    name: 'the chain id is not checked after the reads',
     file: chain,
     find: 'await checkChainId(rpc, chainId); if (fromBlock ===',
     replace: 'if (fromBlock ===',
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
     name: 'a transfer is denied although the node has its receipt',
