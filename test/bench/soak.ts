@@ -1,8 +1,8 @@
 /**
- * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]`: everything that clients send, mixed, beside
- * imports. In the first half, nodes and PostgreSQL are killed in turn. The second half has no kills, so that it is one life
- * of each process; its memory is judged, and silent and slow connections are held open. Then every sale is replayed by every
- * node, and clients pipeline requests without reading the answers.
+ * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]`: requests of every kind while registers
+ * are imported. In the first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, the
+ * memory of each node is checked, and idle and slow connections are held open. At the end every node replays every
+ * sale, and clients pipeline requests without reading the answers.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,14 +27,14 @@ import { makeRegister, SnapshotCheck, type Register } from './soak/snapshot-chec
 const MINUTES_DEFAULT = '10'
 const ROWS_DEFAULT = '20000'
 const HELD_CONNECTIONS_DEFAULT = '1000'
-/** Companies and names that are asked for. */
+/** Companies that the requests name. */
 const COMPANIES_MAX = 300
 const NODES: Record<LogKind, number> = { lmdb: 1, postgres: 2 }
-/** Shares of the whole time. The last import is in the half without kills, before the last third of its samples. */
+/** Shares of the whole time. The heap check skips the first third of the second half, which has the last import. */
 const IMPORTS = [1 / 12, 3 / 12, 5 / 12, 7 / 12]
-/** In shorter runs, processes have not warmed up and one slow moment decides a percentile. */
+/** In shorter runs, caches are still filling and one pause of the machine determines the p99 latency. */
 const JUDGED_MINUTES_MIN = 3
-/** This process requests the card at the start and the metadata during imports without counting them. */
+/** This process requests the card at the start and the metadata during imports, and does not count these requests. */
 const UNCOUNTED_PATHS = ['/.well-known/agent-card.json', '/api/v1/meta']
 
 interface SoakOptions {
@@ -96,7 +96,7 @@ async function run(directory: string, options: SoakOptions): Promise<SoakResult>
   })
   for (const fault of pipeliningFaults(pipelining, isJudged)) onFault(fault)
   for (const fault of isJudged ? heapFaults(phases.memory) : []) onFault(fault)
-  return { ...options, ...phases, ...countsOf(load, sales), lives: scrapes.length, pipelining, faults, isJudged }
+  return { ...options, ...phases, ...countsOf(load, sales), processes: scrapes.length, pipelining, faults, isJudged }
 }
 
 interface PhasesOptions {

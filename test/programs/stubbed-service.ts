@@ -1,7 +1,7 @@
 /**
  * The whole service in a process of its own. Its facilitator and chain are stubs that answer at once, so that a benchmark
- * measures the service alone. Options come from the environment. SIGUSR2 makes the next daily retrieval due. Prints
- * `ready URL` and, at the end of each retrieval, `retrieval N`.
+ * measures the service alone. With `LEDGER_URL` they are in another process. Options come from the environment. SIGUSR2
+ * makes the next daily retrieval due. Prints `ready URL` and, at the end of each retrieval, `retrieval N`.
  */
 import { readConfig } from '../../agent/config.ts'
 import { startService, type Externals } from '../../agent/service.ts'
@@ -61,7 +61,7 @@ const ANSWERING_AT_ONCE: Pick<Externals, 'facilitator' | 'chain'> = {
   },
 }
 
-/** Facilitator and chain outside of this process, for benchmarks that kill it. */
+/** The URL of a process with the facilitator and the chain, for benchmarks that kill this process. */
 const ledger = process.env['LEDGER_URL']
 
 const service = await startService({
@@ -78,8 +78,8 @@ const service = await startService({
   report: (event) => void process.stderr.write(`${event}\n`),
 })
 print(`ready ${service.baseUrl}`)
-// A parent process that forked this one also gets the URL as a message, and on request the memory use after a collection and
-// the metrics.
+// A parent process that forked this one also gets the local URL as a message, and on request the memory use after a
+// collection and the metrics.
 process.on('message', (message: { metrics?: boolean }) => {
   if (message.metrics) return void sendMetrics()
   globalThis.gc?.()

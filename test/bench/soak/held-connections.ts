@@ -1,8 +1,8 @@
-/** Silent and slow connections, which the service must close. */
+/** Idle and slow connections, which the service must close. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const DRIP_MS = 1_000
+const BYTE_MS = 1_000
 /** Above every time limit that the service has for a connection. */
 const CLOSE_MS_MAX = 120_000
 
@@ -19,16 +19,16 @@ export function holdConnections(url: string, count: number): HeldConnections {
     const socket = connect(Number(port), hostname)
     open.add(socket)
     if (index % 2 === 0) socket.write('GET /attribution HTTP/1.1\r\nHost: bench\r\nX: ')
-    const drip = index % 2 === 0 ? setInterval(() => socket.write('a'), DRIP_MS) : undefined
+    const sending = index % 2 === 0 ? setInterval(() => socket.write('a'), BYTE_MS) : undefined
     socket.on('data', () => undefined).on('error', () => undefined)
     socket.on('close', () => {
-      clearInterval(drip)
+      clearInterval(sending)
       open.delete(socket)
     })
   }
   return {
     async stillOpen() {
-      for (const end = performance.now() + CLOSE_MS_MAX; open.size > 0 && performance.now() < end;) await sleep(DRIP_MS)
+      for (const end = performance.now() + CLOSE_MS_MAX; open.size > 0 && performance.now() < end;) await sleep(BYTE_MS)
       return open.size
     },
   }

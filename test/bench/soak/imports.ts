@@ -30,20 +30,20 @@ export async function importInTurn({ nodes, dataset, registers, times, onFault }
   return times.length
 }
 
-/** A kill can end the retrieval, so it is made due again. */
+/** Makes the retrieval due until the node serves the snapshot, because a kill can end a retrieval. */
 async function waitUntilServed(node: SoakNode, snapshotId: string): Promise<boolean> {
   for (const end = performance.now() + IMPORT_MS_MAX; performance.now() < end;) {
-    if ((await servedBy(node)) === snapshotId) return true
+    if ((await servedSnapshot(node)) === snapshotId) return true
     node.retrieve()
     await sleep(POLL_MS)
   }
   return false
 }
 
-async function servedBy({ life }: SoakNode): Promise<string | undefined> {
-  if (!life) return undefined
+async function servedSnapshot({ running }: SoakNode): Promise<string | undefined> {
+  if (!running) return undefined
   try {
-    const response = await fetch(`${life.server.url}/api/v1/meta`)
+    const response = await fetch(`${running.server.url}/api/v1/meta`)
     return ((await response.json()) as { snapshot_id: string }).snapshot_id
   } catch {
     return undefined

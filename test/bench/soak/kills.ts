@@ -5,7 +5,7 @@ import type { SoakNode } from './node.ts'
 
 /** The pause between two kills, on average. */
 const KILL_EVERY_MS = 15_000
-/** In a short phase. Enough that everything is killed at least once. */
+/** Everything is killed at least once, also in a short phase. */
 const KILLS_MIN = 4
 
 interface Killable {
@@ -17,7 +17,7 @@ interface Killable {
 interface KillsOptions {
   nodes: readonly SoakNode[]
   database: SoakDatabase | undefined
-  /** The length of the phase. A short one lasts until the least number of kills. */
+  /** The length of the phase. It is exceeded if it ends before `KILLS_MIN` kills. */
   milliseconds: number
 }
 

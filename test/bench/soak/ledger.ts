@@ -1,6 +1,6 @@
 /**
- * Facilitator and chain of services that are killed. The transfers are kept in the process of the benchmark, which serves
- * them over HTTP, so they survive every kill. A nonce is used once, as in the token.
+ * The facilitator and the chain of services that are killed. This process has the transfers and serves them over HTTP,
+ * so they survive every kill. A nonce is used once, as in the token.
  */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { Chain } from '../../../agent/payments/chain.ts'
 import { testTerms } from '../../support/payments.ts'
 
-/** A settlement takes up to this long before and after the transfer, so that kills also fall between the two. */
+/** The longest delay before a transfer, and after it before the answer. Some kills therefore happen between the two. */
 const SETTLE_MS_MAX = 10
 
 export class Ledger implements AsyncDisposable {
@@ -57,7 +57,7 @@ async function settle(transfers: Map<string, string>, nonce: string): Promise<st
   return transaction
 }
 
-/** What a service uses instead of a facilitator and a chain. Verification succeeds, and every block is final. */
+/** For a service. Every verification succeeds, every block is final, and its number is its time in seconds. */
 export function ledgerExternals(url: string): { facilitator: FacilitatorClient; chain: Chain } {
   const call = async (method: 'GET' | 'POST', nonce: string) => {
     const response = await fetch(`${url}/${nonce}`, { method })

@@ -1,4 +1,4 @@
-/** The memory of each node over the phase without kills, which is one life of its process. */
+/** The memory of each node in the phase without kills, in which its process stays the same. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median } from '../statistics.ts'
 import type { MemorySample, SoakNode } from './node.ts'
@@ -14,7 +14,7 @@ export interface NodeMemory {
   anonymous: readonly number[]
 }
 
-/** Takes as long as the phase. */
+/** Returns at the end of the phase. */
 export async function sampleMemory(nodes: readonly SoakNode[], milliseconds: number): Promise<NodeMemory[]> {
   const samples = new Map<SoakNode, MemorySample[]>(nodes.map((node) => [node, []]))
   for (let count = 0; count < SAMPLES; count += 1) {

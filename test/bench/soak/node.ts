@@ -1,14 +1,14 @@
-/** A service that is killed and restarted on the same data directory. Each of its processes is a life. */
+/** A service that is killed and restarted on the same data directory. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nextMessage, residentMemory, startServer, testProgram, type ServerProcess } from '../load/server-process.ts'
 
-/** One process of a node. */
-export interface Life {
+/** The process of a node between a start and a kill. */
+export interface NodeProcess {
   server: ServerProcess
   /** Requests that the clients have sent and that are not answered. */
   inProgress: number
-  /** Clients send it nothing, so that the scrape before a kill has all requests. */
+  /** Clients send no request while this is set, so that the scrape before a kill has all earlier requests. */
   isPaused: boolean
   /** Its last metrics were read. They lack the requests that end after this. */
   isScraped: boolean
@@ -24,7 +24,7 @@ export interface MemorySample {
 const STDERR_CHARACTERS_MAX = 2_000
 
 const POLL_MS = 5
-/** The time from the scrape to the kill is drawn up to this limit. It is longer than most requests. */
+/** The longest random time from a scrape to the kill. Most requests are shorter. */
 const SCRAPED_MS_MAX = 100
 
 interface NodeOptions {
@@ -37,10 +37,10 @@ interface NodeOptions {
 export class SoakNode implements AsyncDisposable {
   readonly name: string
   readonly dataDirectory: string
-  /** The last metrics of each life. */
+  /** The last metrics of each process. */
   readonly scrapes: string[] = []
   readonly #options: NodeOptions
-  #life: Life | undefined
+  #running: NodeProcess | undefined
 
   constructor(options: NodeOptions) {
     this.name = options.name
@@ -49,56 +49,56 @@ export class SoakNode implements AsyncDisposable {
   }
 
   /** Undefined while the node is down. */
-  get life(): Life | undefined {
-    return this.#life
+  get running(): NodeProcess | undefined {
+    return this.#running
   }
 
   get server(): ServerProcess {
-    return this.#runningLife().server
+    return this.#requireRunning().server
   }
 
-  #runningLife(): Life {
-    if (!this.#life) throw new Error(`${this.name} is down`)
-    return this.#life
+  #requireRunning(): NodeProcess {
+    if (!this.#running) throw new Error(`${this.name} is down`)
+    return this.#running
   }
 
   async start(): Promise<void> {
     const { name, environment, onExit } = this.#options
     const program = testProgram('stubbed-service')
     const server = await startServer({ name, program, environment, stderr: 'pipe' })
-    const life = { server, inProgress: 0, isPaused: false, isScraped: false }
+    const started = { server, inProgress: 0, isPaused: false, isScraped: false }
     let written = ''
     server.child.stderr?.on('data', (text: Buffer) => {
       written = (written + text.toString()).slice(-STDERR_CHARACTERS_MAX)
     })
     server.child.once('exit', () => {
-      if (!life.isScraped) onExit(written)
+      if (!started.isScraped) onExit(written)
     })
-    this.#life = life
+    this.#running = started
   }
 
-  /** The last scrape of this life, then SIGKILL while new requests are in progress, and a restart. */
+  /** The last scrape of the process, then SIGKILL while new requests are in progress, and a restart. */
   async restart(): Promise<void> {
-    const life = this.#runningLife()
-    life.isPaused = true
-    while (life.inProgress > 0) await sleep(POLL_MS)
+    const running = this.#requireRunning()
+    running.isPaused = true
+    while (running.inProgress > 0) await sleep(POLL_MS)
     await this.scrape()
-    life.isPaused = false
+    running.isPaused = false
     await sleep(Math.random() * SCRAPED_MS_MAX)
-    const { child } = life.server
+    const { child } = running.server
     const exited = once(child, 'exit')
     child.kill('SIGKILL')
-    this.#life = undefined
+    this.#running = undefined
     await exited
     await this.start()
   }
 
-  /** Reads the metrics for the last time in this life, while no request is in progress. */
+  /** Reads the metrics of the process for the last time, while no request is in progress. */
   async scrape(): Promise<void> {
-    const life = this.#runningLife()
-    life.server.child.send({ metrics: true })
-    this.scrapes.push(await nextMessage<string>(life.server.child))
-    life.isScraped = true
+    const running = this.#requireRunning()
+    running.server.child.send({ metrics: true })
+    this.scrapes.push(await nextMessage<string>(running.server.child))
+    running.isScraped = true
   }
 
   async sampleMemory(): Promise<MemorySample> {
@@ -110,14 +110,14 @@ export class SoakNode implements AsyncDisposable {
 
   /** Makes the daily retrieval due. */
   retrieve(): void {
-    this.#life?.server.child.kill('SIGUSR2')
+    this.#running?.server.child.kill('SIGUSR2')
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const server = this.#life?.server
+    const server = this.#running?.server
     if (!server) return
-    if (this.#life) this.#life.isScraped = true
-    this.#life = undefined
+    if (this.#running) this.#running.isScraped = true
+    this.#running = undefined
     await server[Symbol.asyncDispose]()
   }
 }

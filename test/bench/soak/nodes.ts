@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { serviceEnvironment } from '../perf/http-rounds.ts'
 import { SoakNode } from './node.ts'
 
-/** The nodes have other ports after each restart. They share one base URL, because it is part of their answers. */
+/** One base URL for all nodes and processes, because it is part of the answers. The port changes at each restart. */
 const BASE_URL = 'http://127.0.0.1:4021'
 
 interface NodesOptions {

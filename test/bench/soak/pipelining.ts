@@ -1,4 +1,4 @@
-/** Quotes and documents of one client while others pipeline requests without reading the answers. */
+/** Measures the quotes and documents of one client while others pipeline requests without reading the answers. */
 import { measurePipelining, type PipeliningResult } from '../load/pipelining.ts'
 import type { ServerProcess } from '../load/server-process.ts'
 import { lookupPath } from '../load/workloads.ts'
@@ -9,7 +9,7 @@ const SECONDS_SHORT = 1
 const P99_MS_MAX = 1_000
 const ANONYMOUS_MIB_MAX = 400
 
-/** Beside each number of pipelining clients. */
+/** One result for each number of pipelining clients. */
 export async function measureAllPipelining(
   server: ServerProcess,
   { companyNumber, isShort }: { companyNumber: string; isShort: boolean },

@@ -11,12 +11,12 @@ export interface SoakResult {
   requests: number
   /** Repetitions of sales among the requests. */
   repeats: number
-  /** Requests that were in progress at a kill or at the last scrape before it. */
+  /** Requests that ended between a scrape and the kill after it, or were lost by the kill. */
   unknown: number
   sales: number
   imports: number
   /** Processes whose metrics were added. */
-  lives: number
+  processes: number
   kills: ReadonlyMap<string, number>
   memory: readonly NodeMemory[]
   pipelining: readonly PipeliningResult[]
@@ -47,11 +47,11 @@ export function printReport(result: SoakResult): void {
 }
 
 function summary(result: SoakResult): string {
-  const { log, requests, repeats, unknown, sales, imports, lives, kills, connections, faults } = result
+  const { log, requests, repeats, unknown, sales, imports, processes, kills, connections, faults } = result
   const killed = [...kills].map(([name, count]) => `${name} ${count} times`).join(', ')
   return (
     `log ${log}: ${requests} requests, ${repeats} of them repeated, ${unknown} with unknown outcome; ${sales} sales; ` +
-    `${imports} imports; killed: ${killed}; metrics of ${lives} processes; ${connections} held connections on each node; ` +
-    `${faults.size} faults`
+    `${imports} imports; killed: ${killed}; metrics of ${processes} processes; ` +
+    `${connections} held connections on each node; ${faults.size} faults`
   )
 }

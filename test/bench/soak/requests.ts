@@ -1,4 +1,4 @@
-/** The requests of a soak: one of each kind that clients send, some of them sales with a payment of their own. */
+/** The requests of a soak: one of each kind that clients send. Each sale has its own payment, except the replay. */
 import { lookupPath, WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { UNKNOWN_PATH } from '../load/request-counts.ts'
 import type { LoadRequest } from '../load/client.ts'
@@ -10,15 +10,18 @@ export interface SoakRequest extends LoadRequest {
 }
 
 const SALES: readonly WorkloadName[] = ['paid lookup', 'paid lookup over MCP', 'search', 'resolve', 'paid lookup']
-/** A header that is no payment. */
+/** The base64 of a text that is not JSON. */
 const UNREADABLE_PAYMENT = 'bm9uZQ=='
 
-/** A function for each request, because every sale needs a new payment. `extension` is that of the agent card. */
+/**
+ * A function for each request, because every sale needs a new payment.
+ * @param extension the URI of the extension in the agent card
+ */
 export function mixedRequests(corpus: Corpus, extension: string): (() => SoakRequest)[] {
-  const bought = WORKLOADS.replay.build(corpus, 1).map((request) => () => ({ ...request, kind: 'sale' as const }))
+  const replays = WORKLOADS.replay.build(corpus, 1).map((request) => () => ({ ...request, kind: 'sale' as const }))
   const sales = [...SALES.map((workload) => () => sale(workload, corpus)), () => saleOverA2a(corpus, extension)]
   const others = otherRequests(corpus, extension).map((request) => () => ({ ...request, kind: 'other' as const }))
-  return [...bought, ...others, ...sales]
+  return [...replays, ...others, ...sales]
 }
 
 const pick = (values: readonly string[]) => values[Math.floor(Math.random() * values.length)] ?? ''

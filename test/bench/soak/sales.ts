@@ -1,6 +1,6 @@
 /**
- * The answers that a soak bought. At the end every node must replay each of them byte by byte, and the ledger must have one
- * transfer for each payment that was sent, and no other.
+ * The answers that a soak bought. At the end every node must replay each of them byte by byte. The ledger must have one
+ * transfer for each of these payments, and no other.
  */
 import { createHash } from 'node:crypto'
 import { Connection, toBytes, type LoadResponse } from '../load/client.ts'
@@ -60,7 +60,7 @@ export class Sales {
   }
 }
 
-/** Over MCP the body has the receipt. */
+/** Includes the receipt, which is in a header or, over MCP, in the body. */
 function digestOf({ status, head, body }: LoadResponse): string {
   const [, receipt = ''] = /\r\npayment-response: *(\S+)/i.exec(head) ?? []
   return createHash('sha256').update(`${status} ${receipt} ${body}`).digest('base64')

@@ -1,4 +1,4 @@
-/** Checks that every company that was sold is the one of the snapshot that the answer names. */
+/** Checks that the company in the answer to a lookup is the one in the snapshot that the answer names. */
 import { join } from 'node:path'
 import { openCatalog } from '../../../store/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
@@ -37,7 +37,7 @@ export class SnapshotCheck {
     this.#onFault = onFault
   }
 
-  /** Lookups over REST only. */
+  /** Ignores requests other than lookups over REST. */
   add({ path }: LoadRequest, { body }: LoadResponse): void {
     if (!path.startsWith(lookupPath(''))) return
     const { snapshot_id, company } = JSON.parse(body) as {
