@@ -53,7 +53,7 @@ describe('the report of the benchmarks', () => {
     expect(withRun(write(run('race')), run('perf'), ['perf'])).to.equal(write(run('perf')))
   })
 
-  it('refuses a name that is no section, before anything runs', async () => {
+  it('refuses a name that is not a section before it runs anything', async () => {
     let message = ''
     await report({ size: 'ci', only: 'order,nothing' }).catch((cause: Error) => (message = cause.message))
     expect(message).to.match(/^--only is a list of perf, /)

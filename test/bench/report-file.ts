@@ -11,7 +11,7 @@ export interface ReportedRun {
   details: string
 }
 
-/** Replaces the section of the run, or adds it. Keeps the other sections in the order of `names`, and no section besides. */
+/** Replaces or adds the section of the run. Sorts the sections in the order of `names`, and drops those not in it. */
 export function withRun(report: string, run: ReportedRun, names: readonly string[]): string {
   const [, ...earlier] = report.split(/^## /m)
   const sections = new Map(earlier.map((text) => [text.split('\n', 1)[0], `## ${text.trim()}`]))
@@ -32,7 +32,7 @@ ${kept.join('\n\n')}
 function toSection({ name, facts, measured, isPassed, details }: ReportedRun): string {
   const all = Object.entries({ ...facts, measured, verdict: isPassed ? 'met' : 'MISSED' })
   const list = all.map(([fact, value]) => `- ${fact}: ${value}`).join('\n')
-  // Headings of the details come below that of the section, so only sections begin with two signs.
+  // Two levels below those of the output, so that only sections have headings of level two.
   return `## ${name}\n\n${list}\n\n${details.replace(/^#+ /gm, '##$&')}`.trim()
 }
 

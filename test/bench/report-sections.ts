@@ -13,14 +13,14 @@ export interface ReportSection {
   isMarkdown: boolean
 }
 
-type Rest = Partial<Pick<ReportSection, 'programme' | 'isMarkdown'>>
+type SectionOptions = Partial<Pick<ReportSection, 'programme' | 'isMarkdown'>>
 
-/** One row of the table below. */
+/** The programme has the name of the section unless it is given. */
 function section(
   name: string,
   target: string,
   [full, ci]: [full: string, ci: string],
-  { programme = name, isMarkdown = false }: Rest = {},
+  { programme = name, isMarkdown = false }: SectionOptions = {},
 ): ReportSection {
   return { name, programme, target, arguments: { full, ci }, isMarkdown }
 }
@@ -56,7 +56,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     ['--minutes 10 --rows 1000000', '--minutes 0.05 --rows 3000'],
     MARKDOWN,
   ),
-  ...withBothLogs(section('simulate', 'no broken promise', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
+  ...withBothLogs(section('simulate', 'no broken invariant', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
   ...withBothLogs(section('kill', 'every kill ends in one transfer', ['--runs 100', '--runs 33'], MARKDOWN)),
   section('buyer-kill', 'no second signature, no lost answer', ['--runs 1000', '--runs 15'], MARKDOWN),
   section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
@@ -69,7 +69,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   ...withBothLogs(
     section(
       'soak',
-      'nothing lost, metrics as counted, no growing heap; beside pipelining clients p99 below 1 s and 400 MiB',
+      'no sale lost, metrics equal to the load, no heap growth; with pipelining clients p99 below 1 s and below 400 MiB',
       ['--minutes 30', '--minutes 0.2 --rows 3000 --connections 50'],
       MARKDOWN,
     ),

@@ -40,7 +40,7 @@ function chooseSections(only: string | undefined): readonly ReportSection[] {
   })
 }
 
-/** Earlier sections of the report do not count as changes of the commit. */
+/** Ignores changes of docs/benchmarks.md, which the report itself makes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
   const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')

@@ -19,10 +19,10 @@ describe('the comparison of request counts', () => {
     ['the sum of several processes', 0, [metrics(200, 2), metrics(200, 3)], 0],
     ['one request too few', 0, [metrics(200, 4)], 1],
     ['one request too many', 0, [metrics(200, 6)], 1],
-    ['one request too few, although some outcomes are unknown', 2, [metrics(200, 4)], 1],
-    ['none of the unknown outcomes', 2, [metrics(200, 5)], 0],
-    ['all unknown outcomes', 2, [metrics(200, 6) + metrics(503, 1)], 0],
-    ['more than the unknown outcomes', 2, [metrics(200, 6) + metrics(503, 2)], 1],
+    ['one request too few beside unknown outcomes', 2, [metrics(200, 4)], 1],
+    ['metrics without the unknown outcomes', 2, [metrics(200, 5)], 0],
+    ['metrics with all unknown outcomes', 2, [metrics(200, 6) + metrics(503, 1)], 0],
+    ['more requests than the unknown outcomes', 2, [metrics(200, 6) + metrics(503, 2)], 1],
     ['a status that no request got', 0, [metrics(200, 5) + metrics(500, 1)], 1],
   ]
   for (const [what, unknown, scrapes, faults] of CASES) {

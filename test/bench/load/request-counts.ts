@@ -6,7 +6,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'POST'])
 /** Counts by path, method and status. */
 export class RequestCounts {
   readonly #counts = new Map<string, number>()
-  /** By path and method: requests of which it is not known whether the metrics have them, or with which status. */
+  /** By path and method: requests that the metrics may lack, or may have with any status. */
   readonly #unknown = new Map<string, number>()
 
   add(request: CountedRequest, status: number): void {
@@ -22,8 +22,8 @@ export class RequestCounts {
   }
 
   /**
-   * A fault for each count that differs from the sum of these metrics by more than the unknown requests. Ignored paths are
-   * those that other clients also request.
+   * A fault for each count above the sum of these metrics, and for each count below it by more than the unknown requests.
+   * Ignored paths are those that other clients also request.
    */
   compare(metrics: readonly string[], ignoredPaths: readonly string[]): string[] {
     const measured = new Map<string, number>()
