@@ -63,7 +63,7 @@ function describeCoverage(seen: ReadonlyMap<string, number>): string {
   return `${CHANGES.length - missing.length} of ${CHANGES.length} changes of a record${list}, ${faults} kinds of faults`
 }
 
-/** Prints on stderr the first broken seed at once, and every minute how many seeds have run. */
+/** Prints the first broken seed at once, and the progress every minute, on stderr. */
 function progressOf({ seeds }: Plan): (total: Readonly<Tally>) => void {
   const start = performance.now()
   let printedAt = start

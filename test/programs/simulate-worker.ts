@@ -17,7 +17,7 @@ export interface Tally {
   broken: { seed: number; invariant: string }[]
 }
 
-// Runs reject with thousands of errors. A broken run is repeated with its trace by the main thread.
+// Without stack traces, because a run creates thousands of errors. The main thread repeats a broken run with its trace.
 Error.stackTraceLimit = 0
 parentPort?.on('message', (batch: Batch) => void work(batch))
 

@@ -141,7 +141,7 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/keys/lock.test.js',
   },
   {
-    name: 'keys are changed as they were before the lock was taken',
+    name: 'a command changes the keys that it read before it had the lock',
     file: 'keys/lock.js',
     find: 'change(await readDirectory(directory))',
     replace: 'change(found)',

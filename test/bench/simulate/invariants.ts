@@ -116,7 +116,7 @@ export class Invariants {
         this.fail('R2 an old record is kept', short(identity))
   }
 
-  /** The record was lost with its log. Its payment buys nothing again, and its buyer is not told to sign again. */
+  /** The log was restored without the record. Its payment buys nothing more, and no answer may make its buyer sign again. */
   lost(identity: string): void {
     this.#pruned.add(identity)
     this.#lost.add(identity)

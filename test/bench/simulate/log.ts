@@ -51,7 +51,7 @@ export abstract class StoredRecords {
     }
   }
 
-  /** The log is restored from a copy that lacks this final record. No server may run. */
+  /** Removes a final record, like a restore from a copy without it. No server may be running. */
   lose(identity: string): void {
     this.sim.trace('disk', () => `${short(identity)} is lost`)
     this.records.delete(identity)

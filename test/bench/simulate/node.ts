@@ -166,7 +166,7 @@ export class SimulatedNodes {
   #above(): number {
     const sim = this.#sim
     if (!sim.fault('chain: the head is too high', 0.05)) return 0
-    // By about as many blocks as a recorded block is below the head, so that the recorded block is a new one.
+    // A sale records the block 64 below the head. With a head that is about 64 too high, it records one of the newest blocks.
     return sim.pick([sim.between(1, 10), sim.between(62, 64), sim.between(62, 64), sim.between(1, 1_000)])
   }
 

@@ -37,7 +37,7 @@ const LENGTHS_MS = [
 const EVENT_EVERY_MS = 4_000
 /** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
 const WEEKS_OFF_MS_MAX = 60_000
-/** The longest time between two requests of a buyer whose record is lost. */
+/** The longest time between two requests with a payment whose record is lost. */
 const REPEAT_LOST_MS_MAX = 30_000
 
 export interface RunResult {
@@ -89,18 +89,18 @@ class SimulationRun {
   /** The deployment that the buyers use. */
   readonly #main: SimulatedDeployment
   /** Another deployment with the same receiver and a log of its own, in some runs. */
-  readonly #neighbour: SimulatedDeployment | undefined
+  readonly #other: SimulatedDeployment | undefined
   readonly #deployments: readonly SimulatedDeployment[]
   readonly #servers: readonly SimulatedServer[]
   readonly #buyers: SimulatedBuyer[]
   readonly #refusedPayers: Set<string>
   /** Payments with the id of another payment. */
   readonly #reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
-  /** Payments that were sent to the neighbour, by key. */
-  readonly #atNeighbour = new Map<string, Purchase>()
+  /** Payments that were sent to the other deployment, by key. */
+  readonly #sentToOther = new Map<string, Purchase>()
   /**
    * Whether records are lost. Then no clock is behind, nodes follow no fork, and the facilitator reports a used nonce first,
-   * because a payment without a record needs that (docs/reliability.md, assumptions).
+   * because these are the assumptions for a payment without a record (docs/reliability.md).
    */
   readonly #losesRecords: boolean
   readonly #crashShare: number
@@ -122,11 +122,11 @@ class SimulationRun {
       mayCheckBalanceFirst: !this.#losesRecords,
     })
     const shared = { sim, logKind, chain: this.#chain, nodes: this.#nodes, facilitator: this.#facilitator }
-    const options = { ...shared, isShared: (key: string) => this.#atNeighbour.has(key) }
+    const options = { ...shared, isShared: (key: string) => this.#sentToOther.has(key) }
     const names = Array.from({ length: serverCount }, (_, index) => `server ${index + 1}`)
     this.#main = new SimulatedDeployment({ ...options, servers: names })
-    this.#neighbour = sim.chance(0.25) ? new SimulatedDeployment({ ...options, servers: ['neighbour'] }) : undefined
-    this.#deployments = this.#neighbour ? [this.#main, this.#neighbour] : [this.#main]
+    this.#other = sim.chance(0.25) ? new SimulatedDeployment({ ...options, servers: ['other server'] }) : undefined
+    this.#deployments = this.#other ? [this.#main, this.#other] : [this.#main]
     this.#servers = this.#deployments.flatMap(({ servers }) => servers)
     const { servers, invariants } = this.#main
     const startMsMax = Math.min(this.#length / 2, BUYER_STARTS_MS_MAX)
@@ -189,7 +189,7 @@ class SimulationRun {
         () => this.#reuseId(),
         () => this.#stopServer(),
         () => this.#changeChain(),
-        () => this.#buyFromNeighbour(),
+        () => this.#buyFromOther(),
         () => this.#loseRecord(),
       ])
       event()
@@ -291,11 +291,11 @@ class SimulationRun {
     this.#facilitator.wereRefusalsUncheckable ||= this.#nodes.isFork
   }
 
-  /** The payer uses a payment at the neighbour as well, or buys there with another one. */
-  #buyFromNeighbour(): void {
+  /** The payer sends a payment to the other deployment as well, or buys there with another payment. */
+  #buyFromOther(): void {
     const sim = this.#sim
-    const neighbour = this.#neighbour
-    if (!neighbour || this.#atNeighbour.size > 3) return
+    const other = this.#other
+    if (!other || this.#sentToOther.size > 3) return
     const buyer = sim.pick(this.#buyers)
     const isShared = sim.chance(0.7)
     const validBefore = seconds(sim) + 300
@@ -303,24 +303,24 @@ class SimulationRun {
       ? buyer.current
       : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined })
     if (!payment) return
-    const { companyNumber } = this.#atNeighbour.get(payment.key) ?? { companyNumber: sim.pick(NUMBERS) }
-    this.#atNeighbour.set(payment.key, { payment, companyNumber })
+    const { companyNumber } = this.#sentToOther.get(payment.key) ?? { companyNumber: sim.pick(NUMBERS) }
+    this.#sentToOther.set(payment.key, { payment, companyNumber })
     sim.count(isShared ? 'fault a payment is sent to two deployments' : 'state a payer buys from two deployments')
-    sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the neighbour`)
+    sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the other deployment`)
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    sim.pick(neighbour.servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
-      if (outcome) neighbour.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+    sim.pick(other.servers).ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
+      if (outcome) other.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
     })
   }
 
-  /** Restores the log from a copy without a sold payment, whose buyer repeats the request, also after `validBefore`. */
+  /** Restores the log from a copy without a confirmed record. The buyer repeats its request, also after `validBefore`. */
   #loseRecord(): void {
     const sim = this.#sim
     const { log, servers, invariants } = this.#main
     if (!this.#losesRecords) return
     const buyer = sim.pick(this.#buyers)
     const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
-    if (!payment || this.#atNeighbour.has(payment.key)) return
+    if (!payment || this.#sentToOther.has(payment.key)) return
     sim.count('fault a record is lost')
     for (const server of servers) if (server.isUp) this.#crash(server)
     log.lose(payment.identity)
@@ -396,8 +396,8 @@ class SimulationRun {
     for (const buyer of this.#buyers) {
       if (!this.#isDone(buyer)) this.fail('L2 a buyer never gets a response', short(buyer.payer))
       const isMisreported = buyer.signed.some(({ key }) => this.#facilitator.hasMisreported(key))
-      // A payment that was sent to the neighbour may have bought something there.
-      const own = buyer.signed.filter(({ key }) => !this.#atNeighbour.has(key))
+      // A payment that was sent to the other deployment may have bought something there.
+      const own = buyer.signed.filter(({ key }) => !this.#sentToOther.has(key))
       const paid = own.filter(({ key }) => this.#main.invariants.isPaid(key))
       if (paid.length > 1 && !isMisreported)
         this.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
@@ -427,8 +427,8 @@ class SimulationRun {
       for (const payment of signed) await this.#retry(main, { payment, companyNumber })
     for (const { buyer, payment } of this.#reusedIds)
       await this.#retry(main, { payment, companyNumber: buyer.companyNumber })
-    if (!this.#neighbour) return
-    for (const purchase of this.#atNeighbour.values()) await this.#retry(this.#neighbour, purchase)
+    if (!this.#other) return
+    for (const purchase of this.#sentToOther.values()) await this.#retry(this.#other, purchase)
   }
 
   async #retry({ log, servers, invariants }: SimulatedDeployment, purchase: Purchase): Promise<void> {
