@@ -1,4 +1,4 @@
-/** The command `bench`: runs one benchmark or proof programme, or all of them for the report. */
+/** The command `bench`: runs one benchmark or reliability check, or all of them for the report. */
 import { parseArgs } from 'node:util'
 import { buyerKill } from './buyer-kill.ts'
 import { compare } from './compare.ts'
