@@ -94,7 +94,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect((await log.owner())?.log_id).to.equal(OTHER_LOG)
     })
 
-    it('[14.14] refuses another receiver than that of the records, in a log that an earlier version wrote', async () => {
+    it('[14.14] refuses a receiver that the records of an earlier version do not have', async () => {
       const terms = buildTerms('testnet', OTHER_RECEIVER)
       await storeRecord(log, makeRecord({ state: 'confirmed' }))
       expect(await check({ terms })).to.match(new RegExp(`receiver ${RECEIVER}: set PAY_TO .* --new-receiver$`))
@@ -104,7 +104,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check({ terms, allowed: { newReceiver: true } })).to.equal('done')
     })
 
-    it('[14.14] compares with the newest record of such a log', async () => {
+    it('[14.14] compares with the newest sale of a log that an earlier version wrote', async () => {
       const terms = buildTerms('testnet', OTHER_RECEIVER)
       const record = (number: number, payTo: string) => {
         const identity = `${TERMS.network}/${TERMS.asset}/${BUYER}/0x${String(number).repeat(64)}`.toLowerCase()
@@ -128,7 +128,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       [2, RECEIVER],
       [4, OTHER_RECEIVER],
     ] as const)
-      it(`[14.14] compares with the newest sale of such a log, although a sale of day ${openDay} is open`, async () => {
+      it(`[14.14] compares with the newest sale of a log of an earlier version, although a sale of day ${openDay} is open`, async () => {
         const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
         const saleOf = (day: number) => ({ prepared_at: `2026-01-0${day}T00:00:00.000Z` })
         await storeRecord(log, makeRecord({ ...saleOf(openDay), requirements, state: 'settled' }))

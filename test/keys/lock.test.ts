@@ -12,14 +12,14 @@ import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { clockAt, expectKeyError, filesIn, makeKeyAt, START_SECONDS } from './support.ts'
 
 const ROUNDS = 5
-/** A superseded, a current and no pending key: both commands want to change the superseded one. */
-const SECOND_SECONDS = START_SECONDS + ROTATION_SECONDS_MIN
-const NOW_SECONDS = SECOND_SECONDS + ROTATION_SECONDS_MIN
+/** The time at which the second key is made. */
+const SECOND_KEY_SECONDS = START_SECONDS + ROTATION_SECONDS_MIN
+/** At this time the first key is superseded, and both commands change it. */
+const NOW_SECONDS = SECOND_KEY_SECONDS + ROTATION_SECONDS_MIN
 
 describe('the lock of a key directory', function () {
   this.timeout(120_000)
   let directory: string
-
   let children: Child[]
 
   beforeEach(async () => {
@@ -49,14 +49,14 @@ describe('the lock of a key directory', function () {
     return holder
   }
 
-  /** Runs all at once, and returns the key that each has made, or the exit status of its failure. */
+  /** Runs all at once. Returns for each the id of the key that it made, or the exit status of its failure. */
   async function runAtOnce(...changes: Child[]): Promise<(string | number)[]> {
     await Promise.all(changes.map(ready))
     for (const change of changes) change.process.kill('SIGUSR2')
     return Promise.all(changes.map(async ({ ended, said }) => (await ended) || (said.get('made') ?? '')))
   }
 
-  it('[13.2] lets one of several rotations at once create a key', async () => {
+  it('[13.2] lets only one of several simultaneous rotations create a key', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await makeKeyAt(directory, START_SECONDS)
       const made = await runAtOnce(startChange(), startChange(), startChange())
@@ -67,10 +67,10 @@ describe('the lock of a key directory', function () {
     }
   })
 
-  it('[13.4] keeps a key compromised that a rotation retires at the same time', async () => {
+  it('[13.4] keeps the mark of a compromised key that a rotation retires at the same time', async () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       const stolen = await makeKeyAt(directory, START_SECONDS)
-      await makeKeyAt(directory, SECOND_SECONDS)
+      await makeKeyAt(directory, SECOND_KEY_SECONDS)
       const made = await runAtOnce(startChange(), startChange(stolen))
       expect(made[0]).to.match(/^[\w-]{43}$/)
       expect(made[1]).to.equal('none')
@@ -81,7 +81,7 @@ describe('the lock of a key directory', function () {
     }
   })
 
-  it('[13.2] is waited for, and a command that waits too long changes nothing', async () => {
+  it('[13.2] makes another command wait, which changes nothing if it waits too long', async () => {
     const kid = await makeKeyAt(directory, START_SECONDS)
     const holder = await startHolder()
     const waits: number[] = []

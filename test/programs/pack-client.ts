@@ -38,7 +38,7 @@ async function followImports(file: string, found = { files: new Set<string>(), p
   const text = await readFile(join(compiled, file), 'utf8')
   for (const [, specifier = ''] of text.matchAll(/\b(?:from|import)\s*\(?\s*'([^']+)'/g)) {
     if (specifier.startsWith('.')) {
-      // A declaration names the source of another declaration.
+      // A declaration imports the `.ts` name of another file, whose declaration is a `.d.ts` file.
       const name = specifier.replace(/(?<!\.d)\.ts$/, '.d.ts')
       await followImports(posix.join(posix.dirname(file), name), found)
     } else if (!builtinModules.includes(specifier.replace('node:', ''))) {

@@ -84,7 +84,7 @@ describe('[5.9.6] the files of verify', () => {
       await expectValid(form, await save('answer', JSON.stringify(value)), '--receipt', path)
   })
 
-  it('need no receipt beside the result of a tool', async () => {
+  it('need no receipt file for the result of a tool', async () => {
     const body = JSON.stringify(rpc({ ...toolResult(), resultType: 'complete' }))
     for (const text of [JSON.stringify({ ...toolResult(), isError: false }), body, `event: message\ndata: ${body}\n\n`])
       await expectValid(text, await save('result', text))

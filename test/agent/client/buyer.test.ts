@@ -200,8 +200,8 @@ describe('createBuyer', () => {
       expect(lost).to.include({ code: 'outcome_unknown', file: join(folder, (await readdir(folder))[0] ?? '') })
       const unavailable = await failureOf(buyer({ fetch: refusing(503) }).fetch(urlOf(COMPANY)))
       expect(unavailable.code).to.equal('outcome_unknown')
-      const strange = answering(async () => Object.defineProperty(Response.json({}), 'status', { value: 999 }))
-      expect((await failureOf(buyer({ fetch: strange }).fetch(urlOf(COMPANY)))).code).to.equal('outcome_unknown')
+      const status999 = answering(async () => Object.defineProperty(Response.json({}), 'status', { value: 999 }))
+      expect((await failureOf(buyer({ fetch: status999 }).fetch(urlOf(COMPANY)))).code).to.equal('outcome_unknown')
       expect((await buyer().fetch(urlOf(COMPANY))).status).to.equal(200)
     }))
 

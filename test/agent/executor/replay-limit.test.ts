@@ -36,7 +36,7 @@ describe('the limit of replays', () => {
     expect(enterTimes(11)).to.deep.equal([...Array<number>(10).fill(0), 6])
   })
 
-  it('[6.2.7] counts each payment and each client for itself', () => {
+  it('[6.2.7] counts each payment and each client separately', () => {
     enterTimes(11)
     expect(enter('b')).to.equal(0)
     expect(enter('a', 'two')).to.equal(0)

@@ -77,7 +77,7 @@ describe('search', () => {
       expect(numbers({ q: 'Kerrigan Foods', status }), status).to.deep.equal([])
   })
 
-  it('[12.16] adds evidence to the score of a name that contains the query, which stays a similar name', () => {
+  it('[12.16] adds evidence to the score of a name that contains the query, and keeps its match type', () => {
     const candidate = (input: object) =>
       search({ q: 'Kerrig', limit: 10, ...input }).candidates.find(({ company }) => company.company_number === '1')
     const [bare, located] = [candidate({}), candidate({ eircode: 'D02 X285' })]
@@ -200,7 +200,7 @@ describe('a search as a person types it', () => {
     )
   })
 
-  it('[12.15] splits and joins words that are written together, in their order', () => {
+  it('[12.15] splits words that are written together, and joins words that are written apart', () => {
     expect(names('dublinbusservices')).to.deep.equal(['DUBLIN BUS SERVICES LIMITED'])
     expect(names('Dublinbus Services')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
     expect(names('clear point power')[0]).to.equal('CLEARPOINT POWER LIMITED')
