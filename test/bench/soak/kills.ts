@@ -17,7 +17,7 @@ interface Killable {
 interface KillsOptions {
   nodes: readonly SoakNode[]
   database: SoakDatabase | undefined
-  /** The length of the phase. It is exceeded if it ends before `KILLS_MIN` kills. */
+  /** The phase lasts at least this long, and at least until `KILLS_MIN` kills. */
   milliseconds: number
 }
 
