@@ -14,7 +14,7 @@ const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2
 /** A few seconds of work, so that all threads finish at about the same time. */
 const BATCH = 500
-/** Most objects of a run die with it. A young generation that holds several runs is collected less often. */
+/** Most objects of a run are garbage at its end. A young generation that holds several runs is collected less often. */
 const YOUNG_GENERATION_MB = 64
 const PROGRESS_EVERY_MS = 60_000
 
