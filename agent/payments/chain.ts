@@ -160,22 +160,19 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
     hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
     async evidence(query) {
-      // One reading decides about a payment without a record, and no recorded block identifies its chain. A record ends only
-      // after two readings.
-      if (query.fromBlockHash === undefined) await checkChainId(unchecked, chainId)
-      const evidence = await readEvidence(node, query)
+      const newest = await blockAt(rpc, 'latest')
+      const evidence = await readEvidence(node, query, newest)
       // Afterwards, so that a change of the node during the reads is noticed.
-      await checkChain(unchecked, chainId, query)
+      await checkChain(unchecked, chainId, { ...query, newest })
       return evidence
     },
   }
 }
 
-async function readEvidence(node: Node, query: EvidenceQuery): Promise<AuthorizationEvidence> {
+async function readEvidence(node: Node, query: EvidenceQuery, newest: BlockHeader): Promise<AuthorizationEvidence> {
   const { rpc } = node
   const { fromBlock, transaction } = query
   const nonce = toNonceKey(query)
-  const newest = await blockAt(rpc, 'latest')
   // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
   const isUsed = await isSpent(rpc, nonce, { blockHash: newest.hash })
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
@@ -207,11 +204,21 @@ async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise
   return low * BLOCKS_TOO_EARLY_MAX
 }
 
-/** The chain id and a block that was recorded before the settlement identify the chain of the payment. */
-async function checkChain(rpc: Rpc, chainId: number, { fromBlock, fromBlockHash }: EvidenceQuery): Promise<void> {
+/**
+ * The chain id and a block that was recorded before the settlement identify the chain of the payment. The block that the nonce was
+ * read at must be on the same chain, because the node can have belonged to another chain only during the reads.
+ */
+async function checkChain(
+  rpc: Rpc,
+  chainId: number,
+  { fromBlock, fromBlockHash, newest }: EvidenceQuery & { newest: BlockHeader },
+): Promise<void> {
   await checkChainId(rpc, chainId)
-  if (fromBlock === undefined || fromBlockHash === undefined) return
-  if ((await blockAt(rpc, numberToHex(fromBlock))).hash !== fromBlockHash) throw new WrongChain()
+  const checkBlock = async (number: bigint, hash: string) => {
+    if ((await blockAt(rpc, numberToHex(number))).hash !== hash) throw new WrongChain()
+  }
+  await checkBlock(newest.number, newest.hash)
+  if (fromBlock !== undefined && fromBlockHash !== undefined) await checkBlock(fromBlock, fromBlockHash)
 }
 
 /** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */

@@ -46,6 +46,8 @@ export class RangeSearch {
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
+    // A newest block of another chain or of a faulty node can be far beyond this chain, which would then never end the pass.
+    progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
     // Nodes refuse a range above their newest block, and one that lags may answer this call.
     const end = least(progress.end, to)
     // Only in this call: a node that is overloaded refuses every range for a while, and allows long ones again later.

@@ -83,6 +83,15 @@ describe('the search of block ranges', () => {
     expect(calls).to.equal(2)
   })
 
+  it('ends although the newest block was far beyond the chain once', async () => {
+    const event = FROM + 5n
+    expect(await find({ to: FROM + 1_000_000n, limit: 3n })).to.equal(undefined)
+    let found: bigint | undefined
+    for (let calls = 0; calls < 10 && found === undefined; calls += 1)
+      found = await find({ event, to: FROM + 100n + BigInt(20 * calls), limit: 3n })
+    expect(found).to.equal(event)
+  })
+
   it('starts the next search shortly before the event, which a reorganisation may move', async () => {
     const event = FROM + 3_500n
     await find({ event, to: FROM + 5_000n, limit: 10_000n })

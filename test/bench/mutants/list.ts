@@ -336,15 +336,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the recorded block does not identify the chain',
     file: chain,
-    find: '.hash !== fromBlockHash',
-    replace: '.hash === undefined',
+    find: 'await checkBlock(fromBlock, fromBlockHash)',
+    replace: 'await undefined',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
     name: 'the chain id is not checked after the reads',
     file: chain,
-    find: 'await checkChainId(rpc, chainId); if (fromBlock ===',
-    replace: 'if (fromBlock ===',
+    find: 'await checkChainId(rpc, chainId); const checkBlock',
+    replace: 'const checkBlock',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
@@ -369,11 +369,18 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'the chain id is checked only after the reads',
+    name: 'a nonce is read at a block of another chain',
     file: chain,
-    find: 'if (query.fromBlockHash === undefined)',
-    replace: 'if (false)',
+    find: 'await checkBlock(newest.number, newest.hash);',
+    replace: '',
     caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'a search waits for a block far beyond the chain',
+    file: 'agent/payments/range-search.js',
+    find: 'progress.end = least(progress.end, to + REORG_BLOCKS_MAX);',
+    replace: '',
+    caughtBy: 'test/agent/payments/range-search.test.js',
   },
   {
     name: 'one reading of the newest block is believed',
