@@ -214,8 +214,8 @@ async function checkChain(
   { fromBlock, fromBlockHash, newest }: EvidenceQuery & { newest: BlockHeader },
 ): Promise<void> {
   await checkChainId(rpc, chainId)
-  const checkBlock = async (number: bigint, hash: string) => {
-    if ((await blockAt(rpc, numberToHex(number))).hash !== hash) throw new WrongChain()
+  const checkBlock = async (number: bigint, expected: string) => {
+    if ((await blockAt(rpc, numberToHex(number))).hash !== expected) throw new WrongChain()
   }
   await checkBlock(newest.number, newest.hash)
   if (fromBlock !== undefined && fromBlockHash !== undefined) await checkBlock(fromBlock, fromBlockHash)
