@@ -19,7 +19,7 @@ const ATTEMPT_MS = 100
 type Sleep = (milliseconds: number) => Promise<void>
 
 /**
- * Runs `change` with the keys of a directory, while no other process changes them. Waits while another process has the lock.
+ * Runs `change` with the keys of a directory. Meanwhile no other process can change them. Waits while another has the lock.
  * @throws KeyError if the directory breaks a rule, if another process keeps the lock, or if the lock cannot be used
  */
 export async function changeKeys<T>(

@@ -25,7 +25,7 @@ interface VerifyOptions {
   file: string
   /** For an answer without a receipt in its file: one of the forms of `readReceiptFile`. */
   receiptFile: string | undefined
-  /** The base URL of the service that must have issued the receipt. */
+  /** The base URL that the receipt must name as its issuer. */
   issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined

@@ -3,7 +3,7 @@ import { markdown } from './markdown.ts'
 
 export interface ReportedRun {
   name: string
-  /** What was run, when, on which commit and machine. */
+  /** The command of the run, and its time, commit and machine. */
   facts: Record<string, string>
   measured: string
   isPassed: boolean

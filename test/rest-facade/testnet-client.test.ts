@@ -321,7 +321,7 @@ describe('the test client', () => {
     }
   })
 
-  it('[5.9.5] does not report a wrong receipt if the key set is refused', async () => {
+  it('[5.9.5] reports a refused key set as such, and not as a wrong receipt', async () => {
     await buy()
     const body = '{"error":{"code":"rate_limited"}}'
     changeUnpaid = (path, answer) => (path === KEYS ? { ...unchanged(answer), status: 429, body } : unchanged(answer))

@@ -188,7 +188,7 @@ describe('POST /mcp', () => {
         })
       }
 
-      it('[4.6.3] replays what was bought over REST', async () => {
+      it('[4.6.3] answers a payment that has bought over REST with the same answer', async () => {
         const payment = await payFor(await call(client, LOOKUP))
         await expectCharges(service, [1000n], async () => {
           const bought = await rest(LOOKUP, payment)

@@ -4,7 +4,7 @@ import { KILL_TRANSPORTS, type KillTransport } from './kill-requests.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 import { RPC_FAULTS, type RpcFault } from './rpc-faults.ts'
 
-/** Random kills in each round, besides at least one kill at each point. A round has 33 kills. */
+/** Each round kills at least once at each kill point, and this many times at a random moment: 33 kills together. */
 const RANDOM_PER_ROUND = 7
 /** Longer than a write or a verification takes. */
 const DELAY_MS_MAX = 3

@@ -71,7 +71,7 @@ describe('buyOnce', () => {
     runtime: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
   })
 
-  it('[15.7] removes the old temporary files of its own file only', async () => {
+  it('[15.7] removes old temporary files of its own purchase file, and no others', async () => {
     const part = '01234567-89ab-cdef-0123-456789abcdef.tmp'
     for (const name of [`purchase.json.${part}`, `other.json.${part}`]) {
       await writeFile(join(folder, name), '{')

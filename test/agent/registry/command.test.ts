@@ -84,7 +84,7 @@ describe('the registry actions', () => {
       })
   })
 
-  it('[14.19] escape invisible characters in what a service reports', async () => {
+  it('[14.19] escape invisible characters in text that a service sent', async () => {
     const { json } = await served.get('/agent.json')
     const hostile = { ...json, status: '\u001B[2J\u202Eok' }
     const { text } = await runCommand(['registry', 'show', '--url', served.url], {

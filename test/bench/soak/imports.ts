@@ -5,7 +5,7 @@ import type { SoakNode } from './node.ts'
 import type { Register } from './snapshot-check.ts'
 
 const POLL_MS = 1_000
-/** Far above an import of the largest register that a soak has. */
+/** Much longer than the import of the largest register of a soak. */
 const IMPORT_MS_MAX = 300_000
 
 interface ImportsOptions {

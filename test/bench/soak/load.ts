@@ -53,7 +53,7 @@ export class Load {
     this.#clients = Promise.all(Array.from({ length: CLIENTS }, (_, index) => this.#run(index)))
   }
 
-  /** Ends when the last sale is answered. */
+  /** Resolves when every sale has an answer. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#clients

@@ -24,13 +24,13 @@ export interface MemorySample {
 const STDERR_CHARACTERS_MAX = 2_000
 
 const POLL_MS = 5
-/** The longest random time from a scrape to the kill. Most requests are shorter. */
+/** The kill follows the scrape after a random time of at most this. Most requests take less. */
 const SCRAPED_MS_MAX = 100
 
 interface NodeOptions {
   name: string
   environment: Record<string, string>
-  /** Called when the process exits without a kill, with the end of what it wrote to stderr. */
+  /** Called with the last part of its stderr if the process exits although it was not killed. */
   onExit: (stderr: string) => void
 }
 
