@@ -1,5 +1,5 @@
 /** The program as a process: its first lines, signals, failures to start, and the commands beside a running service. */
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { open } from 'lmdb'
 import { SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../store/layout.ts'
 import { openResponseLog } from '../../store/responses.ts'
+import { filesIn } from '../keys/support.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
@@ -111,7 +112,7 @@ describe('the command serve, if it cannot start', () => {
 
   it('refuses a key file that others can read', async () => {
     await run('keys', 'generate')
-    const [file = ''] = await readdir(join(directory, 'keys'))
+    const [file = ''] = await filesIn(join(directory, 'keys'))
     await chmod(join(directory, 'keys', file), 0o644)
     await expectFailure(start(), /\.jwk\.json/)
   })

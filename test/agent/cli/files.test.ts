@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { filesIn } from '../../keys/support.ts'
 import { ready, startWithUmask, type Child } from '../../support/child.ts'
 
 describe('the files of the program', () => {
@@ -36,14 +37,14 @@ describe('the files of the program', () => {
   it('[14.6] are accessible to their owner only: service, sandbox, its chain, client, keys', async () => {
     const service = start(['serve'])
     const url = await ready(service)
-    const [file = ''] = await readdir(join(directory, 'data', 'keys'))
+    const [file = ''] = await filesIn(join(directory, 'data', 'keys'))
     for (const args of [
       ['client', 'lookup', '00000000', '--url', url],
       ['keys', 'compromise', file.replace('.jwk.json', '')],
       ['generate', '--rows', '500', '--seed', '1', '--out', join(directory, 'data', 'made-up.csv')],
     ]) {
       const child = start(args)
-      expect(await child.ended, child.stderr()).to.equal(0)
+      expect(await child.ended, [...child.said].join('\n') + child.stderr()).to.equal(0)
     }
     service.process.kill('SIGTERM')
     expect(await service.ended).to.equal(0)
