@@ -71,6 +71,7 @@ export interface Chain {
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
+  /** Throws if the chain cannot be read, or if the blocks are not on one chain. */
   progress(): Promise<ChainProgress>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
@@ -95,6 +96,7 @@ const code = z.string().regex(/^0x([0-9a-f]{2})*$/)
 
 const blockSchema = z.object({ number: hexNumber, hash, timestamp: hexNumber })
 type BlockHeader = z.infer<typeof blockSchema>
+type BlockId = Pick<BlockHeader, 'number' | 'hash'>
 
 const logSchema = z.object({
   address: z.string(),
@@ -155,6 +157,7 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
     },
     async progress() {
       const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), readFinalBlock(node)])
+      await checkChain(unchecked, chainId, [newest, final])
       return { time: newest.timestamp, finalBlock: final.number }
     },
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
@@ -163,7 +166,7 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
       const newest = await blockAt(rpc, 'latest')
       const evidence = await readEvidence(node, query, newest)
       // Afterwards, so that a change of the node during the reads is noticed.
-      await checkChain(unchecked, chainId, { ...query, newest })
+      await checkChain(unchecked, chainId, [newest, ...recordedBlock(query)])
       return evidence
     },
   }
@@ -204,21 +207,19 @@ async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise
   return low * BLOCKS_TOO_EARLY_MAX
 }
 
+/** A block that was recorded before the settlement identifies the chain of the payment. */
+function recordedBlock({ fromBlock: number, fromBlockHash: hash }: EvidenceQuery): BlockId[] {
+  return number === undefined || hash === undefined ? [] : [{ number, hash }]
+}
+
 /**
- * The chain id and a block that was recorded before the settlement identify the chain of the payment. The block that the nonce was
- * read at must be on the same chain, because the node can have belonged to another chain only during the reads.
+ * Throws unless the node belongs to this chain and all blocks are on it. The blocks of the reads are among them, because the node
+ * can have belonged to another chain only during the reads.
  */
-async function checkChain(
-  rpc: Rpc,
-  chainId: number,
-  { fromBlock, fromBlockHash, newest }: EvidenceQuery & { newest: BlockHeader },
-): Promise<void> {
+async function checkChain(rpc: Rpc, chainId: number, blocks: readonly BlockId[]): Promise<void> {
   await checkChainId(rpc, chainId)
-  const checkBlock = async (number: bigint, expected: string) => {
+  for (const { number, hash: expected } of blocks)
     if ((await blockAt(rpc, numberToHex(number))).hash !== expected) throw new WrongChain()
-  }
-  await checkBlock(newest.number, newest.hash)
-  if (fromBlock !== undefined && fromBlockHash !== undefined) await checkBlock(fromBlock, fromBlockHash)
 }
 
 /** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */

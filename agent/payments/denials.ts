@@ -33,18 +33,17 @@ export class Denials {
   }
 
   /** Whether an earlier reading gave the same result a minute and a final block ago. Otherwise remembers this one. */
-  isConfirmed(identity: string, denial: Denial, { time, finalBlock }: ChainProgress): boolean {
-    const readAt = this.#now().getTime()
+  isConfirmed(identity: string, denial: Denial, progress: ChainProgress): boolean {
+    const reading = { ...progress, denial, readAt: this.#now().getTime() }
     const first = this.#first.get(identity)
-    // If the clock was set back, the first reading is in the future and does not count.
-    if (first?.denial !== denial || first.readAt > readAt) {
-      setBounded(this.#first, READINGS_MAX, [identity, { denial, readAt, time, finalBlock }])
+    if (!first || replaces(reading, first)) {
+      setBounded(this.#first, READINGS_MAX, [identity, reading])
       return false
     }
     return (
-      readAt - first.readAt >= READINGS_APART_MS &&
-      Number(time - first.time) * 1000 >= READINGS_APART_MS &&
-      finalBlock > first.finalBlock
+      isApart(first, reading) &&
+      Number(reading.time - first.time) * 1000 >= READINGS_APART_MS &&
+      reading.finalBlock > first.finalBlock
     )
   }
 
@@ -59,4 +58,17 @@ export class Denials {
     this.#rereads.note(identity)
     return true
   }
+}
+
+function isApart(first: Reading, { readAt }: Reading): boolean {
+  return readAt - first.readAt >= READINGS_APART_MS
+}
+
+/**
+ * Whether the first reading is of no use. It is in the future if the clock was set back. It is ahead of the chain if it came from
+ * another chain or from a fork, and the chain may never get there.
+ */
+function replaces(reading: Reading, first: Reading): boolean {
+  if (first.denial !== reading.denial || first.readAt > reading.readAt) return true
+  return isApart(first, reading) && (reading.time < first.time || reading.finalBlock < first.finalBlock)
 }

@@ -255,17 +255,36 @@ describe('the chain evidence', () => {
       expect(await errorOf(chain.evidence({ ...query, fromBlock: above }))).to.not.contain('object')
     })
 
-    it('[5.7.8] is an error if the chain id changes after the first read', async () => {
+    /** A reader whose node belongs to another chain after the first call. */
+    async function openChanging() {
       let chainIds = 0
       const node = await startNode(({ method }) => {
         if (method !== 'eth_chainId') return undefined
         chainIds += 1
         return { result: chainIds === 1 ? numberToHex(chainId) : '0x1' }
       })
-      const changing = openChain({ url: node.url, chainId })
+      return openChain({ url: node.url, chainId })
+    }
+
+    it('[5.7.8] is an error if the chain id changes after the first read', async () => {
+      const changing = await openChanging()
       await changing.head()
       expect(await errorOf(changing.evidence(query))).to.equal('WrongChain')
       expect(await errorOf(changing.blockHash(fromBlock))).to.equal('WrongChain')
+    })
+
+    for (const tag of ['latest', 'finalized'])
+      it(`[5.7.8] has no progress if only the ${tag} block was of another chain`, async () => {
+        const other = { number: '0xffffff', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+        const node = await startNode(({ method, params }) =>
+          method === 'eth_getBlockByNumber' && params[0] === tag ? { result: other } : undefined,
+        )
+        await chain.progress()
+        expect(await errorOf(openChain({ url: node.url, chainId }).progress())).to.not.contain('object')
+      })
+
+    it('[5.7.8] has no progress if the chain id changes after the first read', async () => {
+      expect(await errorOf((await openChanging()).progress())).to.equal('WrongChain')
     })
   })
 

@@ -283,6 +283,25 @@ describe('the reconciler', () => {
     })
   }
 
+  for (const ahead of ['time', 'finalBlock'] as const)
+    it(`[5.7.8] starts again a minute after a first reading whose ${ahead} was ahead of the chain`, async () => {
+      const { progress } = shop.script
+      shop.script.progress = async () => {
+        const actual = await progress()
+        return { ...actual, [ahead]: actual[ahead] + 1_000_000n }
+      }
+      await claim('unknown')
+      setEvidence({ nonce: 'cancelled', isFinal: true })
+      await open().reconcileDue()
+      shop.script.progress = progress
+      passReadings()
+      await reconciler?.reconcileDue()
+      expect(await state()).to.equal('unknown')
+      passReadings()
+      await reconciler?.reconcileDue()
+      expect(await state()).to.equal('rejected')
+    })
+
   it('rejects a settlement whose nonce is cancelled, and the buyer gets payment_failed', async () => {
     await shop.lookup(payment)
     passDelay()

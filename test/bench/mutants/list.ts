@@ -329,22 +329,36 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'one reading of the chain ends a payment',
     file: 'agent/payments/denials.js',
-    find: 'finalBlock }]); return false;',
-    replace: 'finalBlock }]); return true;',
+    find: '[identity, reading]); return false;',
+    replace: '[identity, reading]); return true;',
     caughtBy: 'simulate',
+  },
+  {
+    name: 'a first reading that was ahead of the chain counts for ever',
+    file: 'agent/payments/denials.js',
+    find: 'return isApart(first, reading) && (',
+    replace: 'return false && (',
+    caughtBy: 'test/agent/payments/reconciler.test.js',
+  },
+  {
+    name: 'the progress of another chain counts',
+    file: chain,
+    find: 'await checkChain(unchecked, chainId, [newest, final]);',
+    replace: '',
+    caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
     name: 'the recorded block does not identify the chain',
     file: chain,
-    find: 'await checkBlock(fromBlock, fromBlockHash)',
-    replace: 'await undefined',
+    find: '[newest, ...recordedBlock(query)]',
+    replace: '[newest]',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
     name: 'the chain id is not checked after the reads',
     file: chain,
-    find: 'await checkChainId(rpc, chainId); const checkBlock',
-    replace: 'const checkBlock',
+    find: 'await checkChainId(rpc, chainId); for',
+    replace: 'for',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
@@ -371,8 +385,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a nonce is read at a block of another chain',
     file: chain,
-    find: 'await checkBlock(newest.number, newest.hash);',
-    replace: '',
+    find: '[newest, ...recordedBlock(query)]',
+    replace: 'recordedBlock(query)',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
