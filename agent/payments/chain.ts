@@ -208,8 +208,8 @@ async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise
 }
 
 /** A block that was recorded before the settlement identifies the chain of the payment. */
-function recordedBlock({ fromBlock: number, fromBlockHash: hash }: EvidenceQuery): BlockId[] {
-  return number === undefined || hash === undefined ? [] : [{ number, hash }]
+function recordedBlock({ fromBlock, fromBlockHash }: EvidenceQuery): BlockId[] {
+  return fromBlock === undefined || fromBlockHash === undefined ? [] : [{ number: fromBlock, hash: fromBlockHash }]
 }
 
 /**
