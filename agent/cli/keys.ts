@@ -39,6 +39,8 @@ export const addKeysCommand: AddCommand = (program, context) => {
     .command('compromise')
     .description('mark keys as compromised, and make a new key if no other can sign')
     .argument('<kid...>', 'the ids that "keys list" prints')
+    // An id can begin with a hyphen.
+    .allowUnknownOption()
     .action(async (kids: string[]) => {
       const { compromiseAndReport } = await import('../../keys/command.ts')
       const { keysDirectory: directory } = await loadConfig(context)

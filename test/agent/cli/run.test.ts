@@ -1,10 +1,11 @@
 /** The command line: help, wrong arguments, failures and progress of every command. */
 import { PassThrough } from 'node:stream'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openImportBar, openRowsBar } from '../../../agent/cli/progress-bar.ts'
+import { makeKeyAt, START_SECONDS } from '../../keys/support.ts'
 import { runCommand } from '../../support/cli.ts'
 
 const COMMANDS = ['serve', 'client', 'import', 'snapshot-id', 'generate', 'keys', 'payments', 'registry']
@@ -92,6 +93,13 @@ describe('the command line', () => {
     })
   }
 
+  it('[13.4] accepts ids of keys that begin with a hyphen', async () => {
+    const marked = await run(['keys', 'compromise', await makeKeyWithHyphen(join(directory, 'keys'))])
+    expect(marked).to.include({ code: 0, stderr: '' })
+    const { code, text } = await run(['keys', 'compromise', '--x', '-hY'])
+    expect({ code, text }).to.deep.equal({ code: 1, text: `"${join(directory, 'keys')}" has no key "--x"` })
+  })
+
   it('[14.1, 14.5] exits with 1 and one line if a command fails', async () => {
     const { code, stderr } = await run(['snapshot-id', join(directory, 'missing.csv')])
     expect(code).to.equal(1)
@@ -100,6 +108,16 @@ describe('the command line', () => {
     expect(wrong).to.include({ code: 1, stderr: 'PORT must be a port number from 0 to 65535\n' })
   })
 })
+
+/** Makes keys until the id of one begins with a hyphen, which is the case for one key of 64. */
+async function makeKeyWithHyphen(keysDirectory: string): Promise<string> {
+  for (;;) {
+    await rm(keysDirectory, { recursive: true, force: true })
+    await mkdir(keysDirectory, { mode: 0o700 })
+    const kid = await makeKeyAt(keysDirectory, START_SECONDS)
+    if (kid.startsWith('-')) return kid
+  }
+}
 
 describe('a progress bar', () => {
   function showAll(isTTY: boolean): string {
