@@ -13,7 +13,7 @@ import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
-const PAYMENTS_MAX = 4
+export const PAYMENTS_MAX = 4
 
 export interface BuyerOptions {
   sim: Simulator

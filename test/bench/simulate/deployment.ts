@@ -1,4 +1,5 @@
 /** One deployment: servers that share a response log, a dataset and a rate limit, and the invariants of their sales. */
+import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { MemoryWindow } from '../../../store/memory-window.ts'
 import { SimulatedCatalog } from './catalog.ts'
 import type { SimulatedChain } from './chain.ts'
@@ -24,12 +25,14 @@ interface DeploymentOptions {
 }
 
 export class SimulatedDeployment {
+  readonly #sim: Simulator
   readonly log: StoredRecords
   readonly catalog: SimulatedCatalog
   readonly servers: readonly SimulatedServer[]
   readonly invariants: Invariants
 
   constructor({ sim, logKind, chain, nodes, facilitator, servers, isShared }: DeploymentOptions) {
+    this.#sim = sim
     this.log = logKind === 'postgres' ? new SimulatedDatabase(sim) : new SimulatedLog(sim)
     this.catalog = new SimulatedCatalog(sim)
     const { log, catalog } = this
@@ -48,5 +51,12 @@ export class SimulatedDeployment {
       onStuck: ({ name }: Owner) => invariants.fail('L4 a stop never ends', name),
     }
     this.servers = servers.map((name) => new SimulatedServer(name, options))
+  }
+  /** Asks one of the servers for a company, with or without a payment. */
+  ask(companyNumber: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
+    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
+    this.#sim.pick(this.servers).ask({ operation, paymentHeaders }, (outcome) => {
+      if (outcome) onAnswer(outcome)
+    })
   }
 }

@@ -10,7 +10,7 @@ import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { StoredRecords } from './log.ts'
-import { TERMS, type SimulatedPayment } from './payment.ts'
+import { PRICE, TERMS, type SimulatedPayment } from './payment.ts'
 import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -51,8 +51,6 @@ export interface CheckedRequest {
   isMisuse: boolean
   companyNumber: string
 }
-
-const PRICE = BigInt(TERMS.prices.lookup)
 
 export class Invariants {
   /** The first broken invariant. */

@@ -1,0 +1,183 @@
+/** The faults that no server causes, one every few seconds: of clocks, the chain, other parties and the operator. */
+import { describe } from './buyer.ts'
+import { NUMBERS } from './catalog.ts'
+import { seconds, short } from './chain.ts'
+import { transferOf } from './facilitator.ts'
+import { newNonce, paymentOf, TERMS } from './payment.ts'
+import type { Purchase, World } from './world.ts'
+
+/** The longest time between two events. */
+const EVENT_EVERY_MS = 4_000
+const DAY_MS = 24 * 60 * 60_000
+/** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
+const WEEKS_OFF_MS_MAX = 60_000
+/** The longest time between two requests with a payment whose record is lost. */
+const REPEAT_LOST_MS_MAX = 30_000
+const REUSED_IDS_MAX = 3
+const SENT_TO_OTHER_MAX = 4
+
+type Event = (world: World) => void
+
+const EVENTS: readonly Event[] = [
+  ({ sim, deployments }) => sim.pick(deployments).catalog.change(),
+  setClock,
+  misuse,
+  preempt,
+  preempt,
+  spendElsewhere,
+  askUnpaid,
+  reuseId,
+  stopServer,
+  changeChain,
+  buyFromOther,
+  loseRecord,
+]
+
+/** Schedules events until the faults end. */
+export function scheduleEvents(world: World): void {
+  const { sim } = world
+  sim.after(sim.between(0, EVENT_EVERY_MS), () => {
+    if (!sim.injectsFaults) return
+    sim.pick(EVENTS)(world)
+    scheduleEvents(world)
+  })
+}
+
+function setClock({ sim, servers, facilitator, losesRecords }: World): void {
+  const server = sim.pick(servers)
+  const sign = losesRecords ? 1 : sim.pick([1, -1])
+  if (sim.fault('a clock jumps by weeks', 0.1)) {
+    server.setClock(sim.pick([31, 40]) * DAY_MS * sign)
+    sim.after(sim.between(0, WEEKS_OFF_MS_MAX), () => server.setClock(0))
+  } else if (sim.fault('a clock jumps', 0.4)) {
+    server.setClock(sim.pick([0, 5_000, 60_000, 600_000]) * sign)
+  }
+  facilitator.wereRefusalsUncheckable ||= server.isClockBehind
+}
+
+/** A third party sends the authorization that it sees in the mempool. */
+function preempt({ sim, chain }: World): void {
+  const seen = chain.mempool.find(({ to }) => to === TERMS.payTo)
+  if (!seen || !sim.fault('a third party is faster', 1)) return
+  chain.mempool.unshift({ ...seen, hash: chain.hash() })
+}
+
+/** The payer uses the nonce for another transfer, for a smaller one, or cancels it. */
+function spendElsewhere({ sim, buyers, chain }: World): void {
+  if (!sim.chance(0.2)) return
+  const buyer = sim.pick(buyers)
+  const payment = buyer.current
+  if (!payment) return
+  const transfer = transferOf(payment.key, payment.authorization, chain.hash())
+  const kind = sim.pick(['burns', 'underpays', 'cancels'] as const)
+  sim.count(`fault the payer ${kind} the nonce`)
+  const changes = {
+    burns: { to: buyer.payer },
+    underpays: { value: 1n },
+    cancels: { kind: 'cancel', to: buyer.payer } as const,
+  }
+  chain.broadcast({ ...transfer, ...changes[kind] })
+}
+
+/** Sends a recorded payment again: forged, changed, or for another company. */
+function misuse({ sim, buyers, main }: World): void {
+  const buyer = sim.pick(buyers)
+  const payment = buyer.current
+  if (!payment || !main.log.records.has(payment.identity)) return
+  const { authorization } = payment
+  const fields = {
+    from: authorization.from,
+    nonce: authorization.nonce,
+    validBefore: Number(authorization.validBefore),
+  }
+  const other = NUMBERS.find((number) => number !== buyer.companyNumber) as string
+  const [header, companyNumber] = sim.pick([
+    [paymentOf({ ...fields, isForged: true }).header, buyer.companyNumber],
+    [paymentOf({ ...fields, remark: 'another' }).header, buyer.companyNumber],
+    [payment.header, other],
+  ] as const)
+  sim.count('fault a payment is misused')
+  main.ask(companyNumber, [header], (outcome) =>
+    main.invariants.answered({ payment, isMisuse: true, companyNumber }, outcome),
+  )
+}
+
+/** Another payment with the same payment id. It may buy only once the first payment is void. */
+function reuseId({ sim, buyers, main, reusedIds }: World): void {
+  const buyer = sim.pick(buyers)
+  const { current: first, companyNumber } = buyer
+  const { log, invariants } = main
+  if (first?.id === undefined || !log.records.has(first.identity) || reusedIds.length >= REUSED_IDS_MAX) return
+  const validBefore = Number(first.authorization.validBefore)
+  const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id })
+  reusedIds.push({ buyer, payment })
+  sim.count('fault a payment id is used for another payment')
+  sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
+  main.ask(companyNumber, [payment.header], (outcome) =>
+    invariants.answered({ payment, isMisuse: invariants.isHeldBy(first.identity), companyNumber }, outcome),
+  )
+}
+
+function askUnpaid({ sim, main }: World): void {
+  const companyNumber = sim.pick(NUMBERS)
+  main.ask(companyNumber, [], (outcome) =>
+    main.invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome),
+  )
+}
+
+function stopServer({ sim, servers }: World): void {
+  if (!sim.fault('a server stops gracefully', 0.3)) return
+  void sim.pick(servers).stop()
+}
+
+function changeChain({ sim, nodes, facilitator, losesRecords }: World): void {
+  if (sim.chance(0.3)) nodes.change({ mayFork: !losesRecords })
+  facilitator.wereRefusalsUncheckable ||= nodes.isFork
+}
+
+/** The payer sends a payment to the other deployment as well, or buys there with another payment. */
+function buyFromOther({ sim, buyers, other, sentToOther }: World): void {
+  if (!other || sentToOther.size >= SENT_TO_OTHER_MAX) return
+  const buyer = sim.pick(buyers)
+  const isShared = sim.chance(0.7)
+  const validBefore = seconds(sim) + 300
+  const payment = isShared
+    ? buyer.current
+    : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined })
+  if (!payment) return
+  const { companyNumber } = sentToOther.get(payment.key) ?? { companyNumber: sim.pick(NUMBERS) }
+  sentToOther.set(payment.key, { payment, companyNumber })
+  sim.count(isShared ? 'fault a payment is sent to two deployments' : 'state a payer buys from two deployments')
+  sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the other deployment`)
+  other.ask(companyNumber, [payment.header], (outcome) =>
+    other.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome),
+  )
+}
+
+/** Restores the log from a copy without a confirmed record. The buyer repeats its request, also after `validBefore`. */
+function loseRecord(world: World): void {
+  const { sim, buyers, main, sentToOther, losesRecords } = world
+  const { log, servers, invariants } = main
+  if (!losesRecords) return
+  const buyer = sim.pick(buyers)
+  const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
+  if (!payment || sentToOther.has(payment.key)) return
+  sim.count('fault a record is lost')
+  for (const server of servers) if (server.isUp) world.crash(server)
+  log.lose(payment.identity)
+  invariants.lost(payment.identity)
+  repeat(world, { payment, companyNumber: buyer.companyNumber })
+}
+
+function repeat(world: World, purchase: Purchase): void {
+  const { sim, main } = world
+  const { payment, companyNumber } = purchase
+  sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
+    if (!sim.injectsFaults) return
+    main.ask(companyNumber, [payment.header], (outcome) => {
+      sim.count(`answer without a record: ${describe(outcome)}`)
+      main.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+    })
+    repeat(world, purchase)
+  })
+}

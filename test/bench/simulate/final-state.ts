@@ -1,0 +1,93 @@
+/** What must hold after the recovery: every record has ended, every buyer has a response, and a retry agrees with the chain. */
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
+import { short } from './chain.ts'
+import type { SimulatedDeployment } from './deployment.ts'
+import { companyIn } from './invariants.ts'
+import { PRICE } from './payment.ts'
+import type { Purchase, World } from './world.ts'
+
+/** How long the last retry may take, and the wait before it is repeated. */
+const LAST_REPEAT_MS_MAX = 15 * 60_000
+const REPEAT_MS = 5_000
+
+/** Whether no transaction, record, server or buyer waits for anything. */
+export function isAtRest(world: World): boolean {
+  const { chain, deployments, servers, buyers } = world
+  return (
+    chain.mempool.length === 0 &&
+    deployments.every(({ log }) => log.unfinished().length === 0) &&
+    servers.every(({ isOpen }) => isOpen) &&
+    buyers.every((buyer) => isDone(world, buyer))
+  )
+}
+
+/** Whether the buyer has its response or cannot buy. */
+function isDone(world: World, buyer: SimulatedBuyer): boolean {
+  return buyer.body !== undefined || (!buyer.isWaiting && cannotBuy(world, buyer))
+}
+
+function cannotBuy({ chain, refusedPayers }: World, buyer: SimulatedBuyer): boolean {
+  const { payer } = buyer
+  return (
+    buyer.isSettledElsewhere ||
+    refusedPayers.has(payer) ||
+    (chain.balances.get(payer) ?? 0n) < PRICE ||
+    buyer.signed.length >= PAYMENTS_MAX
+  )
+}
+
+export function checkFinalState(world: World): void {
+  const { main, deployments, buyers, facilitator, sentToOther } = world
+  for (const { log } of deployments)
+    for (const identity of log.unfinished())
+      world.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
+  for (const buyer of buyers) {
+    if (!isDone(world, buyer)) world.fail('L2 a buyer never gets a response', short(buyer.payer))
+    const isMisreported = buyer.signed.some(({ key }) => facilitator.hasMisreported(key))
+    // A payment that was sent to the other deployment may have bought something there.
+    const own = buyer.signed.filter(({ key }) => !sentToOther.has(key))
+    const paid = own.filter(({ key }) => main.invariants.isPaid(key))
+    if (paid.length > 1 && !isMisreported)
+      world.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
+  }
+}
+
+/** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
+export async function retryAll(world: World): Promise<void> {
+  const { main, other, buyers, reusedIds, sentToOther } = world
+  for (const { signed, companyNumber } of buyers)
+    for (const payment of signed) await retry(world, main, { payment, companyNumber })
+  for (const { buyer, payment } of reusedIds) await retry(world, main, { payment, companyNumber: buyer.companyNumber })
+  if (!other) return
+  for (const purchase of sentToOther.values()) await retry(world, other, purchase)
+}
+
+async function retry(world: World, deployment: SimulatedDeployment, purchase: Purchase): Promise<void> {
+  if (world.broken) return
+  const { sim } = world
+  const { log, invariants } = deployment
+  const { payment, companyNumber } = purchase
+  const record = log.records.get(payment.identity)
+  const bought = record ? companyIn(record.body) : companyNumber
+  const end = sim.now + LAST_REPEAT_MS_MAX
+  let last: Outcome | undefined
+  while (sim.now < end && (!last || mayRepeat(last))) {
+    if (last) await sim.run(REPEAT_MS)
+    last = undefined
+    deployment.ask(bought, [payment.header], (outcome) => void (last = outcome))
+    await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || world.broken !== undefined)
+    if (world.broken) return
+    if (last) invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
+  }
+  if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
+  const outcome: Outcome = last
+  sim.trace('at the end', () => `${describe(outcome)} to ${short(payment.key)}`)
+  invariants.ended(payment, outcome)
+}
+
+/** After 429 and 503 a buyer repeats the request with the same payment. */
+function mayRepeat(outcome: Outcome): boolean {
+  return [429, 503].includes(renderOutcome(outcome).status)
+}
