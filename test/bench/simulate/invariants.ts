@@ -19,11 +19,8 @@ const FACILITATOR_TIMEOUT_MS = 30_000
 /** A server may miss what another one writes while it reads. */
 const LOOK_MS_MAX = 10
 const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
-/**
- * What the date of a record may be off by: ten minutes for the clock that removes it, and for the block that dates it an hour
- * on another chain and six minutes on a node that lags.
- */
-const SKEW_MS_MAX = 80 * 60_000
+/** What the date of a record may be off by: ten minutes for the clock that removes it, and six for a block of a node that lags. */
+const SKEW_MS_MAX = 20 * 60_000
 
 export class BrokenInvariant extends Error {
   override name = 'BrokenInvariant'
