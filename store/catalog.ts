@@ -1,5 +1,6 @@
 /** The catalogue: which snapshot is current, when it was retrieved, and the atomic change to the next one. */
 import { statSync } from 'node:fs'
+import type { RootDatabase } from 'lmdb'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from './layout.ts'
@@ -92,49 +93,13 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
   const { report = () => undefined, onChange = () => undefined } = options
   const environment = openEnvironment({ folder: catalogFolder(dataDirectory), kind: 'catalog' })
   const opened = new OpenedSnapshots(dataDirectory)
-  let last: { bytes: Buffer; retrieval: Retrieval | undefined } | undefined
-
-  /** Reads LMDB every time, but parses only changed bytes. */
-  function retrieval(): Retrieval | undefined {
-    const bytes = environment.getBinary(CURRENT_KEY)
-    if (bytes === undefined) return undefined
-    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: parseRetrieval(bytes, report) }
-    return last.retrieval
-  }
-
+  const retrieval = retrievalReader(environment, report)
+  const dataset = new CurrentDataset({ retrieval, opened, report, onChange })
   const crashedArchives = () => z.array(sha256Schema).catch([]).parse(environment.get(CRASHED_KEY))
-
-  let current: Dataset | undefined
-  let isUnreadable = false
-  let seenId = retrieval()?.snapshot_id
-  let refreshedAt = Number.NEGATIVE_INFINITY
-
-  function refresh(): void {
-    try {
-      const found = retrieval()
-      current = found && { snapshot: opened.open(found.snapshot_id), source: found.source }
-      isUnreadable = false
-      const previousId = seenId
-      seenId = found?.snapshot_id
-      if (found && previousId !== undefined && found.snapshot_id !== previousId) onChange(found)
-    } catch (cause) {
-      if (!(cause instanceof StoreError)) throw cause
-      current = undefined
-      if (!isUnreadable) report('dataset_unreadable', cause)
-      isUnreadable = true
-    }
-  }
 
   return {
     retrieval,
-    current() {
-      const now = performance.now()
-      if (now - refreshedAt < (isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS)) return current
-      refresh()
-      // After the reads: if one throws, the next call tries again instead of returning the old dataset.
-      refreshedAt = now
-      return current
-    },
+    current: () => dataset.read(),
     async info() {
       const id = retrieval()?.snapshot_id
       if (id === undefined) return undefined
@@ -146,7 +111,7 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
     },
     async publish(next) {
       await awaitWrite(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
-      refreshedAt = Number.NEGATIVE_INFINITY
+      dataset.expire()
     },
     hasCrashed: (archiveSha256) => crashedArchives().includes(archiveSha256),
     async setCrashed(archiveSha256, hasCrashed) {
@@ -159,6 +124,67 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
       await opened.close()
       await environment.close()
     },
+  }
+}
+
+/** Reads LMDB every time, but parses only changed bytes. */
+function retrievalReader(environment: RootDatabase<unknown, string>, report: Report): () => Retrieval | undefined {
+  let last: { bytes: Buffer; retrieval: Retrieval | undefined } | undefined
+  return () => {
+    const bytes = environment.getBinary(CURRENT_KEY)
+    if (bytes === undefined) return undefined
+    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: parseRetrieval(bytes, report) }
+    return last.retrieval
+  }
+}
+
+interface CurrentDatasetOptions extends Required<CatalogOptions> {
+  retrieval: () => Retrieval | undefined
+  opened: OpenedSnapshots
+}
+
+/** The dataset that answers requests. Looks for another one after an interval. */
+class CurrentDataset {
+  readonly #options: CurrentDatasetOptions
+  #current: Dataset | undefined
+  #isUnreadable = false
+  #seenId: string | undefined
+  #refreshedAt = Number.NEGATIVE_INFINITY
+
+  constructor(options: CurrentDatasetOptions) {
+    this.#options = options
+    this.#seenId = options.retrieval()?.snapshot_id
+  }
+
+  read(): Dataset | undefined {
+    const now = performance.now()
+    if (now - this.#refreshedAt < (this.#isUnreadable ? REOPEN_INTERVAL_MS : REFRESH_INTERVAL_MS)) return this.#current
+    this.#refresh()
+    // After the reads: if one throws, the next call tries again instead of returning the old dataset.
+    this.#refreshedAt = now
+    return this.#current
+  }
+
+  /** The next call looks for another dataset at once. */
+  expire(): void {
+    this.#refreshedAt = Number.NEGATIVE_INFINITY
+  }
+
+  #refresh(): void {
+    const { retrieval, opened, report, onChange } = this.#options
+    try {
+      const found = retrieval()
+      this.#current = found && { snapshot: opened.open(found.snapshot_id), source: found.source }
+      this.#isUnreadable = false
+      const previousId = this.#seenId
+      this.#seenId = found?.snapshot_id
+      if (found && previousId !== undefined && found.snapshot_id !== previousId) onChange(found)
+    } catch (cause) {
+      if (!(cause instanceof StoreError)) throw cause
+      this.#current = undefined
+      if (!this.#isUnreadable) report('dataset_unreadable', cause)
+      this.#isUnreadable = true
+    }
   }
 }
 
