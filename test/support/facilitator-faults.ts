@@ -192,12 +192,6 @@ export async function startFaultyFacilitator(now: () => Date) {
   const unexpectedRequests: string[] = []
   let isCorrect = false
 
-  const free = (): AuthorizationEvidence => ({
-    nonce: 'free',
-    time: BigInt(Math.floor(now().getTime() / 1000) + 2),
-    finalTime: 0n,
-  })
-
   function settle(paid: TrackedPayment, { from, value }: AuthorizationFields): void {
     const kind = isCorrect ? 'paid' : paid.fault.chain
     if (paid.evidence.nonce !== 'free' || kind === 'untouched') return
@@ -232,8 +226,25 @@ export async function startFaultyFacilitator(now: () => Date) {
   })
   const listening = await listen(server)
 
-  const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? free()
-  const chain: Chain = {
+  return {
+    url: listening.url,
+    chain: chainOf(payments, now),
+    /** Requests for other paths, which only a followed redirect sends. */
+    unexpectedRequests,
+    add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
+      void payments.set(nonce, { fault, payTo, evidence: freeAt(now()), transfers: 0, reads: 0 }),
+    transfers: (nonce: string) => payments.get(nonce)?.transfers,
+    reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
+    /** Makes the facilitator correct from now on. */
+    repair: () => void (isCorrect = true),
+    stop: () => listening.close(),
+  }
+}
+
+/** The chain on which the payments were settled, or were not. Its final block is the newest one. */
+function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date): Chain {
+  const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? freeAt(now())
+  return {
     head: async () => 100n,
     hasCode: async () => false,
     blockHash: async () => `0x${'b1'.repeat(32)}`,
@@ -246,21 +257,12 @@ export async function startFaultyFacilitator(now: () => Date) {
       const payment = payments.get(authorization.nonce)
       if (payment) payment.reads += 1
       const found = evidenceOf(authorization.nonce)
-      return found.nonce === 'free' ? free() : found
+      return found.nonce === 'free' ? freeAt(now()) : found
     },
   }
+}
 
-  return {
-    url: listening.url,
-    chain,
-    /** Requests for other paths, which only a followed redirect sends. */
-    unexpectedRequests,
-    add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
-      void payments.set(nonce, { fault, payTo, evidence: free(), transfers: 0, reads: 0 }),
-    transfers: (nonce: string) => payments.get(nonce)?.transfers,
-    reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
-    /** Makes the facilitator correct from now on. */
-    repair: () => void (isCorrect = true),
-    stop: () => listening.close(),
-  }
+/** The newest block is two seconds ahead, so that it is newer than every record. */
+function freeAt(now: Date): AuthorizationEvidence {
+  return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }
