@@ -26,43 +26,13 @@ export interface TestServiceOptions {
 
 export type TestService = Awaited<ReturnType<typeof startTestService>>
 
-export async function startTestService({
-  environment = {},
-  replaceExternals = (externals) => externals,
-  now = () => new Date(),
-  timer = pausesOnly,
-  configure = (config) => config,
-}: TestServiceOptions = {}) {
+export async function startTestService(options: TestServiceOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'service-'))
   const rpcUrl = await testChainUrl()
   const reports: [event: string, cause: unknown][] = []
-
-  const start = async (allowed: ServiceOptions['allowed'] = {}) => {
-    const defaults = {
-      DATA_DIR: directory,
-      PORT: '0',
-      ADMIN_PORT: 'off',
-      RPC_URL: rpcUrl,
-      DATASET: REGISTER,
-      RATE_LIMIT_PER_MINUTE: '10000',
-    }
-    const config = configure(readConfig({ ...defaults, ...environment }))
-    const sandbox = await openSandbox({ config, log: () => undefined })
-    const service = await startService({
-      config,
-      version: '0.1.0',
-      externals: replaceExternals(sandbox.externals),
-      allowed,
-      processes: PROCESSES,
-      now,
-      random: () => 0.5,
-      timer,
-      report: (event, cause) => void reports.push([event, cause]),
-    })
-    // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
-    if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)
-    return { sandbox, service }
-  }
+  const report = (event: string, cause: unknown) => void reports.push([event, cause])
+  const start = (allowed: StartOptions['allowed'] = {}) =>
+    startOnChain({ ...options, rpcUrl, directory, report, allowed })
 
   let running = await start()
   const buyer = privateKeyToAccount(running.sandbox.buyerKey)
@@ -83,8 +53,8 @@ export async function startTestService({
       return running.service.baseUrl
     },
     /** Signs a payment for a quote. */
-    pay: (quoteHeader: string | null, options: PaymentOptions = {}) =>
-      signQuote(quoteHeader, { key: running.sandbox.buyerKey, ...options }),
+    pay: (quoteHeader: string | null, payment: PaymentOptions = {}) =>
+      signQuote(quoteHeader, { key: running.sandbox.buyerKey, ...payment }),
     /** Balances in micro-USDC and the number of transfers so far. */
     async paid() {
       return {
@@ -96,7 +66,7 @@ export async function startTestService({
     async restart({
       whileStopped,
       allowed,
-    }: { whileStopped?: () => Promise<void>; allowed?: ServiceOptions['allowed'] } = {}) {
+    }: { whileStopped?: () => Promise<void>; allowed?: StartOptions['allowed'] } = {}) {
       await running.service.stop()
       await whileStopped?.()
       running = await start(allowed)
@@ -106,4 +76,48 @@ export async function startTestService({
       await rm(directory, { recursive: true })
     },
   }
+}
+
+interface StartOptions extends TestServiceOptions {
+  directory: string
+  rpcUrl: string
+  report: (event: string, cause: unknown) => void
+  allowed: NonNullable<ServiceOptions['allowed']>
+}
+
+async function startOnChain({
+  directory,
+  rpcUrl,
+  environment = {},
+  replaceExternals = (externals) => externals,
+  now = () => new Date(),
+  timer = pausesOnly,
+  configure = (config) => config,
+  report,
+  allowed,
+}: StartOptions) {
+  const defaults = {
+    DATA_DIR: directory,
+    PORT: '0',
+    ADMIN_PORT: 'off',
+    RPC_URL: rpcUrl,
+    DATASET: REGISTER,
+    RATE_LIMIT_PER_MINUTE: '10000',
+  }
+  const config = configure(readConfig({ ...defaults, ...environment }))
+  const sandbox = await openSandbox({ config, log: () => undefined })
+  const service = await startService({
+    config,
+    version: '0.1.0',
+    externals: replaceExternals(sandbox.externals),
+    allowed,
+    processes: PROCESSES,
+    now,
+    random: () => 0.5,
+    timer,
+    report,
+  })
+  // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
+  if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)
+  return { sandbox, service }
 }
