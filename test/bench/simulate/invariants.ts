@@ -202,7 +202,7 @@ export class Invariants {
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
       this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
     // Another deployment may settle a payment at any time, also one that this deployment refused.
-    if (this.isPaid(key) && !this.#observed.isShared(key)) this.fail('I4 402 for a paid payment', short(key))
+    if (this.isPaid(key) && !this.#observed.isShared(key)) this.fail('I15 402 for a paid payment', short(key))
   }
 
   #removed({ identity, state }: ResponseRecord): void {
