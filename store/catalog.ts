@@ -143,7 +143,7 @@ interface CurrentDatasetOptions extends Required<CatalogOptions> {
   opened: OpenedSnapshots
 }
 
-/** The dataset that answers requests. Looks for another one after an interval. */
+/** Keeps the current dataset for an interval, and then reads the catalogue again. */
 class CurrentDataset {
   readonly #options: CurrentDatasetOptions
   #current: Dataset | undefined
@@ -165,7 +165,7 @@ class CurrentDataset {
     return this.#current
   }
 
-  /** The next call looks for another dataset at once. */
+  /** The next `read` reads the catalogue again. */
   expire(): void {
     this.#refreshedAt = Number.NEGATIVE_INFINITY
   }

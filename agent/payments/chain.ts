@@ -71,7 +71,7 @@ export interface Chain {
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
-  /** Throws if the chain cannot be read, or if the blocks are not on one chain. */
+  /** Of the newest and the final block. Throws if the chain cannot be read, or if one of them is not on it. */
   progress(): Promise<ChainProgress>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
@@ -166,7 +166,7 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
       const newest = await blockAt(rpc, 'latest')
       const evidence = await readEvidence(node, query, newest)
       // Afterwards, so that a change of the node during the reads is noticed.
-      await checkChain(unchecked, chainId, [newest, ...recordedBlock(query)])
+      await checkChain(unchecked, chainId, [newest, ...recordedBlocks(query)])
       return evidence
     },
   }
@@ -207,14 +207,14 @@ async function blockBefore(rpc: Rpc, time: bigint, newest: BlockHeader): Promise
   return low * BLOCKS_TOO_EARLY_MAX
 }
 
-/** A block that was recorded before the settlement identifies the chain of the payment. */
-function recordedBlock({ fromBlock, fromBlockHash }: EvidenceQuery): BlockId[] {
+/** The block that was recorded before the settlement, if any. It identifies the chain of the payment. */
+function recordedBlocks({ fromBlock, fromBlockHash }: EvidenceQuery): BlockId[] {
   return fromBlock === undefined || fromBlockHash === undefined ? [] : [{ number: fromBlock, hash: fromBlockHash }]
 }
 
 /**
- * Throws unless the node belongs to this chain and all blocks are on it. The blocks of the reads are among them, because the node
- * can have belonged to another chain only during the reads.
+ * Throws unless the node has this chain id and these blocks. To be called after the reads, with the blocks that were read, because the
+ * node can have belonged to another chain only during the reads.
  */
 async function checkChain(rpc: Rpc, chainId: number, blocks: readonly BlockId[]): Promise<void> {
   await checkChainId(rpc, chainId)

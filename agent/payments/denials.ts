@@ -7,7 +7,7 @@ import { setBounded } from './bounded-map.ts'
 import type { ChainProgress } from './chain.ts'
 import { RecentReadings } from './recent-readings.ts'
 
-/** The distance of the two readings, on the local clock and between block timestamps. */
+/** The shortest distance of the two readings, on the local clock and between block timestamps. */
 const READINGS_APART_MS = 60_000
 /** More than the open payments of an hour at the default rate limit. */
 const READINGS_MAX = 100_000
@@ -32,16 +32,19 @@ export class Denials {
     this.#rereads = new RecentReadings(now, REREAD_INTERVAL_MS)
   }
 
-  /** Whether an earlier reading gave the same result a minute and a final block ago. Otherwise remembers this one. */
+  /**
+   * Whether this reading confirms the first one: the same result, at least a minute later on the local clock and in block time,
+   * with a newer final block. The first reading is kept until then, or until it is obsolete.
+   */
   isConfirmed(identity: string, denial: Denial, progress: ChainProgress): boolean {
     const reading = { ...progress, denial, readAt: this.#now().getTime() }
     const first = this.#first.get(identity)
-    if (!first || replaces(reading, first)) {
+    if (!first || isObsolete(first, reading)) {
       setBounded(this.#first, READINGS_MAX, [identity, reading])
       return false
     }
     return (
-      isApart(first, reading) &&
+      isMinuteApart(first, reading) &&
       Number(reading.time - first.time) * 1000 >= READINGS_APART_MS &&
       reading.finalBlock > first.finalBlock
     )
@@ -60,15 +63,15 @@ export class Denials {
   }
 }
 
-function isApart(first: Reading, { readAt }: Reading): boolean {
+function isMinuteApart(first: Reading, { readAt }: Reading): boolean {
   return readAt - first.readAt >= READINGS_APART_MS
 }
 
 /**
- * Whether the first reading is of no use. It is in the future if the clock was set back. It is ahead of the chain if it came from
- * another chain or from a fork, and the chain may never get there.
+ * Whether the first reading can no longer be confirmed: the result is another one, the clock was set back, or the chain is behind
+ * the first reading a minute later. A fork can be ahead of the chain for ever.
  */
-function replaces(reading: Reading, first: Reading): boolean {
+function isObsolete(first: Reading, reading: Reading): boolean {
   if (first.denial !== reading.denial || first.readAt > reading.readAt) return true
-  return isApart(first, reading) && (reading.time < first.time || reading.finalBlock < first.finalBlock)
+  return isMinuteApart(first, reading) && (reading.time < first.time || reading.finalBlock < first.finalBlock)
 }

@@ -241,7 +241,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   }
 }
 
-/** The chain on which the payments were settled, or were not. Its final block is the newest one. */
+/** The chain of these payments. Its newest block is final at once. */
 function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date): Chain {
   const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? freeAt(now())
   return {
@@ -262,7 +262,7 @@ function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date)
   }
 }
 
-/** The newest block is two seconds ahead, so that it is newer than every record. */
+/** Its block is two seconds ahead of the clock, so that it is newer than every record. */
 function freeAt(now: Date): AuthorizationEvidence {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

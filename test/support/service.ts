@@ -20,7 +20,7 @@ export interface TestServiceOptions {
   now?: () => Date
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
-  /** Changes what cannot be configured. */
+  /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
 }
 
@@ -32,7 +32,7 @@ export async function startTestService(options: TestServiceOptions = {}) {
   const reports: [event: string, cause: unknown][] = []
   const report = (event: string, cause: unknown) => void reports.push([event, cause])
   const start = (allowed: StartOptions['allowed'] = {}) =>
-    startOnChain({ ...options, rpcUrl, directory, report, allowed })
+    startSandboxService({ ...options, rpcUrl, directory, report, allowed })
 
   let running = await start()
   const buyer = privateKeyToAccount(running.sandbox.buyerKey)
@@ -85,7 +85,7 @@ interface StartOptions extends TestServiceOptions {
   allowed: NonNullable<ServiceOptions['allowed']>
 }
 
-async function startOnChain({
+async function startSandboxService({
   directory,
   rpcUrl,
   environment = {},

@@ -334,9 +334,9 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'a first reading that was ahead of the chain counts for ever',
+    name: 'a first reading that was ahead of the chain is never discarded',
     file: 'agent/payments/denials.js',
-    find: 'return isApart(first, reading) && (',
+    find: 'return isMinuteApart(first, reading) && (',
     replace: 'return false && (',
     caughtBy: 'test/agent/payments/reconciler.test.js',
   },
@@ -350,7 +350,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the recorded block does not identify the chain',
     file: chain,
-    find: '[newest, ...recordedBlock(query)]',
+    find: '[newest, ...recordedBlocks(query)]',
     replace: '[newest]',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
@@ -385,8 +385,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a nonce is read at a block of another chain',
     file: chain,
-    find: '[newest, ...recordedBlock(query)]',
-    replace: 'recordedBlock(query)',
+    find: '[newest, ...recordedBlocks(query)]',
+    replace: 'recordedBlocks(query)',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {

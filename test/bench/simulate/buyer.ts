@@ -13,6 +13,7 @@ import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
+/** Payments that one buyer signs. */
 export const PAYMENTS_MAX = 4
 
 export interface BuyerOptions {

@@ -52,7 +52,8 @@ export class SimulatedDeployment {
     }
     this.servers = servers.map((name) => new SimulatedServer(name, options))
   }
-  /** Asks one of the servers for a company, with or without a payment. */
+
+  /** Sends a lookup to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
   ask(companyNumber: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
     const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
     this.#sim.pick(this.servers).ask({ operation, paymentHeaders }, (outcome) => {

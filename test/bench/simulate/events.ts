@@ -1,24 +1,25 @@
-/** The faults that no server causes, one every few seconds: of clocks, the chain, other parties and the operator. */
+/** Random events during the period with faults: clocks, the chain, payers, third parties and the operator. */
 import { describe } from './buyer.ts'
 import { NUMBERS } from './catalog.ts'
 import { seconds, short } from './chain.ts'
 import { transferOf } from './facilitator.ts'
 import { newNonce, paymentOf, TERMS } from './payment.ts'
-import type { Purchase, World } from './world.ts'
+import type { Purchase, Scenario } from './scenario.ts'
+import { DAY_MS } from './simulator.ts'
 
-/** The longest time between two events. */
-const EVENT_EVERY_MS = 4_000
-const DAY_MS = 24 * 60 * 60_000
+/** Between two events. */
+const INTERVAL_MS_MAX = 4_000
 /** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
 const WEEKS_OFF_MS_MAX = 60_000
 /** The longest time between two requests with a payment whose record is lost. */
 const REPEAT_LOST_MS_MAX = 30_000
+/** Of one run, because each of these payments is retried at the end. */
 const REUSED_IDS_MAX = 3
 const SENT_TO_OTHER_MAX = 4
 
-type Event = (world: World) => void
+type RandomEvent = (scenario: Scenario) => void
 
-const EVENTS: readonly Event[] = [
+const EVENTS: readonly RandomEvent[] = [
   ({ sim, deployments }) => sim.pick(deployments).catalog.change(),
   setClock,
   misuse,
@@ -34,16 +35,16 @@ const EVENTS: readonly Event[] = [
 ]
 
 /** Schedules events until the faults end. */
-export function scheduleEvents(world: World): void {
-  const { sim } = world
-  sim.after(sim.between(0, EVENT_EVERY_MS), () => {
+export function scheduleEvents(scenario: Scenario): void {
+  const { sim } = scenario
+  sim.after(sim.between(0, INTERVAL_MS_MAX), () => {
     if (!sim.injectsFaults) return
-    sim.pick(EVENTS)(world)
-    scheduleEvents(world)
+    sim.pick(EVENTS)(scenario)
+    scheduleEvents(scenario)
   })
 }
 
-function setClock({ sim, servers, facilitator, losesRecords }: World): void {
+function setClock({ sim, servers, facilitator, losesRecords }: Scenario): void {
   const server = sim.pick(servers)
   const sign = losesRecords ? 1 : sim.pick([1, -1])
   if (sim.fault('a clock jumps by weeks', 0.1)) {
@@ -56,14 +57,14 @@ function setClock({ sim, servers, facilitator, losesRecords }: World): void {
 }
 
 /** A third party sends the authorization that it sees in the mempool. */
-function preempt({ sim, chain }: World): void {
+function preempt({ sim, chain }: Scenario): void {
   const seen = chain.mempool.find(({ to }) => to === TERMS.payTo)
   if (!seen || !sim.fault('a third party is faster', 1)) return
   chain.mempool.unshift({ ...seen, hash: chain.hash() })
 }
 
 /** The payer uses the nonce for another transfer, for a smaller one, or cancels it. */
-function spendElsewhere({ sim, buyers, chain }: World): void {
+function spendElsewhere({ sim, buyers, chain }: Scenario): void {
   if (!sim.chance(0.2)) return
   const buyer = sim.pick(buyers)
   const payment = buyer.current
@@ -80,7 +81,7 @@ function spendElsewhere({ sim, buyers, chain }: World): void {
 }
 
 /** Sends a recorded payment again: forged, changed, or for another company. */
-function misuse({ sim, buyers, main }: World): void {
+function misuse({ sim, buyers, main }: Scenario): void {
   const buyer = sim.pick(buyers)
   const payment = buyer.current
   if (!payment || !main.log.records.has(payment.identity)) return
@@ -103,7 +104,7 @@ function misuse({ sim, buyers, main }: World): void {
 }
 
 /** Another payment with the same payment id. It may buy only once the first payment is void. */
-function reuseId({ sim, buyers, main, reusedIds }: World): void {
+function reuseId({ sim, buyers, main, reusedIds }: Scenario): void {
   const buyer = sim.pick(buyers)
   const { current: first, companyNumber } = buyer
   const { log, invariants } = main
@@ -118,25 +119,25 @@ function reuseId({ sim, buyers, main, reusedIds }: World): void {
   )
 }
 
-function askUnpaid({ sim, main }: World): void {
+function askUnpaid({ sim, main }: Scenario): void {
   const companyNumber = sim.pick(NUMBERS)
   main.ask(companyNumber, [], (outcome) =>
     main.invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome),
   )
 }
 
-function stopServer({ sim, servers }: World): void {
+function stopServer({ sim, servers }: Scenario): void {
   if (!sim.fault('a server stops gracefully', 0.3)) return
   void sim.pick(servers).stop()
 }
 
-function changeChain({ sim, nodes, facilitator, losesRecords }: World): void {
+function changeChain({ sim, nodes, facilitator, losesRecords }: Scenario): void {
   if (sim.chance(0.3)) nodes.change({ mayFork: !losesRecords })
   facilitator.wereRefusalsUncheckable ||= nodes.isFork
 }
 
 /** The payer sends a payment to the other deployment as well, or buys there with another payment. */
-function buyFromOther({ sim, buyers, other, sentToOther }: World): void {
+function buyFromOther({ sim, buyers, other, sentToOther }: Scenario): void {
   if (!other || sentToOther.size >= SENT_TO_OTHER_MAX) return
   const buyer = sim.pick(buyers)
   const isShared = sim.chance(0.7)
@@ -155,22 +156,22 @@ function buyFromOther({ sim, buyers, other, sentToOther }: World): void {
 }
 
 /** Restores the log from a copy without a confirmed record. The buyer repeats its request, also after `validBefore`. */
-function loseRecord(world: World): void {
-  const { sim, buyers, main, sentToOther, losesRecords } = world
+function loseRecord(scenario: Scenario): void {
+  const { sim, buyers, main, sentToOther, losesRecords } = scenario
   const { log, servers, invariants } = main
   if (!losesRecords) return
   const buyer = sim.pick(buyers)
   const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
   if (!payment || sentToOther.has(payment.key)) return
   sim.count('fault a record is lost')
-  for (const server of servers) if (server.isUp) world.crash(server)
+  for (const server of servers) if (server.isUp) scenario.crash(server)
   log.lose(payment.identity)
   invariants.lost(payment.identity)
-  repeat(world, { payment, companyNumber: buyer.companyNumber })
+  repeat(scenario, { payment, companyNumber: buyer.companyNumber })
 }
 
-function repeat(world: World, purchase: Purchase): void {
-  const { sim, main } = world
+function repeat(scenario: Scenario, purchase: Purchase): void {
+  const { sim, main } = scenario
   const { payment, companyNumber } = purchase
   sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
     if (!sim.injectsFaults) return
@@ -178,6 +179,6 @@ function repeat(world: World, purchase: Purchase): void {
       sim.count(`answer without a record: ${describe(outcome)}`)
       main.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
     })
-    repeat(world, purchase)
+    repeat(scenario, purchase)
   })
 }

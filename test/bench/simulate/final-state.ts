@@ -1,72 +1,74 @@
-/** What must hold after the recovery: every record has ended, every buyer has a response, and a retry agrees with the chain. */
+/** Checks after the recovery: every record is final, every buyer that can pay has a response and paid once, and each retry agrees with the chain. */
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
 import type { SimulatedDeployment } from './deployment.ts'
 import { companyIn } from './invariants.ts'
-import { PRICE } from './payment.ts'
-import type { Purchase, World } from './world.ts'
+import { LOOKUP_PRICE } from './payment.ts'
+import type { Purchase, Scenario } from './scenario.ts'
 
-/** How long the last retry may take, and the wait before it is repeated. */
+/** For the last retry of one payment. */
 const LAST_REPEAT_MS_MAX = 15 * 60_000
+/** Before a request is repeated after 429 or 503. */
 const REPEAT_MS = 5_000
 
 /** Whether no transaction, record, server or buyer waits for anything. */
-export function isAtRest(world: World): boolean {
-  const { chain, deployments, servers, buyers } = world
+export function isAtRest(scenario: Scenario): boolean {
+  const { chain, deployments, servers, buyers } = scenario
   return (
     chain.mempool.length === 0 &&
     deployments.every(({ log }) => log.unfinished().length === 0) &&
     servers.every(({ isOpen }) => isOpen) &&
-    buyers.every((buyer) => isDone(world, buyer))
+    buyers.every((buyer) => isDone(scenario, buyer))
   )
 }
 
 /** Whether the buyer has its response or cannot buy. */
-function isDone(world: World, buyer: SimulatedBuyer): boolean {
-  return buyer.body !== undefined || (!buyer.isWaiting && cannotBuy(world, buyer))
+function isDone(scenario: Scenario, buyer: SimulatedBuyer): boolean {
+  return buyer.body !== undefined || (!buyer.isWaiting && cannotBuy(scenario, buyer))
 }
 
-function cannotBuy({ chain, refusedPayers }: World, buyer: SimulatedBuyer): boolean {
+function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): boolean {
   const { payer } = buyer
   return (
     buyer.isSettledElsewhere ||
     refusedPayers.has(payer) ||
-    (chain.balances.get(payer) ?? 0n) < PRICE ||
+    (chain.balances.get(payer) ?? 0n) < LOOKUP_PRICE ||
     buyer.signed.length >= PAYMENTS_MAX
   )
 }
 
-export function checkFinalState(world: World): void {
-  const { main, deployments, buyers, facilitator, sentToOther } = world
+export function checkFinalState(scenario: Scenario): void {
+  const { main, deployments, buyers, facilitator, sentToOther } = scenario
   for (const { log } of deployments)
     for (const identity of log.unfinished())
-      world.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
+      scenario.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
   for (const buyer of buyers) {
-    if (!isDone(world, buyer)) world.fail('L2 a buyer never gets a response', short(buyer.payer))
+    if (!isDone(scenario, buyer)) scenario.fail('L2 a buyer never gets a response', short(buyer.payer))
     const isMisreported = buyer.signed.some(({ key }) => facilitator.hasMisreported(key))
     // A payment that was sent to the other deployment may have bought something there.
     const own = buyer.signed.filter(({ key }) => !sentToOther.has(key))
     const paid = own.filter(({ key }) => main.invariants.isPaid(key))
     if (paid.length > 1 && !isMisreported)
-      world.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
+      scenario.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
   }
 }
 
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
-export async function retryAll(world: World): Promise<void> {
-  const { main, other, buyers, reusedIds, sentToOther } = world
+export async function retryAll(scenario: Scenario): Promise<void> {
+  const { main, other, buyers, reusedIds, sentToOther } = scenario
   for (const { signed, companyNumber } of buyers)
-    for (const payment of signed) await retry(world, main, { payment, companyNumber })
-  for (const { buyer, payment } of reusedIds) await retry(world, main, { payment, companyNumber: buyer.companyNumber })
+    for (const payment of signed) await retry(scenario, main, { payment, companyNumber })
+  for (const { buyer, payment } of reusedIds)
+    await retry(scenario, main, { payment, companyNumber: buyer.companyNumber })
   if (!other) return
-  for (const purchase of sentToOther.values()) await retry(world, other, purchase)
+  for (const purchase of sentToOther.values()) await retry(scenario, other, purchase)
 }
 
-async function retry(world: World, deployment: SimulatedDeployment, purchase: Purchase): Promise<void> {
-  if (world.broken) return
-  const { sim } = world
+async function retry(scenario: Scenario, deployment: SimulatedDeployment, purchase: Purchase): Promise<void> {
+  if (scenario.broken) return
+  const { sim } = scenario
   const { log, invariants } = deployment
   const { payment, companyNumber } = purchase
   const record = log.records.get(payment.identity)
@@ -77,8 +79,8 @@ async function retry(world: World, deployment: SimulatedDeployment, purchase: Pu
     if (last) await sim.run(REPEAT_MS)
     last = undefined
     deployment.ask(bought, [payment.header], (outcome) => void (last = outcome))
-    await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || world.broken !== undefined)
-    if (world.broken) return
+    await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.broken !== undefined)
+    if (scenario.broken) return
     if (last) invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
   }
   if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))

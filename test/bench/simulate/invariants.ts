@@ -10,7 +10,7 @@ import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { StoredRecords } from './log.ts'
-import { PRICE, TERMS, type SimulatedPayment } from './payment.ts'
+import { LOOKUP_PRICE, TERMS, type SimulatedPayment } from './payment.ts'
 import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -19,7 +19,7 @@ const FACILITATOR_TIMEOUT_MS = 30_000
 /** A server may miss what another one writes while it reads. */
 const LOOK_MS_MAX = 10
 const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
-/** What the date of a record may be off by: ten minutes for the clock that removes it, and six for a block of a node that lags. */
+/** The largest error of a record's age: ten minutes of the clock that removes it, six of the block of a node that lags, and a margin. */
 const SKEW_MS_MAX = 20 * 60_000
 
 export class BrokenInvariant extends Error {
@@ -85,7 +85,7 @@ export class Invariants {
   /** Whether the current chain has the transfer of the payment to the receiver. */
   isPaid(key: string): boolean {
     const spend = this.#observed.chain.spends.get(key)
-    return spend?.kind === 'transfer' && spend.to === TERMS.payTo && spend.value === PRICE
+    return spend?.kind === 'transfer' && spend.to === TERMS.payTo && spend.value === LOOKUP_PRICE
   }
 
   reported(line: string): void {

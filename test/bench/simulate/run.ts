@@ -1,16 +1,18 @@
-/** One run of the simulation: some minutes with faults, recovery without them, and a last retry of every payment. */
+/**
+ * One run of the simulation: a period with faults, recovery without them, days that pass in a quarter of the runs, and a last retry
+ * of every payment.
+ */
 import type { LogKind } from '../log-kind.ts'
 import { scheduleEvents } from './events.ts'
 import { checkFinalState, isAtRest, retryAll } from './final-state.ts'
-import { Simulator } from './simulator.ts'
-import { World } from './world.ts'
+import { DAY_MS, Simulator } from './simulator.ts'
+import { Scenario } from './scenario.ts'
 
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
-const DAY_MS = 24 * 60 * 60_000
-/** Longer than the wait after a wrong clock, and its random delays. */
-const PRUNED_MS_MAX = 15 * 60_000
-/** After the longest wait of a server that starts with the right clock and a new block. */
+/** From a start without a new block to the end of the removal: longer than the wait for the next attempt. */
+const PRUNED_LATER_MS_MAX = 15 * 60_000
+/** From a start with a new block to the end of the removal. */
 const PRUNED_AT_ONCE_MS_MAX = 10_000
 
 export interface RunResult {
@@ -38,45 +40,45 @@ export async function run({
   logKind = 'lmdb',
 }: RunOptions): Promise<RunResult> {
   const sim = new Simulator({ seed, seen, isTraced })
-  const world = new World(sim, { serverCount: serverCount ?? sim.pick([1, 2, 2, 3]), logKind })
+  const scenario = new Scenario(sim, { serverCount: serverCount ?? sim.pick([1, 2, 2, 3]), logKind })
   try {
-    await execute(world)
+    await execute(scenario)
   } catch (cause) {
-    world.fail('the simulation itself', cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown')
+    scenario.fail('the simulation itself', cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown')
   }
-  const { broken } = world
+  const { broken } = scenario
   if (broken) sim.lines.push(`BROKEN ${broken.message}`)
   return { seed, broken, steps: sim.steps, lines: sim.lines }
 }
 
-async function execute(world: World): Promise<void> {
-  const { sim } = world
-  const isBroken = () => world.broken !== undefined
-  sim.check = () => mayCrash(world)
-  scheduleEvents(world)
-  await sim.run(world.faultsMs, isBroken)
+async function execute(scenario: Scenario): Promise<void> {
+  const { sim } = scenario
+  const isBroken = () => scenario.broken !== undefined
+  sim.check = () => crashAtRandom(scenario)
+  scheduleEvents(scenario)
+  await sim.run(scenario.faultPeriodMs, isBroken)
   if (isBroken()) return
-  stopFaults(world)
-  await sim.run(RECOVERY_MS_MAX, () => isBroken() || (sim.steps % 8 === 0 && isAtRest(world)))
+  stopFaults(scenario)
+  await sim.run(RECOVERY_MS_MAX, () => isBroken() || (sim.steps % 8 === 0 && isAtRest(scenario)))
   if (isBroken()) return
-  checkFinalState(world)
+  checkFinalState(scenario)
   if (isBroken()) return
-  if (sim.chance(0.25)) await passDays(world)
+  if (sim.chance(0.25)) await passDays(scenario)
   if (isBroken()) return
-  await retryAll(world)
+  await retryAll(scenario)
 }
 
 /** Crashes happen at steps and not at times, so that they interrupt work in progress. */
-function mayCrash(world: World): void {
-  const { sim, servers, crashShare } = world
+function crashAtRandom(scenario: Scenario): void {
+  const { sim, servers, crashShare } = scenario
   if (!sim.injectsFaults || !sim.last?.alive || crashShare === 0) return
   if (!sim.chance(crashShare)) return
-  const isPower = sim.chance(0.1)
-  sim.count(isPower ? 'fault crash: of the machine' : 'fault crash: of a process')
-  for (const server of servers) if (isPower || server.name === sim.last.name) world.crash(server)
+  const isMachine = sim.chance(0.1)
+  sim.count(isMachine ? 'fault crash: of the machine' : 'fault crash: of a process')
+  for (const server of servers) if (isMachine || server.name === sim.last.name) scenario.crash(server)
 }
 
-function stopFaults({ sim, nodes, deployments, servers, buyers }: World): void {
+function stopFaults({ sim, nodes, deployments, servers, buyers }: Scenario): void {
   sim.injectsFaults = false
   sim.trace('simulator', () => 'FAULTS END')
   nodes.restore()
@@ -89,7 +91,7 @@ function stopFaults({ sim, nodes, deployments, servers, buyers }: World): void {
 }
 
 /** Restarts all servers days later. At a start, old final records are removed. */
-async function passDays({ sim, chain, deployments, servers }: World): Promise<void> {
+async function passDays({ sim, chain, deployments, servers }: Scenario): Promise<void> {
   const days = sim.pick([1, 20, 29, 31, 60])
   sim.count(`state ${days} days pass`)
   sim.trace('simulator', () => `${days} days pass`)
@@ -99,6 +101,6 @@ async function passDays({ sim, chain, deployments, servers }: World): Promise<vo
   const isBlockNew = sim.chance(0.8)
   if (isBlockNew) chain.mine()
   for (const server of servers) server.start()
-  await sim.run(isBlockNew ? PRUNED_AT_ONCE_MS_MAX : PRUNED_MS_MAX)
+  await sim.run(isBlockNew ? PRUNED_AT_ONCE_MS_MAX : PRUNED_LATER_MS_MAX)
   for (const { invariants } of deployments) invariants.pruned()
 }

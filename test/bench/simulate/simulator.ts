@@ -20,6 +20,8 @@ interface Event {
   cancelled: boolean
 }
 
+export const DAY_MS = 24 * 60 * 60_000
+
 /** 2026-11-21, in milliseconds: the start of every run. */
 const START_MS = 1_795_219_200_000
 

@@ -11,7 +11,7 @@ import type { SimulatedServer } from './server.ts'
 import type { Simulator } from './simulator.ts'
 
 /** How long faults are injected. Most runs are short, because most kinds of faults occur within the first minute. */
-const FAULTS_MS = [
+const FAULT_PERIODS_MS = [
   { from: 10_000, to: 40_000 },
   { from: 10_000, to: 40_000 },
   { from: 10_000, to: 40_000 },
@@ -19,7 +19,7 @@ const FAULTS_MS = [
   { from: 40_000, to: 120_000 },
   { from: 120_000, to: 400_000 },
 ]
-/** The share of the steps that end a process or the machine. */
+/** The share of the steps that end a process or the machine. Each run has one of them. */
 const CRASH_SHARES = [0, 0.003, 0.02]
 const BUYER_STARTS_MS_MAX = 60_000
 /** A process starts again at most this long after a crash. */
@@ -30,12 +30,12 @@ export interface Purchase {
   companyNumber: string
 }
 
-interface WorldOptions {
+interface ScenarioOptions {
   serverCount: number
   logKind: LogKind
 }
 
-export class World {
+export class Scenario {
   readonly sim: Simulator
   readonly chain: SimulatedChain
   readonly nodes: SimulatedNodes
@@ -58,15 +58,15 @@ export class World {
    * because these are the assumptions for a payment without a record (docs/reliability.md).
    */
   readonly losesRecords: boolean
-  readonly faultsMs: number
+  readonly faultPeriodMs: number
   readonly crashShare: number
 
-  constructor(sim: Simulator, { serverCount, logKind }: WorldOptions) {
+  constructor(sim: Simulator, { serverCount, logKind }: ScenarioOptions) {
     this.sim = sim
     this.chain = new SimulatedChain(sim)
     this.nodes = new SimulatedNodes(sim, this.chain)
-    const { from, to } = sim.pick(FAULTS_MS)
-    this.faultsMs = sim.between(from, to)
+    const { from, to } = sim.pick(FAULT_PERIODS_MS)
+    this.faultPeriodMs = sim.between(from, to)
     this.crashShare = sim.pick(CRASH_SHARES)
     const payers = Array.from({ length: sim.between(1, 4) }, (_, index) => `0x${String(index + 1).repeat(40)}`)
     this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
@@ -85,7 +85,7 @@ export class World {
     this.deployments = this.other ? [this.main, this.other] : [this.main]
     this.servers = this.deployments.flatMap(({ servers }) => servers)
     const { servers, invariants } = this.main
-    const startMsMax = Math.min(this.faultsMs / 2, BUYER_STARTS_MS_MAX)
+    const startMsMax = Math.min(this.faultPeriodMs / 2, BUYER_STARTS_MS_MAX)
     this.buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
   }
 
