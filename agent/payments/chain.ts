@@ -3,12 +3,15 @@ import { concat, numberToHex, pad, toEventSelector, toFunctionSelector, type Hex
 import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
 import { checkChainId, onChain, openRpc, RpcError, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
+import { ReplyError } from '../rpc/post-json.ts'
 import { RangeSearch, type BlockRange } from './range-search.ts'
 import { ACCEPTED_SECONDS_MAX, FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
+/** Two readings of the newest block on nodes of one chain. The nodes of a load balancer are seconds apart. */
+const HEADS_APART_BLOCKS_MAX = 64n
 /** Blocks that are searched if the recorded first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 /** How much earlier than needed a search by time may begin: the first range of a search (`range-search.ts`). */
@@ -67,7 +70,7 @@ export interface ChainProgress {
 }
 
 export interface Chain {
-  /** The number of the newest block: the lower of two readings, because one of them can be too high. */
+  /** The number of the newest block: the lower of two readings. Throws if they are far apart, because one of them is then wrong. */
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
@@ -132,6 +135,12 @@ interface Node {
   search: RangeSearch
 }
 
+/** One reading of evidence. All blocks that it reads are checked at its end. */
+interface Reading extends Node {
+  newest: BlockHeader
+  finalBlock: () => Promise<BlockHeader>
+}
+
 /** Opens no connection before the first call, and reads from no other chain than `chainId`. */
 export function openChain({
   url,
@@ -149,11 +158,16 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
     async head() {
       const [number, block] = await Promise.all([rpc('eth_blockNumber'), blockAt(rpc, 'latest')])
       const [one, other] = [hexNumber.parse(number), block.number]
+      if (one - other > HEADS_APART_BLOCKS_MAX || other - one > HEADS_APART_BLOCKS_MAX)
+        throw new ReplyError('HEADS_DIFFER')
       return one < other ? one : other
     },
     async blockHash(number) {
-      const [{ hash: found }] = await Promise.all([blockAt(rpc, numberToHex(number)), checkChainId(unchecked, chainId)])
-      return found
+      // Twice, because a load balancer can send one call to a node of another chain. A wrong hash would stay in the record.
+      const read = () => blockAt(rpc, numberToHex(number))
+      const [block, again] = await Promise.all([read(), read(), checkChainId(unchecked, chainId)])
+      if (block.hash !== again.hash) throw new WrongChain()
+      return block.hash
     },
     async progress() {
       const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), readFinalBlock(node)])
@@ -161,30 +175,38 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
       return { time: newest.timestamp, finalBlock: final.number }
     },
     isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
-    hasCode: async (address) => code.parse(await rpc('eth_getCode', [address, 'latest'])) !== '0x',
+    async hasCode(address) {
+      const [found] = await Promise.all([rpc('eth_getCode', [address, 'latest']), checkChainId(unchecked, chainId)])
+      return code.parse(found) !== '0x'
+    },
     async evidence(query) {
       const newest = await blockAt(rpc, 'latest')
-      const evidence = await readEvidence(node, query, newest)
-      // Afterwards, so that a change of the node during the reads is noticed.
-      await checkChain(unchecked, chainId, [newest, ...recordedBlocks(query)])
+      const read = [newest]
+      const finalBlock = async () => {
+        const final = await readFinalBlock(node)
+        read.push(final)
+        return final
+      }
+      const evidence = await readEvidence({ ...node, newest, finalBlock }, query)
+      await checkChain(unchecked, chainId, [...read, ...recordedBlocks(query)])
       return evidence
     },
   }
 }
 
-async function readEvidence(node: Node, query: EvidenceQuery, newest: BlockHeader): Promise<AuthorizationEvidence> {
-  const { rpc } = node
+async function readEvidence(reading: Reading, query: EvidenceQuery): Promise<AuthorizationEvidence> {
+  const { rpc, newest } = reading
   const { fromBlock, transaction } = query
   const nonce = toNonceKey(query)
   // By block hash: a load balancer may forward the next call to a node that lags or that has another block.
   const isUsed = await isSpent(rpc, nonce, { blockHash: newest.hash })
-  const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
+  const reported = transaction === undefined ? UNCLEAR : await readTransfer(reading, nonce, transaction)
   // A node that has the receipt of a transfer and does not show the transfer lags behind or contradicts itself.
   if (!isUsed && reported.nonce === 'used') return UNCLEAR
-  if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(node, query, newest) }
+  if (!isUsed) return { nonce: 'free', time: newest.timestamp, finalTime: await readFinalTime(reading, query) }
   if (reported.nonce === 'used') return reported
   const from = fromBlock ?? (await blockBefore(rpc, firstSettlementTime(query), newest))
-  return readSpent(node, { nonce, fromBlock: from, newest })
+  return readSpent(reading, nonce, from)
 }
 
 /** The earliest time at which the service can have settled the payment: it accepts a payment shortly before `validBefore`. */
@@ -223,9 +245,9 @@ async function checkChain(rpc: Rpc, chainId: number, blocks: readonly BlockId[])
 }
 
 /** A nonce that is free in the newest block is also free in the final block, whose state some nodes no longer have. */
-async function readFinalTime(node: Node, { authorization }: AuthorizationQuery, newest: BlockHeader): Promise<bigint> {
+async function readFinalTime({ newest, finalBlock }: Reading, { authorization }: AuthorizationQuery): Promise<bigint> {
   if (newest.timestamp < BigInt(authorization.validBefore)) return 0n
-  const final = await readFinalBlock(node)
+  const final = await finalBlock()
   return final.number <= newest.number ? final.timestamp : 0n
 }
 
@@ -248,22 +270,17 @@ async function blockAt(rpc: Rpc, at: string): Promise<BlockHeader> {
   return blockSchema.parse(await rpc('eth_getBlockByNumber', [at, false]))
 }
 
-interface LogSearch {
-  nonce: NonceKey
-  fromBlock: bigint
-  newest: BlockHeader
-}
-
-async function readSpent(node: Node, { nonce, fromBlock, newest }: LogSearch): Promise<AuthorizationEvidence> {
-  const log = await node.search.find({
+async function readSpent(reading: Reading, nonce: NonceKey, fromBlock: bigint): Promise<AuthorizationEvidence> {
+  const { rpc, search, newest } = reading
+  const log = await search.find({
     key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
     from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
     to: newest.number,
-    read: async (range) => (await readLogs(node.rpc, nonce, range))[0],
+    read: async (range) => (await readLogs(rpc, nonce, range))[0],
   })
   if (!log) return UNCLEAR
-  if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
-  return readTransfer(node, nonce, log.transactionHash)
+  if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(reading, log) }
+  return readTransfer(reading, nonce, log.transactionHash)
 }
 
 /** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
@@ -279,15 +296,15 @@ function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey
 }
 
 /** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
-async function readTransfer(node: Node, nonce: NonceKey, transaction: string): Promise<AuthorizationEvidence> {
-  const receipt = receiptSchema.nullable().parse(await node.rpc('eth_getTransactionReceipt', [transaction]))
+async function readTransfer(reading: Reading, nonce: NonceKey, transaction: string): Promise<AuthorizationEvidence> {
+  const receipt = receiptSchema.nullable().parse(await reading.rpc('eth_getTransactionReceipt', [transaction]))
   if (receipt?.status !== 1n || receipt.transactionHash !== transaction) return UNCLEAR
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
   const transfer = next && parseTransfer(next, nonce)
   if (!transfer) return UNCLEAR
-  return { nonce: 'used', transfer, isFinal: await isFinal(node, receipt) }
+  return { nonce: 'used', transfer, isFinal: await isFinal(reading, receipt) }
 }
 
 function parseTransfer(
@@ -305,10 +322,13 @@ function topicToAddress(topic: string): string {
 }
 
 /** Whether a block is final: not above the final block, and still the block at its height. */
-async function isFinal(node: Node, { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string }) {
-  const final = await readFinalBlock(node)
+async function isFinal(
+  { rpc, finalBlock }: Reading,
+  { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string },
+) {
+  const final = await finalBlock()
   if (blockNumber > final.number) return false
-  return (await blockAt(node.rpc, numberToHex(blockNumber))).hash === blockHash
+  return (await blockAt(rpc, numberToHex(blockNumber))).hash === blockHash
 }
 
 /** The newest final block. A node without the tag `finalized` returns an error or `null`: its confirmations are counted. */

@@ -273,6 +273,34 @@ describe('the chain evidence', () => {
       expect(await errorOf(changing.blockHash(fromBlock))).to.equal('WrongChain')
     })
 
+    it('[5.7.8] is not final if only the final block was of another chain', async () => {
+      const payment = await sign()
+      await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      const other = { number: '0xffffff', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+      const node = await startNode(({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? { result: other } : undefined,
+      )
+      const mixed = openChain({ url: node.url, chainId })
+      const found = await errorOf(mixed.evidence({ ...query, authorization: payment.payload.authorization }))
+      expect(found).to.not.contain('object')
+    })
+
+    it('[5.7.8] names no hash for a block if one of two readings is of another chain', async () => {
+      let isOther = false
+      const node = await startNode(({ method }) => {
+        if (method !== 'eth_getBlockByNumber') return undefined
+        isOther = !isOther
+        return isOther ? { result: { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' } } : undefined
+      })
+      expect(await errorOf(openChain({ url: node.url, chainId }).blockHash(fromBlock))).to.equal('WrongChain')
+    })
+
+    it('[5.7.8] has no code of another chain', async () => {
+      const changing = await openChanging()
+      await changing.head()
+      expect(await errorOf(changing.hasCode(payer.address))).to.equal('WrongChain')
+    })
+
     for (const tag of ['latest', 'finalized'])
       it(`[5.7.8] has no progress if only the ${tag} block was of another chain`, async () => {
         const other = { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
@@ -380,10 +408,24 @@ describe('the chain evidence', () => {
       const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
       const node = await startNode(({ method }) => {
         if (method !== 'eth_blockNumber' && method !== 'eth_getBlockByNumber') return undefined
-        const number = method === lower ? '0x10' : '0x51'
+        const number = method === lower ? '0x10' : '0x50'
         return { result: method === 'eth_blockNumber' ? number : { ...block, number } }
       })
       expect(await openChain({ url: node.url, chainId }).head()).to.equal(16n)
+    })
+
+  for (const [number, newest] of [
+    ['0x10', '0x51'],
+    ['0x51', '0x10'],
+  ])
+    it(`[5.7.8] has no head if one reading is ${number} and the other ${newest}`, async () => {
+      const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
+      const node = await startNode(({ method }) => {
+        if (method === 'eth_blockNumber') return { result: number }
+        return method === 'eth_getBlockByNumber' ? { result: { ...block, number: newest } } : undefined
+      })
+      const found = openChain({ url: node.url, chainId }).head()
+      expect(await found.catch((error: unknown) => error)).to.include({ name: 'ReplyError', code: 'HEADS_DIFFER' })
     })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {
