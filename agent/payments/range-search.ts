@@ -63,8 +63,10 @@ export class RangeSearch {
         progress.next = range.to + 1n
         if (!isLimited) progress.span *= 2n
       } catch (cause) {
-        if (!isRefusal(cause) || range.from === range.to) throw cause
+        if (!isTooWide(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
+        // The next search begins with the smaller range, because this one has used its time.
+        if (isTimeout(cause)) throw cause
         isLimited = true
       }
     }
@@ -74,9 +76,15 @@ export class RangeSearch {
   }
 }
 
-/** Whether the node answered without a result. It may allow a smaller range. */
-function isRefusal(cause: unknown): boolean {
-  return cause instanceof RpcError || (cause instanceof ReplyError && cause.code !== 'UNREACHABLE')
+/** Whether a smaller range may help: the node refused this one, sent too much, or took too long. */
+function isTooWide(cause: unknown): boolean {
+  if (cause instanceof ReplyError) return cause.code !== 'UNREACHABLE'
+  return cause instanceof RpcError || isTimeout(cause)
+}
+
+/** The error of `AbortSignal.timeout`. */
+function isTimeout(cause: unknown): boolean {
+  return cause instanceof Error && cause.name === 'TimeoutError'
 }
 
 function least(one: bigint, other: bigint): bigint {

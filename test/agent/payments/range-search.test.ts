@@ -100,6 +100,28 @@ describe('the search of block ranges', () => {
     expect(ranges[0]?.from).to.equal(FROM + 3_000n - 64n)
   })
 
+  it('reads a smaller range in the next search after a node took too long', async () => {
+    const event = FROM + 2_000n
+    const late = async () => {
+      throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
+    }
+    const slow = (range: BlockRange) => {
+      ranges.push(range)
+      if (range.to - range.from >= 300n) return late()
+      return Promise.resolve(range.from <= event && event <= range.to ? event : undefined)
+    }
+    const findSlowly = () =>
+      search.find({ key: 'nonce', from: FROM, to: FROM + 3_000n, read: slow }).catch(() => 'too late' as const)
+    const found: unknown[] = []
+    for (let calls = 0; calls < 30 && found.at(-1) !== event; calls += 1) {
+      ranges.length = 0
+      found.push(await findSlowly())
+      // A range that takes too long ends the search.
+      expect(ranges.filter(({ from, to }) => to - from >= 300n).length).to.be.at.most(1)
+    }
+    expect(found.at(-1)).to.equal(event)
+  })
+
   it('fails if the node refuses one block, and at once if it is unreachable', async () => {
     const fail = async (cause: Error) =>
       search
