@@ -87,10 +87,13 @@ export function startReconciler({ payments, timer, random, runExclusively }: Rec
 
   /** Whether a request, of this or another process, may still be settling the record. */
   function isInProgress({ state, updated_at }: ResponseRecord): boolean {
+    const now = payments.now().getTime()
     const updatedAt = Date.parse(updated_at)
-    const age = payments.now().getTime() - updatedAt
+    const age = now - updatedAt
     const isStarted = state === 'prepared' || state === 'settling'
-    return isStarted && updatedAt >= startedAt && age >= 0 && age < SETTLING_MS_MAX
+    // A start in the future was stamped by a clock that was set back since, so it tells nothing.
+    const isSinceStart = updatedAt >= startedAt || startedAt > now
+    return isStarted && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
   }
 
   async function repeat(): Promise<void> {

@@ -122,6 +122,17 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
+  it('waits for a settlement in progress, although the clock was ahead at the start and was set back', async () => {
+    open()
+    await reconciler?.reconcileDue()
+    clock -= 3600 * SECOND_MS
+    await claim('settling')
+    passDelay()
+    setEvidence(free())
+    await reconciler?.reconcileDue()
+    expect(await state()).to.equal('settling')
+  })
+
   it('reopens a settlement that is not on the chain, although a clock was weeks ahead when it was recorded', async () => {
     await claim('settled', { updated_at: new Date(clock + 31 * 24 * 3600 * SECOND_MS).toISOString() })
     setEvidence({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS)), finalTime: 0n })
