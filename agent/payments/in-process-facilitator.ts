@@ -2,6 +2,7 @@
  * The facilitator of x402 in this process, with a relayer key that pays for gas. Its answers are checked like those of a
  * remote one (payments/facilitator.ts). Its store of pending settlements is disabled, because the response log replaces it.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
@@ -86,9 +87,8 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
           throw new Error('The transaction was not sent')
         }
       }),
-    // Without replacement detection: the nonce of a dropped transaction is reused by another sale.
-    waitForTransactionReceipt: (wait: Parameters<typeof wallet.waitForTransactionReceipt>[0]) =>
-      wallet.waitForTransactionReceipt({ ...wait, checkReplacement: false }),
+    waitForTransactionReceipt: ({ hash, timeout }: { hash: Hex; timeout: number }) =>
+      pollReceipt(wallet, { hash, timeoutMs: timeout, pollingMs: options.pollingMs }),
   }
   const open = (observed: typeof sender) => {
     // The transaction types of x402's signer and of viem differ. The signer does not use them.
@@ -126,7 +126,30 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
   }
 }
 
-type RevertingCalls = Pick<RelayerWallet, 'readContract' | 'waitForTransactionReceipt'>
+interface ReceiptPoll {
+  hash: Hex
+  timeoutMs: number
+  pollingMs: number
+}
+
+/**
+ * Asks for the receipt of a transaction until it is there. The wait of viem follows the newest block number instead, so one number that
+ * is too high ends the waiting of all settlements. Nor is a replacement looked for: another sale reuses the nonce of a dropped transaction.
+ */
+async function pollReceipt(wallet: RelayerWallet, { hash, timeoutMs, pollingMs }: ReceiptPoll) {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    const receipt = await wallet.getTransactionReceipt({ hash }).catch(() => undefined)
+    if (receipt) return receipt
+    if (performance.now() >= end) throw new Error('The transaction has no receipt yet')
+    await sleep(pollingMs)
+  }
+}
+
+interface RevertingCalls {
+  readContract: RelayerWallet['readContract']
+  waitForTransactionReceipt: (wait: { hash: Hex; timeout: number }) => ReturnType<typeof pollReceipt>
+}
 
 /** Notes whether the token reverts a simulation or the transaction. */
 function observeReverts<Sender extends RevertingCalls>(sender: Sender) {

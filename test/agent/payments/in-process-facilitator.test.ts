@@ -15,6 +15,18 @@ const SETTLEMENTS_APART_MS = 5_000
 
 const codeOf = (outcome: Outcome) => (outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind)
 
+/** The hash of the pending transaction. */
+async function pendingTransaction(place: SaleOnChain): Promise<string> {
+  for (;;) {
+    const { pending } = (await place.rpc('txpool_content')) as {
+      pending: Record<string, Record<string, { hash: string }>>
+    }
+    const [sent] = Object.values(pending).flatMap((ofSender) => Object.values(ofSender))
+    if (sent) return sent.hash
+    await sleep(POLL_MS)
+  }
+}
+
 describe('a relayer whose transaction is dropped', function () {
   // Waiting for a receipt takes up to 3 s, and so does the start of a chain.
   this.timeout(90_000)
@@ -25,23 +37,11 @@ describe('a relayer whose transaction is dropped', function () {
   })
   afterEach(() => place.close())
 
-  /** The hash of the pending transaction. */
-  async function pendingTransaction(): Promise<string> {
-    for (;;) {
-      const { pending } = (await place.rpc('txpool_content')) as {
-        pending: Record<string, Record<string, { hash: string }>>
-      }
-      const [sent] = Object.values(pending).flatMap((ofSender) => Object.values(ofSender))
-      if (sent) return sent.hash
-      await sleep(POLL_MS)
-    }
-  }
-
   /** Sells until the transaction is pending, and drops the transaction. */
   async function sellAndDrop(payment: WirePayment): Promise<{ outcome: Promise<Outcome> }> {
     await place.rpc('evm_setAutomine', false)
     const outcome = place.shop.lookup(payment)
-    await place.rpc('anvil_dropTransaction', await pendingTransaction())
+    await place.rpc('anvil_dropTransaction', await pendingTransaction(place))
     await place.rpc('evm_setAutomine', true)
     return { outcome }
   }
@@ -97,6 +97,44 @@ async function forward(url: string, call: RpcCall): Promise<unknown> {
   const headers = { 'Content-Type': 'application/json' }
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
 }
+
+describe('a node that names a newest block far beyond the chain once', function () {
+  this.timeout(60_000)
+
+  it('does not keep the relayer from its receipt', async () => {
+    let isFirst = true
+    let node: ListeningServer | undefined
+    const place = await openSaleOnChain(async (url) => {
+      node = await startProxy(url, ({ method }) => {
+        if (method !== 'eth_blockNumber' || !isFirst) return undefined
+        isFirst = false
+        return { result: '0xffffff' }
+      })
+      return node.url
+    })
+    const { facilitator } = place.shop.context.payments
+    const replies: boolean[] = []
+    const settle = facilitator.settle.bind(facilitator)
+    facilitator.settle = async (...call) => {
+      const reply = await settle(...call)
+      replies.push(reply.success)
+      return reply
+    }
+    try {
+      await place.rpc('evm_setAutomine', false)
+      const outcome = place.shop.lookup(await place.sign())
+      await pendingTransaction(place)
+      // Some polls later.
+      await sleep(10 * POLL_MS)
+      await place.rpc('evm_mine')
+      expect(codeOf(await outcome)).to.equal('answer')
+      expect(replies).to.deep.equal([true])
+    } finally {
+      node?.close()
+      await place.close()
+    }
+  })
+})
 
 /** The error of geth for a relayer without gas. x402 reads it as a payer without funds. */
 const NO_GAS = {
