@@ -234,7 +234,7 @@ class PostgresSlots implements Slots {
         this.#rows.add({ quota, number, holder, usableUntil, unused: this.#slotsPerRow })
       if (taken.length === needs[quota]) continue
       // `wait_ms` is null if no row was taken before this statement.
-      const waitMs = Number(ofQuota.find((row) => row.number === null)?.wait_ms ?? TAKEN_MS)
+      const waitMs = Math.min(TAKEN_MS, Number(ofQuota.find((row) => row.number === null)?.wait_ms ?? TAKEN_MS))
       this.#full.set(quota, { until: now + Math.min(FULL_MS, waitMs), freeAt: now + waitMs })
       await this.#pool.query(CORRECT, [TAKEN_MS])
     }
