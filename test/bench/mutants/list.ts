@@ -350,8 +350,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the recorded block does not identify the chain',
     file: chain,
-    find: '[newest, ...recordedBlocks(query)]',
-    replace: '[newest]',
+    find: '[...read, ...recordedBlocks(query)]',
+    replace: 'read',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
@@ -371,7 +371,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the search of logs does not adapt to the limits of a node',
     file: 'agent/payments/range-search.js',
-    find: '!isRefusal(cause) ||',
+    find: '!isTooWide(cause) ||',
     replace: 'true ||',
     caughtBy: 'simulate',
   },
@@ -385,8 +385,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a nonce is read at a block of another chain',
     file: chain,
-    find: '[newest, ...recordedBlocks(query)]',
-    replace: 'recordedBlocks(query)',
+    find: 'const read = [newest];',
+    replace: 'const read = [];',
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
@@ -394,6 +394,34 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'agent/payments/range-search.js',
     find: 'progress.end = least(progress.end, to + REORG_BLOCKS_MAX);',
     replace: '',
+    caughtBy: 'test/agent/payments/range-search.test.js',
+  },
+  {
+    name: 'the final block of another chain counts',
+    file: chain,
+    find: 'read.push(final);',
+    replace: '',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'one reading of the block that a sale records is believed',
+    file: chain,
+    find: 'if (block.hash !== again.hash)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'a newest block far below the chain is believed',
+    file: chain,
+    find: 'other - one > HEADS_APART_BLOCKS_MAX',
+    replace: 'false',
+    caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'a range of logs that takes too long is read again each time',
+    file: 'agent/payments/range-search.js',
+    find: 'return cause instanceof RpcError || isTimeout(cause);',
+    replace: 'return cause instanceof RpcError;',
     caughtBy: 'test/agent/payments/range-search.test.js',
   },
   {

@@ -48,6 +48,8 @@ export class SimulatedNodes {
   /** The most blocks of one search of logs. */
   readonly #logBlocksMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
+  /** The share of calls that a load balancer sends to a node of another chain. */
+  readonly #strayShare: number
   #otherChain: OtherChain | undefined
   #wasReplaced = false
 
@@ -57,9 +59,13 @@ export class SimulatedNodes {
     this.#lagMax = sim.pick([0, 0, 1, 2, 30])
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
+    this.#strayShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
     sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
+
+  /** Whether a load balancer may send single calls to a node of another chain. */
+  mayStray = true
 
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner): Chain {
@@ -83,18 +89,26 @@ export class SimulatedNodes {
     sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
     sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
     const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
-    this.#otherChain = isFork
-      ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number }
-      : {
-          chainId: OTHER_CHAIN_ID,
-          salt: OTHER_SALT,
-          sharedTo: -1,
-          offset: sim.pick([0, -900, 1_000_000]),
-          // No clock of a server is wrong in the same way.
-          seconds: sim.pick([0, 3_600, -3_600, 90 * 86_400]),
-          hasToken: sim.chance(0.7),
-        }
+    this.#otherChain = isFork ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number } : this.#anyOtherChain()
     sim.afterNoFlush(milliseconds, () => this.restore())
+  }
+
+  #anyOtherChain(): OtherChain {
+    const sim = this.#sim
+    return {
+      chainId: OTHER_CHAIN_ID,
+      salt: OTHER_SALT,
+      sharedTo: -1,
+      offset: sim.pick([0, -900, 1_000_000]),
+      // No clock of a server is wrong in the same way.
+      seconds: sim.pick([0, 3_600, -3_600, 90 * 86_400]),
+      hasToken: sim.chance(0.7),
+    }
+  }
+
+  #strayView(): View {
+    const other = this.#anyOtherChain()
+    return { ...other, newest: this.#chain.head.number + other.offset }
   }
 
   get isFork(): boolean {
@@ -116,7 +130,8 @@ export class SimulatedNodes {
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()
-        const reply = this.#reply(method, params, this.#view(lag))
+        const isStray = this.mayStray && sim.fault('chain: a reply of another chain', this.#strayShare)
+        const reply = this.#reply(method, params, isStray ? this.#strayView() : this.#view(lag))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)

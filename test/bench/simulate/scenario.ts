@@ -54,7 +54,7 @@ export class Scenario {
   /** Payments that were sent to the other deployment, by key. */
   readonly sentToOther = new Map<string, Purchase>()
   /**
-   * Whether records are lost. Then no clock is behind, nodes follow no fork, and the facilitator reports a used nonce first,
+   * Whether records are lost. Then no clock is behind, nodes follow no fork, no reply is of another chain, and the facilitator reports a used nonce first,
    * because these are the assumptions for a payment without a record (docs/reliability.md).
    */
   readonly losesRecords: boolean
@@ -72,6 +72,7 @@ export class Scenario {
     this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
     this.losesRecords = sim.chance(0.2)
+    this.nodes.mayStray = !this.losesRecords
     this.facilitator = new SimulatedFacilitator(sim, this.chain, {
       refusedPayers: this.refusedPayers,
       mayCheckBalanceFirst: !this.losesRecords,
