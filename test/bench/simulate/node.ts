@@ -21,6 +21,11 @@ const SEARCHES_MAX = 20
 const FORK_MS_MAX = 55_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
+/**
+ * Between two stray replies to one server, so that a reading gets at most one. A chain cannot be told from another one if both the
+ * block and its check come from the other one.
+ */
+const STRAY_APART_MS = 30_000
 const OTHER_CHAIN_ID = 1
 const FORK_SALT = 0xf0_4c
 const OTHER_SALT = 0x07_e4
@@ -48,7 +53,7 @@ export class SimulatedNodes {
   /** The most blocks of one search of logs. */
   readonly #logBlocksMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
-  /** The share of calls that a load balancer sends to a node of another chain. */
+  /** The share of calls that a load balancer sends to a node of another chain: stray calls. */
   readonly #strayShare: number
   #otherChain: OtherChain | undefined
   #wasReplaced = false
@@ -93,6 +98,11 @@ export class SimulatedNodes {
     sim.afterNoFlush(milliseconds, () => this.restore())
   }
 
+  #isStray(after: number): boolean {
+    if (!this.mayStray || this.#strayShare === 0 || this.#sim.now < after) return false
+    return this.#sim.fault('chain: a reply of another chain', this.#strayShare)
+  }
+
   #anyOtherChain(): OtherChain {
     const sim = this.#sim
     return {
@@ -123,6 +133,7 @@ export class SimulatedNodes {
   #client(owner: Owner): Rpc {
     const sim = this.#sim
     let lag = 0
+    let strayAfter = 0
     return (method, params = []) =>
       new Promise((resolve, reject) => {
         const failWith = (error: Error, after: number) => void sim.after(after, () => reject(error), owner)
@@ -130,7 +141,11 @@ export class SimulatedNodes {
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()
-        const isStray = this.mayStray && sim.fault('chain: a reply of another chain', this.#strayShare)
+        const isStray = this.#isStray(strayAfter)
+        if (isStray) {
+          strayAfter = sim.now + STRAY_APART_MS
+          sim.trace(owner.name, () => `gets the reply of another chain to ${method}`)
+        }
         const reply = this.#reply(method, params, isStray ? this.#strayView() : this.#view(lag))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
