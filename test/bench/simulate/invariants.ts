@@ -103,11 +103,11 @@ export class Invariants {
         this.fail('L4 stopped during a settlement', short(key))
   }
 
-  /** After a start, no record is older than the retention. */
+  /** After a start, no final record is older than the retention. Open records stay: a write in flight may survive the crash before. */
   pruned(): void {
     const { sim, log } = this.#observed
-    for (const { identity, updated_at } of log.records.values())
-      if (sim.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
+    for (const { identity, updated_at, state } of log.records.values())
+      if (isFinal(state) && sim.now - Date.parse(updated_at) > RETENTION_MS + SKEW_MS_MAX)
         this.fail('R2 an old record is kept', short(identity))
   }
 
