@@ -10,7 +10,7 @@ import { ACCEPTED_SECONDS_MAX, FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
-/** Two readings of the newest block on nodes of one chain. The nodes of a load balancer are seconds apart. */
+/** The nodes of a load balancer are seconds apart. If two readings of the newest block differ by more, one of them is wrong. */
 const HEADS_APART_BLOCKS_MAX = 64n
 /** Blocks that are searched if the recorded first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
@@ -70,11 +70,11 @@ export interface ChainProgress {
 }
 
 export interface Chain {
-  /** The number of the newest block: the lower of two readings. Throws if they are far apart, because one of them is then wrong. */
+  /** The number of the newest block: the lower of two readings. Throws if they differ by more than 64, or if the chain cannot be read. */
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
-  /** Of the newest and the final block. Throws if the chain cannot be read, or if one of them is not on it. */
+  /** Reads the newest and the final block. Throws if the chain cannot be read, or if one of the two is not on it. */
   progress(): Promise<ChainProgress>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
@@ -135,9 +135,10 @@ interface Node {
   search: RangeSearch
 }
 
-/** One reading of evidence. All blocks that it reads are checked at its end. */
+/** What one reading of evidence uses. When it ends, the newest block and the final block are checked. */
 interface Reading extends Node {
   newest: BlockHeader
+  /** Reads the newest final block. */
   finalBlock: () => Promise<BlockHeader>
 }
 
@@ -163,7 +164,7 @@ export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
       return one < other ? one : other
     },
     async blockHash(number) {
-      // Twice, because a load balancer can send one call to a node of another chain. A wrong hash would stay in the record.
+      // Read twice, because one call can reach a node of another chain, and a wrong hash would stay in the record.
       const read = () => blockAt(rpc, numberToHex(number))
       const [block, again] = await Promise.all([read(), read(), checkChainId(unchecked, chainId)])
       if (block.hash !== again.hash) throw new WrongChain()
@@ -235,8 +236,8 @@ function recordedBlocks({ fromBlock, fromBlockHash }: EvidenceQuery): BlockId[] 
 }
 
 /**
- * Throws unless the node has this chain id and these blocks. To be called after the reads, with the blocks that were read, because the
- * node can have belonged to another chain only during the reads.
+ * Throws unless the node has this chain id and these blocks. Call it after other reads, with the blocks that they used: the node may
+ * have belonged to another chain during those reads.
  */
 async function checkChain(rpc: Rpc, chainId: number, blocks: readonly BlockId[]): Promise<void> {
   await checkChainId(rpc, chainId)

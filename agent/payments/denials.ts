@@ -33,8 +33,8 @@ export class Denials {
   }
 
   /**
-   * Whether this reading confirms the first one: the same result, at least a minute later on the local clock and in block time,
-   * with a newer final block. The first reading is kept until then, or until it is obsolete.
+   * Whether this reading confirms the first one: it has the same result, is at least a minute later on the local clock and in block
+   * time, and has a newer final block. The first reading is kept until it is confirmed or obsolete.
    */
   isConfirmed(identity: string, denial: Denial, progress: ChainProgress): boolean {
     const reading = { ...progress, denial, readAt: this.#now().getTime() }
@@ -68,8 +68,8 @@ function isMinuteApart(first: Reading, { readAt }: Reading): boolean {
 }
 
 /**
- * Whether the first reading can no longer be confirmed: the result is another one, the clock was set back, or the chain is behind
- * the first reading a minute later. A fork can be ahead of the chain for ever.
+ * Whether the first reading must be replaced: the result is another one, the clock was set back, or the chain is behind the first
+ * reading a minute later. The last happens if the first reading came from a fork that is ahead of the chain.
  */
 function isObsolete(first: Reading, reading: Reading): boolean {
   if (first.denial !== reading.denial || first.readAt > reading.readAt) return true

@@ -133,8 +133,8 @@ interface ReceiptPoll {
 }
 
 /**
- * Asks for the receipt of a transaction until it is there. The wait of viem follows the newest block number instead, so one number that
- * is too high ends the waiting of all settlements. Nor is a replacement looked for: another sale reuses the nonce of a dropped transaction.
+ * Asks for the receipt of a transaction until it exists or the time is over. `waitForTransactionReceipt` of viem asks only when the
+ * newest block number rises, so that one number that is too high would stop it for all settlements.
  */
 async function pollReceipt(wallet: RelayerWallet, { hash, timeoutMs, pollingMs }: ReceiptPoll) {
   const end = performance.now() + timeoutMs

@@ -46,7 +46,7 @@ export class RangeSearch {
     const progress = this.#progress.get(name) ?? { next: from, end: to, span: SPAN_FIRST_BLOCKS }
     this.#progress.set(name, progress)
     if (progress.next === from) progress.end = to
-    // A newest block of another chain or of a faulty node can be far beyond this chain, which would then never end the pass.
+    // A faulty node can name a newest block far beyond the chain. Without this bound the pass would never end.
     progress.end = least(progress.end, to + REORG_BLOCKS_MAX)
     // Nodes refuse a range above their newest block, and one that lags may answer this call.
     const end = least(progress.end, to)
@@ -65,7 +65,7 @@ export class RangeSearch {
       } catch (cause) {
         if (!isTooWide(cause) || range.from === range.to) throw cause
         progress.span = (range.to - range.from + 1n) / 2n
-        // The next search begins with the smaller range, because this one has used its time.
+        // This call has used its time. The next call begins with the smaller range.
         if (isTimeout(cause)) throw cause
         isLimited = true
       }

@@ -91,7 +91,7 @@ export function startReconciler({ payments, timer, random, runExclusively }: Rec
     const updatedAt = Date.parse(updated_at)
     const age = now - updatedAt
     const isStarted = state === 'prepared' || state === 'settling'
-    // A start in the future was stamped by a clock that was set back since, so it tells nothing.
+    // If the clock was ahead at the start and was set back, `startedAt` is in the future and cannot be compared.
     const isSinceStart = updatedAt >= startedAt || startedAt > now
     return isStarted && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
   }

@@ -104,7 +104,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       expect(await check({ terms, allowed: { newReceiver: true } })).to.equal('done')
     })
 
-    it('[14.14] compares with the newest sale of a log that an earlier version wrote', async () => {
+    it('[14.14] compares PAY_TO with the receiver of the newest sale if an earlier version wrote the log', async () => {
       const terms = buildTerms('testnet', OTHER_RECEIVER)
       const record = (number: number, payTo: string) => {
         const identity = `${TERMS.network}/${TERMS.asset}/${BUYER}/0x${String(number).repeat(64)}`.toLowerCase()
@@ -128,7 +128,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       [2, RECEIVER],
       [4, OTHER_RECEIVER],
     ] as const)
-      it(`[14.14] compares with the newest sale of a log of an earlier version, although a sale of day ${openDay} is open`, async () => {
+      it(`[14.14] takes the receiver of the newest sale, with an open sale of day ${openDay} and a confirmed one of day 3`, async () => {
         const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
         const saleOf = (day: number) => ({ prepared_at: `2026-01-0${day}T00:00:00.000Z` })
         await storeRecord(log, makeRecord({ ...saleOf(openDay), requirements, state: 'settled' }))

@@ -235,7 +235,7 @@ export async function startFaultyFacilitator(now: () => Date) {
       void payments.set(nonce, { fault, payTo, evidence: freeAt(now()), transfers: 0, reads: 0 }),
     transfers: (nonce: string) => payments.get(nonce)?.transfers,
     reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
-    /** Makes the facilitator correct from now on. */
+    /** After this, the facilitator answers without faults. */
     repair: () => void (isCorrect = true),
     stop: () => listening.close(),
   }
@@ -262,7 +262,7 @@ function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date)
   }
 }
 
-/** Its block is two seconds ahead of the clock, so that it is newer than every record. */
+/** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
 function freeAt(now: Date): AuthorizationEvidence {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

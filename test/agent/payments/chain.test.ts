@@ -236,7 +236,7 @@ describe('the chain evidence', () => {
     })
 
     for (const isRecorded of [true, false])
-      it(`[5.7.8] is an error if only the reads were on another chain, ${isRecorded ? 'with' : 'without'} it`, async () => {
+      it(`[5.7.8] is an error if only the reads were on another chain, ${isRecorded ? 'with' : 'without'} a recorded block`, async () => {
         const { asset: token, authorization } = query
         const other = { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
         const node = await startNode(({ method, params }) => {
@@ -255,7 +255,7 @@ describe('the chain evidence', () => {
       expect(await errorOf(chain.evidence({ ...query, fromBlock: above }))).to.not.contain('object')
     })
 
-    /** A reader whose node belongs to another chain after the first request for the chain id. */
+    /** A chain whose node answers the first `eth_chainId` with the right id and each later one with another id. */
     async function openChanging() {
       let chainIds = 0
       const node = await startNode(({ method }) => {
@@ -273,7 +273,7 @@ describe('the chain evidence', () => {
       expect(await errorOf(changing.blockHash(fromBlock))).to.equal('WrongChain')
     })
 
-    it('[5.7.8] is not final if only the final block was of another chain', async () => {
+    it('[5.7.8] is an error if only the final block came from another chain', async () => {
       const payment = await sign()
       await settleDirectly({ rpcUrl: url, payload: payment.payload })
       const other = { number: '0xffffff', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
@@ -285,7 +285,7 @@ describe('the chain evidence', () => {
       expect(found).to.not.contain('object')
     })
 
-    it('[5.7.8] names no hash for a block if one of two readings is of another chain', async () => {
+    it('[5.7.8] rejects the block that a sale records if its two readings have different hashes', async () => {
       let isOther = false
       const node = await startNode(({ method }) => {
         if (method !== 'eth_getBlockByNumber') return undefined
@@ -295,14 +295,14 @@ describe('the chain evidence', () => {
       expect(await errorOf(openChain({ url: node.url, chainId }).blockHash(fromBlock))).to.equal('WrongChain')
     })
 
-    it('[5.7.8] has no code of another chain', async () => {
+    it('[5.7.8] rejects the code of an account if the chain id has changed', async () => {
       const changing = await openChanging()
       await changing.head()
       expect(await errorOf(changing.hasCode(payer.address))).to.equal('WrongChain')
     })
 
     for (const tag of ['latest', 'finalized'])
-      it(`[5.7.8] has no progress if only the ${tag} block was of another chain`, async () => {
+      it(`[5.7.8] rejects the progress if only the ${tag} block came from another chain`, async () => {
         const other = { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
         const node = await startNode(({ method, params }) =>
           method === 'eth_getBlockByNumber' && params[0] === tag ? { result: other } : undefined,
@@ -310,7 +310,7 @@ describe('the chain evidence', () => {
         expect(await errorOf(openChain({ url: node.url, chainId }).progress())).to.equal('WrongChain')
       })
 
-    it('[5.7.8] has no progress if the chain id changes after the first read', async () => {
+    it('[5.7.8] rejects the progress if the chain id changes after the first read', async () => {
       expect(await errorOf((await openChanging()).progress())).to.equal('WrongChain')
     })
   })
@@ -418,7 +418,7 @@ describe('the chain evidence', () => {
     ['0x10', '0x51'],
     ['0x51', '0x10'],
   ])
-    it(`[5.7.8] has no head if one reading is ${number} and the other ${newest}`, async () => {
+    it(`[5.7.8] rejects two readings of the newest block that differ by 65: ${number} and ${newest}`, async () => {
       const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
       const node = await startNode(({ method }) => {
         if (method === 'eth_blockNumber') return { result: number }

@@ -98,10 +98,10 @@ async function forward(url: string, call: RpcCall): Promise<unknown> {
   return (await fetch(url, { method: 'POST', headers, body: JSON.stringify(call) })).json()
 }
 
-describe('a node that names a newest block far beyond the chain once', function () {
+describe('a relayer whose node once names a newest block far beyond the chain', function () {
   this.timeout(60_000)
 
-  it('does not keep the relayer from its receipt', async () => {
+  it('still finds the receipt of its transaction', async () => {
     let isFirst = true
     let node: ListeningServer | undefined
     const place = await openSaleOnChain(async (url) => {
@@ -124,7 +124,7 @@ describe('a node that names a newest block far beyond the chain once', function 
       await place.rpc('evm_setAutomine', false)
       const outcome = place.shop.lookup(await place.sign())
       await pendingTransaction(place)
-      // Some polls later.
+      // So that several polls find no receipt.
       await sleep(10 * POLL_MS)
       await place.rpc('evm_mine')
       expect(codeOf(await outcome)).to.equal('answer')

@@ -100,7 +100,7 @@ describe('the search of block ranges', () => {
     expect(ranges[0]?.from).to.equal(FROM + 3_000n - 64n)
   })
 
-  it('reads a smaller range in the next search after a node took too long', async () => {
+  it('ends after a range that takes too long, and begins the next call with a smaller one', async () => {
     const event = FROM + 2_000n
     const late = async () => {
       throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
@@ -116,7 +116,6 @@ describe('the search of block ranges', () => {
     for (let calls = 0; calls < 30 && found.at(-1) !== event; calls += 1) {
       ranges.length = 0
       found.push(await findSlowly())
-      // A range that takes too long ends the search.
       expect(ranges.filter(({ from, to }) => to - from >= 300n).length).to.be.at.most(1)
     }
     expect(found.at(-1)).to.equal(event)

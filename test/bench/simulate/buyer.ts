@@ -13,7 +13,7 @@ import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
-/** Payments that one buyer signs. */
+/** A buyer signs at most this many payments in one run. */
 export const PAYMENTS_MAX = 4
 
 export interface BuyerOptions {

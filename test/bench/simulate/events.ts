@@ -7,13 +7,13 @@ import { newNonce, paymentOf, TERMS } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
 import { DAY_MS } from './simulator.ts'
 
-/** Between two events. */
+/** The longest time between two events. */
 const INTERVAL_MS_MAX = 4_000
-/** How long a clock is wrong by weeks. Its server sells nothing meanwhile. */
+/** A clock that is wrong by weeks is right again after at most this time. Its server sells nothing meanwhile. */
 const WEEKS_OFF_MS_MAX = 60_000
-/** The longest time between two requests with a payment whose record is lost. */
+/** A buyer whose record is lost repeats its request after at most this time. */
 const REPEAT_LOST_MS_MAX = 30_000
-/** Of one run, because each of these payments is retried at the end. */
+/** For one run. Each of these payments is retried at the end, which takes time. */
 const REUSED_IDS_MAX = 3
 const SENT_TO_OTHER_MAX = 4
 

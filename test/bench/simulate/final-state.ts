@@ -8,9 +8,9 @@ import { companyIn } from './invariants.ts'
 import { LOOKUP_PRICE } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
 
-/** For the last retry of one payment. */
+/** The last retry of one payment must have its outcome within this time. */
 const LAST_REPEAT_MS_MAX = 15 * 60_000
-/** Before a request is repeated after 429 or 503. */
+/** The pause before a request is repeated after 429 or 503. */
 const REPEAT_MS = 5_000
 
 /** Whether no transaction, record, server or buyer waits for anything. */

@@ -19,7 +19,7 @@ const FACILITATOR_TIMEOUT_MS = 30_000
 /** A server may miss what another one writes while it reads. */
 const LOOK_MS_MAX = 10
 const RETENTION_MS = RETENTION_DAYS * 24 * 60 * 60_000
-/** The largest error of a record's age: ten minutes of the clock that removes it, six of the block of a node that lags, and a margin. */
+/** The age of a record can be wrong by ten minutes of the clock that removes it and six minutes of a node that lags. */
 const SKEW_MS_MAX = 20 * 60_000
 
 export class BrokenInvariant extends Error {
@@ -103,7 +103,7 @@ export class Invariants {
         this.fail('L4 stopped during a settlement', short(key))
   }
 
-  /** After a start, no final record is older than the retention. Open records stay: a write in flight may survive the crash before. */
+  /** After a start, no final record is older than the retention. An open record is never removed, however old it is. */
   pruned(): void {
     const { sim, log } = this.#observed
     for (const { identity, updated_at, state } of log.records.values())

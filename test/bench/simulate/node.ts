@@ -22,10 +22,10 @@ const FORK_MS_MAX = 55_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 /**
- * Between two stray replies to one server, so that a reading gets at most one. A chain cannot be told from another one if both the
- * block and its check come from the other one.
+ * The shortest time between two replies of another chain to one server. A reading then gets at most one of them. It cannot notice two, because
+ * a block and its check can both come from the other chain.
  */
-const STRAY_APART_MS = 30_000
+const WRONG_CHAIN_APART_MS = 30_000
 const OTHER_CHAIN_ID = 1
 const FORK_SALT = 0xf0_4c
 const OTHER_SALT = 0x07_e4
@@ -53,8 +53,8 @@ export class SimulatedNodes {
   /** The most blocks of one search of logs. */
   readonly #logBlocksMax: number
   readonly #finalTag: 'known' | 'unknown' | 'null'
-  /** The share of calls that a load balancer sends to a node of another chain: stray calls. */
-  readonly #strayShare: number
+  /** The share of the calls that reach a node of another chain, as behind a load balancer. */
+  readonly #wrongChainShare: number
   #otherChain: OtherChain | undefined
   #wasReplaced = false
 
@@ -64,13 +64,13 @@ export class SimulatedNodes {
     this.#lagMax = sim.pick([0, 0, 1, 2, 30])
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
-    this.#strayShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
+    this.#wrongChainShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
     sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
 
-  /** Whether a load balancer may send single calls to a node of another chain. */
-  mayStray = true
+  /** Whether single calls may reach a node of another chain. */
+  mayMixChains = true
 
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner): Chain {
@@ -98,9 +98,9 @@ export class SimulatedNodes {
     sim.afterNoFlush(milliseconds, () => this.restore())
   }
 
-  #isStray(after: number): boolean {
-    if (!this.mayStray || this.#strayShare === 0 || this.#sim.now < after) return false
-    return this.#sim.fault('chain: a reply of another chain', this.#strayShare)
+  #isFromWrongChain(after: number): boolean {
+    if (!this.mayMixChains || this.#wrongChainShare === 0 || this.#sim.now < after) return false
+    return this.#sim.fault('chain: a reply of another chain', this.#wrongChainShare)
   }
 
   #anyOtherChain(): OtherChain {
@@ -116,7 +116,7 @@ export class SimulatedNodes {
     }
   }
 
-  #strayView(): View {
+  #wrongChainView(): View {
     const other = this.#anyOtherChain()
     return { ...other, newest: this.#chain.head.number + other.offset }
   }
@@ -133,7 +133,7 @@ export class SimulatedNodes {
   #client(owner: Owner): Rpc {
     const sim = this.#sim
     let lag = 0
-    let strayAfter = 0
+    let wrongChainAfter = 0
     return (method, params = []) =>
       new Promise((resolve, reject) => {
         const failWith = (error: Error, after: number) => void sim.after(after, () => reject(error), owner)
@@ -141,12 +141,12 @@ export class SimulatedNodes {
         if (sim.fault('chain: a call fails', 0.008)) return failWith(new ReplyError('UNREACHABLE'), sim.between(0, 500))
         if (sim.fault('chain: a call is refused', 0.004)) return failWith(refusal('limit exceeded'), 0)
         if (sim.chance(0.2)) lag = this.#nextLag()
-        const isStray = this.#isStray(strayAfter)
-        if (isStray) {
-          strayAfter = sim.now + STRAY_APART_MS
+        const isFromWrongChain = this.#isFromWrongChain(wrongChainAfter)
+        if (isFromWrongChain) {
+          wrongChainAfter = sim.now + WRONG_CHAIN_APART_MS
           sim.trace(owner.name, () => `gets the reply of another chain to ${method}`)
         }
-        const reply = this.#reply(method, params, isStray ? this.#strayView() : this.#view(lag))
+        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)

@@ -10,10 +10,10 @@ import { Scenario } from './scenario.ts'
 
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
-/** From a start without a new block to the end of the removal: longer than the wait for the next attempt. */
-const PRUNED_LATER_MS_MAX = 15 * 60_000
-/** From a start with a new block to the end of the removal. */
+/** The time that a start has to remove old records if the chain has a new block. */
 const PRUNED_AT_ONCE_MS_MAX = 10_000
+/** The same without a new block: the removal is tried again after ten minutes. */
+const PRUNED_LATER_MS_MAX = 15 * 60_000
 
 export interface RunResult {
   seed: number
@@ -97,7 +97,7 @@ async function passDays({ sim, chain, deployments, servers }: Scenario): Promise
   sim.trace('simulator', () => `${days} days pass`)
   for (const server of servers) server.crash()
   sim.sleep(days * DAY_MS)
-  // Without a new block, the first attempt to remove records is repeated later.
+  // Records are removed only if the newest block agrees with the clock. Without a new block, that is tried again later.
   const isBlockNew = sim.chance(0.8)
   if (isBlockNew) chain.mine()
   for (const server of servers) server.start()

@@ -72,7 +72,7 @@ export class Scenario {
     this.refusedPayers = new Set(payers.filter(() => sim.chance(0.04)))
     for (const payer of payers) this.chain.balances.set(payer, sim.chance(0.1) ? 1_500n : 100_000n)
     this.losesRecords = sim.chance(0.2)
-    this.nodes.mayStray = !this.losesRecords
+    this.nodes.mayMixChains = !this.losesRecords
     this.facilitator = new SimulatedFacilitator(sim, this.chain, {
       refusedPayers: this.refusedPayers,
       mayCheckBalanceFirst: !this.losesRecords,
