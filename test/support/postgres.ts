@@ -1,8 +1,8 @@
 /** A PostgreSQL server of the test process, with durable commits. Each test gets a new database in it. */
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { chown, mkdtemp, open, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,11 +10,15 @@ import { promisify } from 'node:util'
 import pg from 'pg'
 import { openPool } from '../../store/postgres/connection.ts'
 import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { childrenOf, isRunning } from './child-processes.ts'
 
 /** Debian's folder has one subfolder per major version. */
 const DEBIAN_FOLDER = '/usr/lib/postgresql'
-const START_MS_MAX = 30_000
+/** A start after a kill reads the log again and syncs each file, which takes long on a busy disk. */
+const START_MS_MAX = 120_000
 const POLL_MS = 50
+/** The end of a server's log that an error shows, in characters. */
+const LOG_SHOWN = 2000
 
 /** The folder with `initdb` and `postgres`, or undefined if no server is installed. */
 export function findPostgres(): string | undefined {
@@ -83,22 +87,50 @@ export async function launchServer(options: {
   const { data, sockets, settings } = options
   // A Unix socket only, so no other process can take its port.
   const all = Object.entries({ listen_addresses: '', unix_socket_directories: sockets, ...settings })
-  // Its own process group, so that `kill` reaches the backends as well.
-  const child = spawn(
+  const log = await open(join(sockets, 'server.log'), 'a')
+  const server = spawn(
     join(findBinaries(), 'postgres'),
     ['-D', data, ...all.flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...asServerUser(), detached: true, stdio: 'ignore' },
+    { ...asServerUser(), detached: true, stdio: ['ignore', 'ignore', log.fd] },
   )
-  await waitUntilReady(urlIn(sockets, 'postgres'))
-  return {
-    async kill() {
-      const { pid } = child
-      if (pid === undefined || child.exitCode !== null || child.signalCode !== null) return
-      const exited = new Promise((resolve) => child.once('exit', resolve))
-      process.kill(-pid, 'SIGKILL')
-      await exited
-    },
+  await log.close()
+  if (!(await becomesReady(server, urlIn(sockets, 'postgres')))) {
+    const text = await readFile(join(sockets, 'server.log'), 'utf8')
+    throw new Error(`PostgreSQL did not start: ${text.slice(-LOG_SHOWN)}`)
   }
+  return { kill: () => killWithBackends(server) }
+}
+
+const hasExited = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
+
+/** @returns false if the server ended, or did not answer in time */
+async function becomesReady(server: ChildProcess, url: string): Promise<boolean> {
+  for (let waited = 0; waited < START_MS_MAX && !hasExited(server); waited += POLL_MS) {
+    const client = new pg.Client({ connectionString: url })
+    try {
+      await client.connect()
+      await client.query('select 1')
+      return true
+    } catch {
+      await sleep(POLL_MS)
+    } finally {
+      await client.end().catch(() => undefined)
+    }
+  }
+  return false
+}
+
+async function killWithBackends(server: ChildProcess): Promise<void> {
+  const { pid } = server
+  if (pid === undefined || hasExited(server)) return
+  const exited = new Promise((resolve) => server.once('exit', resolve))
+  // A stopped server makes no new backend while they are listed.
+  process.kill(pid, 'SIGSTOP')
+  // Each backend has its own process group. One that works goes on without the server, and the next start is refused.
+  const backends = await childrenOf(pid)
+  for (const each of [...backends, pid]) process.kill(each, 'SIGKILL')
+  await exited
+  for (const each of backends) while (await isRunning(each)) await sleep(POLL_MS)
 }
 
 const urlIn = (sockets: string, database: string) => `postgres://test@localhost/${database}?host=${sockets}`
@@ -136,22 +168,6 @@ export async function startPostgres(settings: Record<string, string> = {}): Prom
       await rm(parent, { recursive: true, force: true })
     },
   }
-}
-
-async function waitUntilReady(url: string): Promise<void> {
-  for (let waited = 0; waited < START_MS_MAX; waited += POLL_MS) {
-    const client = new pg.Client({ connectionString: url })
-    try {
-      await client.connect()
-      await client.query('select 1')
-      return
-    } catch {
-      await sleep(POLL_MS)
-    } finally {
-      await client.end().catch(() => undefined)
-    }
-  }
-  throw new Error('PostgreSQL did not start')
 }
 
 let shared: Promise<{ server: PostgresServer; url: string }> | undefined

@@ -1,5 +1,6 @@
 /** The response log in PostgreSQL when connections, the server or the schema fail. */
 import { expect } from 'chai'
+import pg from 'pg'
 import { openPostgresResponseLog } from '../../../store/postgres/responses.ts'
 import { migrateDatabase, SCHEMA_VERSION } from '../../../store/postgres/schema.ts'
 import type { ResponseLog } from '../../../store/responses.ts'
@@ -165,6 +166,18 @@ describe('the response log in PostgreSQL', function () {
       for (const record of claimed) expect(await log.read(record.identity)).to.deep.equal(record)
       await log.close()
       expect(reports).to.include('database_connection_lost')
+    })
+
+    it('can start its server again after a kill in the middle of a long query', async () => {
+      server = await startPostgres()
+      const client = new pg.Client({ connectionString: await server.createDatabase() })
+      client.on('error', () => undefined)
+      await client.connect()
+      const query = failureOf(client.query('select count(*) from generate_series(1, 1000000000)'))
+      await server.kill()
+      expect(await query).to.contain('Connection terminated')
+      await server.start()
+      expect(await server.createDatabase()).to.be.a('string')
     })
 
     it('refuses a server that does not write commits to disk', async () => {
