@@ -36,6 +36,7 @@ function withBothLogs({ name, arguments: { full, ci }, ...rest }: ReportSection)
 
 const MARKDOWN = { isMarkdown: true }
 const MILLION = { programme: 'perf', isMarkdown: true }
+const KILL_POSTGRES_ARGUMENTS: [string, string] = ['--log postgres --runs 100 --workers 2', '--log postgres --runs 33']
 const QUALITY_ARGUMENTS: [string, string] = [
   '--rows 100000 --samples 1000 --peers',
   '--rows 3000 --samples 200 --peers',
@@ -57,7 +58,11 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     MARKDOWN,
   ),
   ...withBothLogs(section('simulate', 'no broken invariant', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
-  ...withBothLogs(section('kill', 'every kill ends in one transfer', ['--runs 100', '--runs 33'], MARKDOWN)),
+  section('kill', 'every kill ends in one transfer', ['--runs 1000 --workers 2', '--runs 33'], MARKDOWN),
+  section('kill-postgres', 'every kill ends in one transfer', KILL_POSTGRES_ARGUMENTS, {
+    programme: 'kill',
+    isMarkdown: true,
+  }),
   section('buyer-kill', 'no second signature, no lost answer', ['--runs 1000', '--runs 15'], MARKDOWN),
   section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
   ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
