@@ -3,6 +3,7 @@ import { isVoid, TRANSITIONS, type RecordState, type ResponseRecord } from '../.
 import type { ResponseLog } from '../../store/responses.ts'
 import type { AuthorizationEvidence, Chain } from './chain.ts'
 import { interpretEvidence } from './finding.ts'
+import { endedAt } from './reconcile.ts'
 import { recordedPayment } from './recorded-payment.ts'
 import { unsignedStep } from './settle.ts'
 
@@ -19,8 +20,12 @@ interface Recheck {
   fromBlock?: bigint | undefined
 }
 
-/** Makes the record `settled` if the transfer is there, and changes nothing otherwise. Returns whether it is there. */
-export async function recheckPayment({ log, chain, now, print, identity, fromBlock }: Recheck): Promise<boolean> {
+/**
+ * Makes the record `settled` if the transfer is there, and `confirmed` if its block is final. Changes nothing otherwise. Returns
+ * whether the transfer is there.
+ */
+export async function recheckPayment(recheck: Recheck): Promise<boolean> {
+  const { log, chain, now, print, identity, fromBlock } = recheck
   const record = await log.read(identity.toLowerCase())
   if (!record) {
     print('the record does not exist')
@@ -32,15 +37,33 @@ export async function recheckPayment({ log, chain, now, print, identity, fromBlo
   const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
   print(`the chain shows: ${finding}`)
   if (evidence.nonce !== 'used' || (finding !== 'paid' && finding !== 'paid_final')) return false
-  const step = unsignedStep(record, evidence.transfer.transaction)
-  print(`transaction ${evidence.transfer.transaction}`)
-  const change = { ...step, updated_at: now().toISOString() }
+  const { transaction } = evidence.transfer
+  print(`transaction ${transaction}`)
+  const settled = await recordSettled(recheck, record, transaction)
+  if (settled && evidence.isFinal) await recordConfirmed(recheck, settled, transaction)
+  const after = await log.read(record.identity)
+  print(`the record was ${record.state} and is ${after?.state ?? 'removed'}`)
+  return after?.state === 'settled' || after?.state === 'confirmed'
+}
+
+/** Returns the record if it is now `settled`. */
+async function recordSettled(
+  { log, now }: Recheck,
+  record: ResponseRecord,
+  transaction: string,
+): Promise<ResponseRecord | undefined> {
+  const change = { ...unsignedStep(record, transaction), updated_at: now().toISOString() }
   const canSettle = (TRANSITIONS[record.state] as readonly RecordState[]).includes('settled')
   if (isVoid(record.state)) await log.reopen(record, change)
   else if (canSettle) await log.advance(record, change)
   const after = await log.read(record.identity)
-  print(`the record was ${record.state} and is ${after?.state ?? 'removed'}`)
-  return after?.state === 'settled' || after?.state === 'confirmed'
+  return after?.state === 'settled' ? after : undefined
+}
+
+/** The reconciler cannot do this if the recorded block is of another chain. */
+async function recordConfirmed({ log, chain, now }: Recheck, record: ResponseRecord, transaction: string) {
+  const step = unsignedStep(record, transaction)
+  await log.advance(record, { ...step, state: 'confirmed', ...endedAt({ now }, await chain.progress()) })
 }
 
 async function readUntilClear(

@@ -134,7 +134,7 @@ async function confirmDenial(
 }
 
 /** The retention counts from the later of clock and chain, so that a wrong clock cannot shorten it. */
-function endedAt({ now }: PaymentServices, { time }: ChainProgress): { updated_at: string } {
+export function endedAt({ now }: Pick<PaymentServices, 'now'>, { time }: ChainProgress): { updated_at: string } {
   return { updated_at: new Date(Math.max(now().getTime(), Number(time) * 1000)).toISOString() }
 }
 

@@ -11,8 +11,11 @@ const transaction = `0x${'ab'.repeat(32)}`
 const PAID: AuthorizationEvidence = {
   nonce: 'used',
   transfer: { from: BUYER, to: RECEIVER, value: 1000n, transaction },
-  isFinal: true,
+  isFinal: false,
 }
+const PAID_FINAL: AuthorizationEvidence = { ...PAID, isFinal: true }
+/** Ahead of the local clock, in seconds. */
+const BLOCK_TIME = 4_000_000_000n
 
 describe('payments recheck', () => {
   let log: ResponseLog
@@ -32,6 +35,7 @@ describe('payments recheck', () => {
         queries.push(query)
         return readings[Math.min(queries.length, readings.length) - 1] as AuthorizationEvidence
       },
+      progress: async () => ({ time: BLOCK_TIME, finalBlock: 100n }),
     } as Chain
     return recheckPayment({ log, chain, now: () => new Date(), print: (line) => lines.push(line), identity, fromBlock })
   }
@@ -46,6 +50,30 @@ describe('payments recheck', () => {
       expect(lines).to.include(`the record was ${state} and is settled`)
     })
   }
+
+  for (const state of ['prepared', 'unknown', 'refused', 'settled', 'rejected'] as const satisfies RecordState[]) {
+    it(`[5.7.10] makes a ${state} record confirmed if the block of the transfer is final`, async () => {
+      const record = makeRecord({ state, from_block_hash: `0x${'cd'.repeat(32)}` })
+      await storeRecord(log, record)
+      expect(await recheck(record.identity, [PAID_FINAL], 5n)).to.equal(true)
+      const after = await log.read(record.identity)
+      expect(after).to.include({
+        state: 'confirmed',
+        updated_at: new Date(Number(BLOCK_TIME) * 1000).toISOString(),
+      })
+      expect(Buffer.from(after?.payment_response ?? '', 'base64').toString()).to.include(transaction)
+      expect(await log.unfinished()).to.deep.equal([])
+      expect(lines).to.include(`the record was ${state} and is confirmed`)
+    })
+  }
+
+  it('[5.7.10] leaves a confirmed record as it is', async () => {
+    const record = makeRecord({ state: 'confirmed' })
+    await storeRecord(log, record)
+    const before = await log.read(record.identity)
+    expect(await recheck(record.identity, [PAID_FINAL])).to.equal(true)
+    expect(await log.read(record.identity)).to.deep.equal(before)
+  })
 
   it('[5.7.10] changes nothing if the transfer is not there', async () => {
     const record = makeRecord({ state: 'unknown' })

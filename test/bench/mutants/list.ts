@@ -647,6 +647,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
+    name: 'a search of the operator confirms a payment in a block that is not final',
+    file: 'agent/payments/recheck.js',
+    find: 'if (settled && evidence.isFinal)',
+    replace: 'if (settled)',
+    caughtBy: 'test/agent/payments/recheck.test.js',
+  },
+  {
     name: 'the retention counts from the local clock alone',
     file: reconcile,
     find: 'Math.max(now().getTime(), Number(time) * 1000)',
