@@ -9,7 +9,7 @@ import { createHash } from 'node:crypto'
 import { companySchema, type Company, type SnapshotEntry } from './company.ts'
 
 /** Raise it with every change that can give another snapshot for the same archive. */
-export const NORMALISATION_VERSION = 'cro-3'
+export const NORMALISATION_VERSION = 'cro-4'
 
 const SORTED_NAMES = companySchema.keyof().options.toSorted()
 

@@ -9,7 +9,7 @@ import re
 import sys
 import unicodedata
 
-NORMALISATION = "cro-3"
+NORMALISATION = "cro-4"
 COLUMNS = (
     "company_num company_name company_status_code company_status company_type_code company_type company_reg_date "
     "last_ar_date company_address_1 company_address_2 company_address_3 company_address_4 comp_dissolved_date nard "
