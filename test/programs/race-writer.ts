@@ -26,10 +26,14 @@ const BODY_MAX = 60_000
 // The URL of a log in PostgreSQL is the last argument. The start and the end of the race follow as a message.
 const [dataDirectory = '', path = '', responseLog] = process.argv.slice(2)
 const file = openSync(path, 'a')
+// The parent may be killed, and no message comes then.
+const exit = () => process.exit()
+process.once('disconnect', exit)
 const log = await openLog()
 const message = once(process, 'message')
 process.send?.('open')
 const [{ began, ends }] = (await message) as [RaceTimes]
+process.off('disconnect', exit)
 process.disconnect()
 
 /** Retries while the killed PostgreSQL server restarts. */

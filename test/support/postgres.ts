@@ -86,7 +86,12 @@ export async function launchServer(options: {
 }): Promise<LaunchedServer> {
   const { data, sockets, settings } = options
   // A Unix socket only, so no other process can take its port.
-  const all = Object.entries({ listen_addresses: '', unix_socket_directories: sockets, ...settings })
+  const all = Object.entries({
+    listen_addresses: '',
+    unix_socket_directories: sockets,
+    log_min_messages: 'log',
+    ...settings,
+  })
   const log = await open(join(sockets, 'server.log'), 'a')
   const server = spawn(
     join(findBinaries(), 'postgres'),
