@@ -36,10 +36,6 @@ function withBothLogs({ name, arguments: { full, ci }, ...rest }: ReportSection)
 
 const MARKDOWN = { isMarkdown: true }
 const MILLION = { programme: 'perf', isMarkdown: true }
-const SIMULATE_POSTGRES_ARGUMENTS: [string, string] = [
-  '--log postgres --seeds 10000 --workers 2',
-  '--log postgres --seeds 200 --workers 2',
-]
 const KILL_POSTGRES_ARGUMENTS: [string, string] = ['--log postgres --runs 100 --workers 2', '--log postgres --runs 33']
 const QUALITY_ARGUMENTS: [string, string] = [
   '--rows 100000 --samples 1000 --peers',
@@ -61,9 +57,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     ['--minutes 10 --rows 1000000', '--minutes 0.05 --rows 3000'],
     MARKDOWN,
   ),
-  section('simulate', 'no broken invariant', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2']),
-  // About twenty times slower with a real database.
-  section('simulate-postgres', 'no broken invariant', SIMULATE_POSTGRES_ARGUMENTS, { programme: 'simulate' }),
+  ...withBothLogs(section('simulate', 'no broken invariant', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
   section('kill', 'every kill ends in one transfer', ['--runs 1000 --workers 2', '--runs 33'], MARKDOWN),
   section('kill-postgres', 'every kill ends in one transfer', KILL_POSTGRES_ARGUMENTS, {
     programme: 'kill',
