@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /** Far above any start on a loaded machine. */
-const START_MS_MAX = 30_000
+const START_MS_MAX = 120_000
 
 export interface Child {
   process: ChildProcess
