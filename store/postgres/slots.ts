@@ -25,6 +25,8 @@ const LEASES_PER_QUOTA = 50
 const TAKEN_MS = LEASE_MS + WINDOW_MS
 /** A full quota is read again after this time, because other nodes return unused rows. */
 const FULL_MS = 1_000
+/** For one request. A second one is needed if a lease of the other quota ends while the first one runs. */
+const STATEMENTS_MAX = 3
 /** Statements run one after the other; the second connection is for metrics. */
 const CONNECTIONS_MAX = 2
 
@@ -78,6 +80,8 @@ type TakenRow =
 /** A request that waits for the next statement. */
 interface Waiting {
   kind: AdmissionKind
+  /** The statements that have run for it. */
+  statements: number
   resolve: (taken: TakenSlot | NoSlot) => void
   reject: (cause: unknown) => void
 }
@@ -146,7 +150,7 @@ class PostgresSlots implements Slots {
     const result = this.#takeWithoutQuery(kind)
     if (result) return result
     const pending = new Promise<TakenSlot | NoSlot>((resolve, reject) => {
-      this.#waiting.push({ kind, resolve, reject })
+      this.#waiting.push({ kind, statements: 0, resolve, reject })
     })
     this.#running ??= this.#processWaiting()
     return pending
@@ -211,7 +215,7 @@ class PostgresSlots implements Slots {
         const now = this.#clock()
         await this.#returnRows(({ usableUntil }) => usableUntil < now)
         if (waiting.length > 0) await this.#takeRows(waiting)
-        for (const { kind, resolve } of waiting) resolve(this.#takeWithoutQuery(kind) ?? { kind: 'full', waitMs: 0 })
+        for (const each of waiting) this.#answer(each)
       } catch (cause) {
         if (waiting.length === 0) this.#report('rate_limit_unavailable', cause)
         for (const { reject } of waiting) reject(cause)
@@ -219,6 +223,14 @@ class PostgresSlots implements Slots {
     } while (this.#waiting.length > 0)
     this.#running = undefined
     this.#planReturn()
+  }
+
+  /** Resolves the request, or lets it wait for another statement. */
+  #answer(waiting: Waiting): void {
+    waiting.statements += 1
+    const result = this.#takeWithoutQuery(waiting.kind)
+    if (!result && waiting.statements < STATEMENTS_MAX) this.#waiting.push(waiting)
+    else waiting.resolve(result ?? { kind: 'full', waitMs: 0 })
   }
 
   async #takeRows(waiting: readonly Waiting[]): Promise<void> {

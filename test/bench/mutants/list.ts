@@ -924,6 +924,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'failover',
   },
   {
+    name: 'a lease that ends during a statement refuses a request',
+    file: sharedSlots,
+    find: 'waiting.statements < STATEMENTS_MAX',
+    replace: 'false',
+    caughtBy: 'test/store/postgres/slots.test.js',
+  },
+  {
     name: 'a rate-limit slot is returned that another node has taken since',
     file: sharedSlots,
     find: 'and number = any($1) and holder = any($2)',

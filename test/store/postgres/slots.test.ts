@@ -117,6 +117,19 @@ describe('the rate limit in PostgreSQL', function () {
     expect(await node.slots.counts()).to.deep.equal({ trial: 0, paid: 4 })
   })
 
+  for (const kind of ['trial', 'paid'] as const satisfies AdmissionKind[])
+    it(`admits ${kind} requests if another lease ends during the statement`, async () => {
+      const node = await open(120)
+      // A lease has three slots. Two of them can be used for one more millisecond.
+      await take(node, 'paid')
+      elapsedMs = LEASE_MS
+      const pending = Array.from({ length: 5 }, () => node.slots.take(kind))
+      // The statement has been sent, and its reply cannot have arrived.
+      await new Promise(setImmediate)
+      elapsedMs = LEASE_MS + 5
+      expect((await Promise.all(pending)).map((slot) => slot.kind)).to.deep.equal(pending.map(() => 'taken'))
+    })
+
   it('takes the slots of a whole sale with one statement, and those of many requests with two', async () => {
     const node = await open(120)
     await take(node, 'trial')
