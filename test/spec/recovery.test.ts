@@ -12,7 +12,7 @@ describe('[5.6.1, 5.6.2] a service killed during a sale', () => {
   let run: KillRun
 
   before(async function () {
-    this.timeout(400_000)
+    this.timeout(1_200_000)
     run = await runKills(planKills({ seed: SEED, kills: KILLS }))
   })
 

@@ -20,7 +20,7 @@ const failureOf = (promise: Promise<unknown>) =>
   )
 
 describe('the response log in PostgreSQL', function () {
-  this.timeout(60_000)
+  this.timeout(180_000)
   let url: string
 
   before(function () {

@@ -238,7 +238,7 @@ describe('the rate limit in PostgreSQL', function () {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
         const limit = 5
-        await sql('truncate rate_limit_slots')
+        await sql('delete from rate_limit_slots')
         const nodes = [await open(limit), await open(limit)] as const
         let held: { kind: AdmissionKind; at: number; slot: TakenSlot }[] = []
         const counting = (kind: AdmissionKind, milliseconds: number) =>
