@@ -39,7 +39,7 @@ export const addKeysCommand: AddCommand = (program, context) => {
     .command('compromise')
     .description('mark keys as compromised, and make a new key if no other can sign')
     .argument('<kid...>', 'the ids that "keys list" prints')
-    // An id can begin with a hyphen. Without this, it would be refused as an unknown option.
+    // Some ids begin with a hyphen and look like an option.
     .allowUnknownOption()
     .action(async (kids: string[]) => {
       const { compromiseAndReport } = await import('../../keys/command.ts')

@@ -70,11 +70,14 @@ export interface ChainProgress {
 }
 
 export interface Chain {
-  /** The number of the newest block: the lower of two readings. Throws if they differ by more than 64, or if the chain cannot be read. */
+  /**
+   * The number of the newest block. It is read twice and the lower number is returned. Throws if the two numbers differ by more
+   * than 64, or if the chain cannot be read.
+   */
   head(): Promise<bigint>
   /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
   blockHash(number: bigint): Promise<string>
-  /** Reads the newest and the final block. Throws if the chain cannot be read, or if one of the two is not on it. */
+  /** Reads the newest and the final block. Throws if the chain cannot be read, or if one of these blocks belongs to another chain. */
   progress(): Promise<ChainProgress>
   /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
   isNonceFree(query: AuthorizationQuery): Promise<boolean>
@@ -236,8 +239,8 @@ function recordedBlocks({ fromBlock, fromBlockHash }: EvidenceQuery): BlockId[] 
 }
 
 /**
- * Throws unless the node has this chain id and these blocks. Call it after other reads, with the blocks that they used: the node may
- * have belonged to another chain during those reads.
+ * Throws unless the node has this chain id and these blocks. A reading calls it last, with the blocks that it used, because some of
+ * its replies may have come from a node of another chain.
  */
 async function checkChain(rpc: Rpc, chainId: number, blocks: readonly BlockId[]): Promise<void> {
   await checkChainId(rpc, chainId)

@@ -68,8 +68,8 @@ function isMinuteApart(first: Reading, { readAt }: Reading): boolean {
 }
 
 /**
- * Whether the first reading must be replaced: the result is another one, the clock was set back, or the chain is behind the first
- * reading a minute later. The last happens if the first reading came from a fork that is ahead of the chain.
+ * Whether the later reading must replace the first one. This is so if their results differ, if the clock was set back, or if the later
+ * one has an older block after a minute. In the last case the first reading came from a fork that is ahead of the chain.
  */
 function isObsolete(first: Reading, reading: Reading): boolean {
   if (first.denial !== reading.denial || first.readAt > reading.readAt) return true

@@ -8,13 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
-/** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. The limits are for a slow disk. */
-const START_MS_MAX = 60_000
+/** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. */
+const START_MS_MAX = 15_000
 /** Saving a day of empty blocks takes a quarter of a second. */
-const STOP_MS_MAX = 30_000
+const STOP_MS_MAX = 15_000
 const POLL_MS = 20
-/** The chain runs on this machine and replies in milliseconds, unless the machine is overloaded. */
-const RPC_MS_MAX = 30_000
+/** The chain runs on this machine, so a slower reply means that it hangs. */
+const RPC_MS_MAX = 5_000
 
 /**
  * An empty block takes about 3 KB of memory and 1.5 KB of saved state, so this interval costs 22 MB and 11 MB a day.

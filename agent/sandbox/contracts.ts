@@ -4,7 +4,7 @@ import { createTestClient, custom, parseEther, publicActions, walletActions, typ
 import { chainRpc } from './anvil.ts'
 
 const GAS_BALANCE = parseEther('10000')
-const RECEIPT_MS_MAX = 30_000
+const RECEIPT_MS_MAX = 10_000
 const RECEIPT_POLL_MS = 20
 
 type Contract = 'Multicall' | 'TestUSDC' | 'IdentityRegistry' | 'ReputationRegistry'

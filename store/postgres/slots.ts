@@ -25,7 +25,7 @@ const LEASES_PER_QUOTA = 50
 const TAKEN_MS = LEASE_MS + WINDOW_MS
 /** A full quota is read again after this time, because other nodes return unused rows. */
 const FULL_MS = 1_000
-/** For one request. A second one is needed if a lease of the other quota ends while the first one runs. */
+/** For one request. Another statement is needed if a lease ends while one runs. */
 const STATEMENTS_MAX = 3
 /** Statements run one after the other; the second connection is for metrics. */
 const CONNECTIONS_MAX = 2

@@ -128,7 +128,7 @@ for (const [name, openEmpty] of Object.entries(STORES)) {
       [2, RECEIVER],
       [4, OTHER_RECEIVER],
     ] as const)
-      it(`[14.14] takes the receiver of the newest sale, with an open sale of day ${openDay} and a confirmed one of day 3`, async () => {
+      it(`[14.14] compares PAY_TO with the newest of two sales: one open since day ${openDay}, one confirmed on day 3`, async () => {
         const requirements = { ...makeRecord({}).requirements, payTo: OTHER_RECEIVER }
         const saleOf = (day: number) => ({ prepared_at: `2026-01-0${day}T00:00:00.000Z` })
         await storeRecord(log, makeRecord({ ...saleOf(openDay), requirements, state: 'settled' }))

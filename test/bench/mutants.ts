@@ -22,7 +22,7 @@ const RACE_SECONDS = 3
 const RACE_WORKERS = 3
 const TEST_MS_MAX = 600_000
 const FAILOVER_MS_MAX = 300_000
-/** Runs of a race or a failover without a fault. Both are random. */
+/** A race or a failover is random. It is run at most this often until it shows the seeded bug. */
 const RANDOM_RUNS_MAX = 5
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']

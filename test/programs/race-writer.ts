@@ -26,7 +26,7 @@ const BODY_MAX = 60_000
 // The URL of a log in PostgreSQL is the last argument. The start and the end of the race follow as a message.
 const [dataDirectory = '', path = '', responseLog] = process.argv.slice(2)
 const file = openSync(path, 'a')
-// The parent may be killed, and no message comes then.
+// If the parent is killed, no message comes.
 const exit = () => process.exit()
 process.once('disconnect', exit)
 const log = await openLog()

@@ -17,7 +17,7 @@ const DEBIAN_FOLDER = '/usr/lib/postgresql'
 /** A start after a kill reads the log again and syncs the disk, which takes long on a busy one. */
 const START_MS_MAX = 120_000
 const POLL_MS = 50
-/** The end of a server's log that an error shows, in characters. */
+/** An error message contains this many characters from the end of the server's log. */
 const LOG_SHOWN = 2000
 
 /** The folder with `initdb` and `postgres`, or undefined if no server is installed. */
@@ -133,7 +133,7 @@ async function killWithBackends(server: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => server.once('exit', resolve))
   // A stopped server makes no new backend while they are listed.
   process.kill(pid, 'SIGSTOP')
-  // Each backend has its own process group. One that works goes on without the server, and the next start is refused.
+  // PostgreSQL refuses to start while a backend is left. A busy backend does not notice that the server has died.
   const backends = await childrenOf(pid)
   for (const each of [...backends, pid]) process.kill(each, 'SIGKILL')
   await exited
@@ -184,7 +184,7 @@ export async function makeEmptyLog(): Promise<string> {
   shared ??= startShared()
   const { url } = await shared
   await withPool(url, (pool) =>
-    // A truncation syncs files, which can take longer than the time limit of a statement.
+    // `truncate` syncs files, which can exceed the time limit of a statement on a slow disk. `delete` does not.
     pool.query(
       ['responses', 'rate_limit_slots', 'unrecorded_payments', 'response_log_owner']
         .map((table) => `delete from ${table}`)

@@ -32,7 +32,7 @@ export function clientOf(url: string, relayerKey: Hex) {
     account: privateKeyToAccount(relayerKey),
     chain: baseSepolia,
     mode: 'anvil',
-    transport: http(url, { retryCount: 0, timeout: 15_000 }),
+    transport: http(url, { retryCount: 0, timeout: 5000 }),
     pollingInterval: 20,
     cacheTime: 0,
   })

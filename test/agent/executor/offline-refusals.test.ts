@@ -217,19 +217,36 @@ describe('a payment that fails the local checks', () => {
     })
   }
 
-  it('[5.3.3] does not have a validBefore 15 s or 360 s away', async () => {
-    const frozen = new Date(Math.floor(Date.now() / 1000) * 1000)
-    sale.now = () => frozen
-    const at = (left: number) => String(frozen.getTime() / 1000 + left)
+  describe('with a clock that stands still', () => {
+    const now = Math.floor(Date.now() / 1000)
+    const later = (left: number) => String(now + left)
+
+    beforeEach(() => {
+      sale.now = () => new Date(now * 1000)
+    })
+    afterEach(() => {
+      sale.now = () => new Date()
+    })
+
     for (const [left, kind] of [
       [14, 'refused'],
       [15, 'answer'],
       [360, 'answer'],
       [361, 'refused'],
-    ] as const) {
-      const payment = await signedPayment({ authorization: { validBefore: at(left) } })
-      expect((await sale.lookup(payment)).kind, String(left)).to.equal(kind)
-    }
-    sale.now = () => new Date()
+    ] as const)
+      it(`[5.3.3] gets ${kind === 'answer' ? 'an answer' : 'a refusal'} if validBefore is ${left} s away`, async () => {
+        const payment = await signedPayment({ authorization: { validBefore: later(left) } })
+        expect((await sale.lookup(payment)).kind).to.equal(kind)
+      })
+
+    for (const [left, kind] of [
+      [-1, 'answer'],
+      [0, 'refused'],
+      [1, 'refused'],
+    ] as const)
+      it(`gets ${kind === 'answer' ? 'an answer' : 'a refusal'} if validAfter is ${left} s away`, async () => {
+        const authorization = { validAfter: later(left), validBefore: later(300) }
+        expect((await sale.lookup(await signedPayment({ authorization }))).kind).to.equal(kind)
+      })
   })
 })

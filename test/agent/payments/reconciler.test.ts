@@ -295,7 +295,7 @@ describe('the reconciler', () => {
   }
 
   for (const ahead of ['time', 'finalBlock'] as const)
-    it(`[5.7.8] replaces a first reading after a minute if its ${ahead} is ahead of the chain`, async () => {
+    it(`[5.7.8] replaces the first reading after a minute if the ${ahead} of the chain is lower`, async () => {
       const { progress } = shop.script
       shop.script.progress = async () => {
         const actual = await progress()

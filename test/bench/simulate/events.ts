@@ -11,7 +11,7 @@ import { DAY_MS } from './simulator.ts'
 const INTERVAL_MS_MAX = 4_000
 /** A clock that is wrong by weeks is right again after at most this time. Its server sells nothing meanwhile. */
 const WEEKS_OFF_MS_MAX = 60_000
-/** A buyer whose record is lost repeats its request after at most this time. */
+/** If a record is lost, its buyer waits at most this long before it repeats the request. */
 const REPEAT_LOST_MS_MAX = 30_000
 /** For one run. Each of these payments is retried at the end, which takes time. */
 const REUSED_IDS_MAX = 3

@@ -10,9 +10,9 @@ import { Scenario } from './scenario.ts'
 
 /** Long enough for every authorization to expire, for its block to be final, and for the reconciler's longest wait. */
 const RECOVERY_MS_MAX = 45 * 60_000
-/** The time that a start has to remove old records if the chain has a new block. */
+/** Old records must be removed this soon after a start, if the chain has a new block. */
 const PRUNED_AT_ONCE_MS_MAX = 10_000
-/** The same without a new block: the removal is tried again after ten minutes. */
+/** Without a new block they must be removed this soon, because the removal is tried again after ten minutes. */
 const PRUNED_LATER_MS_MAX = 15 * 60_000
 
 export interface RunResult {

@@ -231,7 +231,7 @@ describe('a date of the register', () => {
 
   it('is null and counted if it is malformed, or a placeholder with a time', () => {
     const malformed = '2023-02-29 1900-02-29 2015-13-01 2015-00-10 2015-6-1 01/06/2015 20150601 x 2015-06-01T12:30:00'
-    // `Date` of JavaScript reads these two as days in 2001 and 2012.
+    // The `Date` of JavaScript reads these as days in 2001 and 2012.
     const readByDate = '0001-13-13 0012-31-31'
     for (const date of [...malformed.split(' '), ...readByDate.split(' ')])
       expect(company({ nard: date }), date).to.deep.include({

@@ -1,4 +1,5 @@
 /** The response log in PostgreSQL when connections, the server or the schema fail. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
 import { openPostgresResponseLog } from '../../../store/postgres/responses.ts'
@@ -170,10 +171,15 @@ describe('the response log in PostgreSQL', function () {
 
     it('can start its server again after a kill in the middle of a long query', async () => {
       server = await startPostgres()
-      const client = new pg.Client({ connectionString: await server.createDatabase() })
+      const own = await server.createDatabase()
+      const client = new pg.Client({ connectionString: own })
       client.on('error', () => undefined)
       await client.connect()
       const query = failureOf(client.query('select count(*) from generate_series(1, 1000000000)'))
+      const running = `select 1 from pg_stat_activity where state = 'active' and query like 'select count%'`
+      await withPool(own, async (pool) => {
+        while ((await pool.query(running)).rows.length === 0) await sleep(10)
+      })
       await server.kill()
       expect(await query).not.to.equal('no error')
       await server.start()

@@ -118,7 +118,7 @@ describe('the rate limit in PostgreSQL', function () {
   })
 
   for (const kind of ['trial', 'paid'] as const satisfies AdmissionKind[])
-    it(`admits ${kind} requests if another lease ends during the statement`, async () => {
+    it(`admits ${kind} requests if an earlier lease ends while a statement takes a new one`, async () => {
       const node = await open(120)
       // A lease has three slots. Two of them can be used for one more millisecond.
       await take(node, 'paid')
