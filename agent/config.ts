@@ -16,6 +16,11 @@ const RETENTION_DAYS_MIN = 30
 /** RFC 5321: a path has at most 256 octets, including two angle brackets. */
 const EMAIL_CHARACTERS_MAX = 254
 const EMAIL_RULE = `must be an e-mail address of at most ${EMAIL_CHARACTERS_MAX} ASCII characters`
+/** More than one database can sell. In PostgreSQL each sale of a minute is a row. */
+const RATE_LIMIT_MAX = 100_000
+/** The smallest default of ADDRESS_BUDGET, and the default as a multiple of RATE_LIMIT_PER_MINUTE. */
+const ADDRESS_BUDGET_MIN = 300
+const ADDRESS_BUDGET_SHARE = 2.5
 const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
 /** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
@@ -104,7 +109,10 @@ const schema = z.object({
     .regex(/^[0-9]$/, 'must be the number of trusted proxies, 0 to 9')
     .transform(Number)
     .default(0),
-  RATE_LIMIT_PER_MINUTE: positive.default(RATE_LIMIT_PER_MINUTE),
+  RATE_LIMIT_PER_MINUTE: positive
+    .refine((value) => value <= RATE_LIMIT_MAX, `must be a whole number from 1 to ${RATE_LIMIT_MAX}`)
+    .default(RATE_LIMIT_PER_MINUTE),
+  ADDRESS_BUDGET: positive.optional(),
   A2A_ENABLED: flag.default('true'),
   MCP_ENABLED: flag.default('true'),
   KEYS_DIR: notEmpty.optional(),
@@ -159,6 +167,10 @@ export function readConfig(environment: Record<string, string | undefined>) {
     /** The number of reverse proxies that requests pass, each of which appends to `X-Forwarded-For`. */
     trustedProxies: values.TRUST_PROXY,
     rateLimitPerMinute: values.RATE_LIMIT_PER_MINUTE,
+    /** Units a minute of each client address (contract 6.2.2). By default half of the limit of sales in payments of five units. */
+    addressBudget:
+      values.ADDRESS_BUDGET ??
+      Math.max(ADDRESS_BUDGET_MIN, Math.ceil(ADDRESS_BUDGET_SHARE * values.RATE_LIMIT_PER_MINUTE)),
     a2aEnabled: values.A2A_ENABLED === 'true',
     mcpEnabled: values.MCP_ENABLED === 'true',
     keysDirectory: resolve(values.KEYS_DIR ?? join(dataDirectory, 'keys')),

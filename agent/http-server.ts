@@ -39,7 +39,7 @@ const LIMITS = {
   headerBytes: 16_384,
   /** A browser behind two proxies sends 40. Node drops further headers silently; this server refuses them [2,000]. */
   headers: 100,
-  /** With the largest requests they need about 100 MiB. One more resets the one that has been idle longest [none]. */
+  /** With the largest requests they need about 100 MiB. One more resets one of the address with the most [none]. */
   connections: 2_000,
   /** Pipelined requests of a connection. Clients that pipeline send a few; the next one resets the connection [none]. */
   unanswered: 16,
@@ -81,6 +81,7 @@ export async function startHttpServer({ config, timer, report, ...options }: Htt
       messages.connectTo(app)
       listener = app
     },
+    keepOpen: (socket: Socket) => connections.keepOpen(socket),
     close: () => closeServer(server, connections, limits.requestMs),
   }
 }

@@ -14,7 +14,6 @@ import type { Report, Timer } from '../store/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/responses.ts'
 import { responsesFolder } from '../store/layout.ts'
-import type { Slots } from '../store/slots.ts'
 import { openServiceKeys, type ServiceKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
@@ -28,16 +27,18 @@ import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
-import { openConfiguredLog, openConfiguredSlots } from './response-log.ts'
+import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
 import { PayerCode } from './executor/payer-code.ts'
-import { QuoteLimit } from './executor/quote-limit.ts'
-import { RateLimit } from './executor/rate-limit.ts'
-import { ReplayLimit } from './executor/replay-limit.ts'
 import type { SaleContext } from './executor/sale-context.ts'
-import { KeyedMutex } from './executor/keyed-mutex.ts'
+import { Clients } from './http/clients.ts'
+import { AddressBudgets } from './limits/address-budget.ts'
+import { FairQueue } from './limits/fair-queue.ts'
+import { GuessLimit } from './limits/guess-limit.ts'
+import { KeyedMutex } from './limits/keyed-mutex.ts'
+import { SaleLimit } from './limits/sale-limit.ts'
 import { buildExamples } from './operation/examples.ts'
 import { mcpRoute } from './mcp/route.ts'
 import { listTools } from './mcp/tools.ts'
@@ -67,6 +68,11 @@ export interface Externals {
   registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
 }
 
+/** Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification. */
+const VERIFICATIONS_MAX = 64
+/** The client of the reconciler's work. No client address is empty. */
+const RECONCILER = ''
+
 export interface ServiceOptions {
   config: Config
   version: string
@@ -79,6 +85,8 @@ export interface ServiceOptions {
   limits?: Partial<HttpServerLimits>
   processes: Processes
   now: () => Date
+  /** Milliseconds of a clock that never goes back. Default: that of the process. */
+  clock?: () => number
   /** From 0 to below 1. It is not used for secrets. */
   random: () => number
   timer: Timer
@@ -124,18 +132,20 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const opened = await (options.openLog?.(config) ?? openOwnLog(options))
     closers.push(() => opened.close())
     const log = metrics ? observeLog(opened, metrics) : opened
-    const slots = await openConfiguredSlots({ config, now, timer, report })
-    closers.push(() => slots.close())
+    const { clock = () => performance.now() } = options
+    const budgets = new AddressBudgets({ perMinute: config.addressBudget, clock })
+    const { keepOpen } = server
+    const clients = new Clients({ budgets, trustedProxies: config.trustedProxies, keepOpen, report })
     const admin =
       metrics &&
-      (await startAdmin(options, { metrics, catalog, log, slots, isStopping: () => stopping.signal.aborted }))
+      (await startAdmin(options, { metrics, catalog, log, budgets, isStopping: () => stopping.signal.aborted }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
     const signReceipt: SignReceipt = async (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const stopSignal = stopping.signal
-    const saleContext = createSaleContext(options, { catalog, log, slots, signReceipt, stopSignal })
+    const saleContext = createSaleContext(options, { catalog, log, clock, signReceipt, stopSignal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const help = () =>
@@ -161,7 +171,9 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     closers.push(() => registry.stop())
 
     const observe = metrics?.observeRequests()
-    server.open(await createRoutes(options, { baseUrl, catalog, executor, registry, companyNumber, observe, keys }))
+    server.open(
+      await createRoutes(options, { baseUrl, catalog, executor, registry, clients, companyNumber, observe, keys }),
+    )
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
     await stop()
@@ -177,8 +189,8 @@ function observeExternals(options: ServiceOptions, metrics: ServiceMetrics): Ser
 }
 
 /** Opens the configured log if it belongs to this service. */
-async function openOwnLog({ config, externals, allowed = {}, report }: ServiceOptions): Promise<ResponseLog> {
-  const log = await openConfiguredLog(config, report)
+async function openOwnLog({ config, externals, allowed = {}, now, report }: ServiceOptions): Promise<ResponseLog> {
+  const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = buildTerms(config.mode, externals.payTo)
     await checkLogOwner({ log, dataDirectory: config.dataDirectory, terms, allowed })
@@ -193,17 +205,17 @@ interface AdminParts {
   metrics: ServiceMetrics
   catalog: Catalog
   log: ResponseLog
-  slots: Slots
+  budgets: AddressBudgets
   isStopping: () => boolean
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
-  const { metrics, catalog, log, slots, isStopping } = parts
+  const { metrics, catalog, log, budgets, isStopping } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
-  addStateMetrics(metrics, { catalog, log, slots, rateLimitPerMinute, relayerFunds, now, timer })
+  addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
@@ -220,10 +232,10 @@ function createSaleContext(
   { config, externals, now, timer, report }: ServiceOptions,
   {
     log,
-    slots,
+    clock,
     signReceipt,
     ...shared
-  }: { log: ResponseLog; slots: Slots; signReceipt: SignReceipt } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
+  }: { log: ResponseLog; clock: () => number; signReceipt: SignReceipt } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
@@ -240,10 +252,9 @@ function createSaleContext(
       timer,
       report,
     },
-    rateLimit: new RateLimit({ slots, now, report }),
-    quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
-    replayLimit: new ReplayLimit(now),
-    searchLimit: new ReplayLimit(now),
+    saleLimit: new SaleLimit(clock),
+    guessLimit: new GuessLimit(clock),
+    verifications: new FairQueue(VERIFICATIONS_MAX),
     payerCode: new PayerCode(now),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),
@@ -287,8 +298,8 @@ function loadNameIndex(catalog: Catalog, report: Report): void {
 
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
 function runIfUnlocked(mutex: KeyedMutex) {
-  return async (identity: string, work: () => Promise<void>): Promise<void> => {
-    if (!mutex.isHeld(identity)) await mutex.run(identity, work, () => undefined)
+  return async (key: string, work: () => Promise<void>): Promise<void> => {
+    if (!mutex.isHeld(key)) await mutex.run({ key, client: RECONCILER }, work, () => undefined)
   }
 }
 
@@ -311,12 +322,13 @@ async function createRoutes(
     catalog: Catalog
     executor: CompanyAgentExecutor
     registry: Registry
+    clients: Clients
     companyNumber: () => string | undefined
     observe: RequestObserver | undefined
     keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry, companyNumber, observe, keys } = parts
+  const { baseUrl, catalog, executor, registry, clients, companyNumber, observe, keys } = parts
   const { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
@@ -328,8 +340,7 @@ async function createRoutes(
     agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
   const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
-  const { trustedProxies } = config
-  const route = a2aRoute({ executor, card: card(false), extensionUri, trustedProxies, timer, report })
+  const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
   const limits = { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
@@ -341,11 +352,11 @@ async function createRoutes(
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
   const tools = listTools(terms, onSale)
-  const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, trustedProxies, timer, report })
+  const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,
     baseUrl,
-    trustedProxies,
+    clients,
     facts,
     signed: keys.documents,
     pages,

@@ -8,6 +8,7 @@ import express, {
   type Router,
 } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
+import type { Clients } from '../agent/http/clients.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from '../agent/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/http/response.ts'
 import { renderWireError } from '../agent/http/wire-error.ts'
@@ -45,8 +46,7 @@ const ALLOWED_HEADERS = [
 interface AppOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
-  /** The number of reverse proxies whose `X-Forwarded-For` entry is trusted. Default: 0. */
-  trustedProxies?: number
+  clients: Clients
   facts: CurrentFacts
   /** The current key set and, if A2A is enabled, the signed card. Their paths do not change. */
   signed: () => Documents
@@ -68,7 +68,7 @@ interface AppOptions {
 export function createApp({
   executor,
   baseUrl,
-  trustedProxies = 0,
+  clients,
   facts,
   signed,
   pages,
@@ -87,12 +87,12 @@ export function createApp({
 
   if (observe) app.use(observe)
   app.use(answerPreflight)
-  app.use(paidRoutes({ executor, baseUrl, trustedProxies }))
+  app.use(clients.limitInProgress)
+  app.use(paidRoutes({ executor, baseUrl, clients }))
   if (a2aRoute) app.use(a2aRoute)
   if (mcp) app.use(mcp)
-  const { now } = facts
   const { mode, payTo } = facts.terms
-  const registryOptions = { registry, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined, now }
+  const registryOptions = { registry, clients, baseUrl, payTo, a2aEnabled: a2aRoute !== undefined }
   if (mode === 'testnet') app.use(registryRoutes(registryOptions))
   app.use(refuseInvalidEncoding)
   app.all(FREE_PATHS.metadata, (request, response, next) => {

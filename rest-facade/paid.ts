@@ -2,7 +2,7 @@
 import { Router, type Request } from 'express'
 import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
 import { renderOutcome } from '../agent/http/render-outcome.ts'
-import { clientAddress } from '../agent/http/client-address.ts'
+import type { Clients } from '../agent/http/clients.ts'
 import { requestIdOf } from '../agent/http/request-id.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../agent/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/http/response.ts'
@@ -23,7 +23,7 @@ const QUOTED_QUERY_CHARACTERS_MAX = 2048
 interface PaidRouteOptions {
   executor: CompanyAgentExecutor
   baseUrl: string
-  trustedProxies: number
+  clients: Clients
 }
 
 type Handler = (options: PaidRouteOptions, request: Request) => Outcome | Promise<Outcome>
@@ -96,7 +96,7 @@ interface UncheckedOperation {
 
 /** Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2). */
 function performInput(
-  { executor, baseUrl, trustedProxies }: PaidRouteOptions,
+  { executor, baseUrl, clients }: PaidRouteOptions,
   request: Request,
   { operation, input, url }: UncheckedOperation,
 ): Outcome | Promise<Outcome> {
@@ -106,7 +106,7 @@ function performInput(
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
     resourceUrl: url ?? resourceUrl(baseUrl, parsed.operation),
-    client: clientAddress(request, trustedProxies),
+    client: clients.of(request),
     requestId: requestIdOf(request),
   })
 }

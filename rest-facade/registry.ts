@@ -1,11 +1,13 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
 import { Router, type RequestHandler } from 'express'
+import type { Clients } from '../agent/http/clients.ts'
 import { methodNotAllowed, refuse } from '../agent/http/response.ts'
+import { WEIGHTS } from '../agent/limits/address-budget.ts'
+import type { Client } from '../agent/limits/client.ts'
 import { refused, type Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
 import { PAGE_CACHE_SECONDS } from '../agent/registry/feedback-cache.ts'
-import { FixedWindow, WINDOW_SECONDS } from '../agent/registry/limits.ts'
 import { toChecksumAddress, type FeedbackQuery } from '../agent/registry/reader.ts'
 import type { Registry } from '../agent/registry/registry.ts'
 import {
@@ -19,34 +21,32 @@ import {
 import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
 import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 
-/** For all clients together, in each window of WINDOW_SECONDS. */
-const REQUESTS_PER_WINDOW_MAX = 60
 /** With a larger `start`, the last index of a page would not be a safe integer. */
 const START_MAX = Number.MAX_SAFE_INTEGER - FEEDBACK_ENTRIES_MAX
 
-const RATE_LIMITED: Refusal = { code: 'rate_limited', retryAfterSeconds: WINDOW_SECONDS }
+/** The specification of the service names five seconds for these routes. */
+const RATE_LIMITED: Refusal = { code: 'rate_limited', retryAfterSeconds: 5 }
 const UNCHECKED: Refusal = { code: 'registry_unchecked' }
 
 interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
   registry: Registry
-  now: () => Date
+  clients: Clients
 }
 
 type QueryParameters = ReadonlyMap<string, string>
 
 interface RegistryEndpoint<Query> {
   parse: (parameters: QueryParameters) => { kind: 'query'; query: Query } | Refused
-  respond: (identity: CheckedIdentity, query: Query) => RegistryReply | Promise<RegistryReply>
+  respond: (identity: CheckedIdentity, query: Query, client: Client) => RegistryReply | Promise<RegistryReply>
 }
 
 type RegistryReply = { kind: 'body'; body: object } | Refused
 
-export function registryRoutes({ registry, now, ...options }: RegistryRouteOptions): Router {
+export function registryRoutes({ registry, clients, ...options }: RegistryRouteOptions): Router {
   const router = Router({ caseSensitive: true })
-  const window = new FixedWindow({ max: REQUESTS_PER_WINDOW_MAX, now })
   const agent: PublishedAgent = { ...options, agentId: registry.agentId }
   const serve = <Query>(path: string, endpoint: RegistryEndpoint<Query>) =>
-    router.all(path, registryHandler(registry, window, endpoint))
+    router.all(path, registryHandler(registry, clients, endpoint))
   serve(TESTNET_PATHS.registrationFile, {
     parse: parseEmptyQuery,
     respond: (identity) => ({ kind: 'body', body: buildRegistrationFile(agent, identity) }),
@@ -57,14 +57,14 @@ export function registryRoutes({ registry, now, ...options }: RegistryRouteOptio
   })
   serve(TESTNET_PATHS.reputation, {
     parse: parseFeedbackQuery,
-    respond: (identity, query) => readReputation(registry, agent, identity, query),
+    respond: (identity, query, client) => readReputation({ registry, agent, identity, client }, query),
   })
   return router
 }
 
 function registryHandler<Query>(
   registry: Registry,
-  window: FixedWindow,
+  clients: Clients,
   { parse, respond }: RegistryEndpoint<Query>,
 ): RequestHandler {
   return async (request, response) => {
@@ -72,10 +72,11 @@ function registryHandler<Query>(
     const parameters = parseQueryString(rawQuery(request.originalUrl))
     const parsed = parameters.kind === 'refused' ? parameters : parse(parameters.fields)
     if (parsed.kind === 'refused') return refuse(response, parsed.refusal)
-    if (!window.take()) return refuse(response, RATE_LIMITED)
+    const client = clients.of(request)
+    if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, RATE_LIMITED)
     const identity = registry.identity()
     if (identity.status === 'unchecked') return refuse(response, UNCHECKED)
-    const reply = await respond(identity, parsed.query)
+    const reply = await respond(identity, parsed.query, client)
     if (reply.kind === 'refused') return refuse(response, reply.refusal)
     response.set('Cache-Control', `public, max-age=${PAGE_CACHE_SECONDS}`).type('json').send(JSON.stringify(reply.body))
   }
@@ -102,15 +103,20 @@ function parsePositiveInteger(text: string, max: number): number | undefined {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined
 }
 
+interface ReputationRequest {
+  registry: Registry
+  agent: PublishedAgent
+  identity: CheckedIdentity
+  client: Client
+}
+
 /** Also answers with the feedback of an agent that another account owns, under the status `owner_mismatch`. */
 async function readReputation(
-  registry: Registry,
-  agent: PublishedAgent,
-  identity: CheckedIdentity,
+  { registry, agent, identity, client }: ReputationRequest,
   query: FeedbackQuery,
 ): Promise<RegistryReply> {
   if (!findAgent(identity)) return { kind: 'body', body: buildReputationBody(agent, identity, query, undefined) }
-  const outcome = await registry.page(query)
+  const outcome = await registry.page(query, client)
   switch (outcome.kind) {
     case 'busy':
       return refused(RATE_LIMITED)

@@ -11,15 +11,10 @@ export class StoreError extends Error {
   override name = 'StoreError'
 }
 
-/** The folder holds something that is damaged or is not an environment of the expected kind. */
-export class InvalidEnvironmentError extends StoreError {}
-
 interface OpenOptions {
   folder: string
   kind: EnvironmentKind
   readOnly?: boolean
-  /** False if a power loss may destroy the environment and it is never opened after one. */
-  isDurable?: boolean
 }
 
 /**
@@ -43,7 +38,6 @@ const PAGE_BYTES: Record<EnvironmentKind, number> = {
   catalog: 8192,
   snapshot: 8192,
   responses: 4096,
-  limits: 8192,
   lock: 4096,
 }
 
@@ -66,8 +60,8 @@ const META_BYTES = 160
 const MISSING_BYTES_MAX = 512n * 1024n
 
 export function openEnvironment(options: OpenOptions): RootDatabase<unknown, string> {
-  const { folder, kind, readOnly = false, isDurable = true } = options
-  const environment = openFolder({ folder, kind, readOnly, isDurable })
+  const { folder, kind, readOnly = false } = options
+  const environment = openFolder({ folder, kind, readOnly })
   try {
     checkLayout(environment, { folder, kind, readOnly })
     return environment
@@ -77,27 +71,25 @@ export function openEnvironment(options: OpenOptions): RootDatabase<unknown, str
   }
 }
 
-function openFolder({ folder, kind, readOnly, isDurable }: Required<OpenOptions>): RootDatabase<unknown, string> {
+function openFolder({ folder, kind, readOnly }: Required<OpenOptions>): RootDatabase<unknown, string> {
   try {
     if (!readOnly) {
       mkdirSync(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
       checkSpace(folder)
     }
     checkFile(dataFile(folder), readOnly)
-    if (kind === 'responses' || kind === 'limits' || readOnly) checkLength(dataFile(folder))
+    if (kind === 'responses' || readOnly) checkLength(dataFile(folder))
     return open<unknown, string>({
       ...DURABLE,
       pageSize: PAGE_BYTES[kind],
-      noSync: !isDurable,
       path: folder,
       readOnly,
       noSubdir: false,
       maxDbs: 8,
     })
   } catch (cause) {
-    const ErrorClass = cause instanceof InvalidEnvironmentError ? InvalidEnvironmentError : StoreError
     const reason = cause instanceof Error && cause.message ? cause.message : 'unknown reason'
-    throw new ErrorClass(`${folder}: cannot be opened as an LMDB environment (${reason})`, { cause })
+    throw new StoreError(`${folder}: cannot be opened as an LMDB environment (${reason})`, { cause })
   }
 }
 
@@ -110,7 +102,7 @@ const READER_LINE = /^\s*(\d+) [0-9a-f]+ /gm
  */
 export async function readerProcessIds(folder: string): Promise<number[]> {
   if (!existsSync(dataFile(folder))) return []
-  const environment = openFolder({ folder, kind: 'catalog', readOnly: false, isDurable: true })
+  const environment = openFolder({ folder, kind: 'catalog', readOnly: false })
   try {
     return readerIdsOf(environment)
   } finally {
@@ -143,7 +135,7 @@ function checkFile(path: string, readOnly: boolean): void {
   const length = withFile(path, 'r', (file) => readSync(file, head))
   // A kill before the first write leaves an empty file.
   const isNew = length === 0 && !readOnly
-  if (!isNew && !hasMagic(head)) throw new InvalidEnvironmentError('the file is not an LMDB file')
+  if (!isNew && !hasMagic(head)) throw new StoreError('the file is not an LMDB file')
 }
 
 /** A truncated file, for example an incomplete copy, crashes the process when a missing page is read. */
@@ -156,8 +148,7 @@ function checkLength(path: string): void {
     const newest = second.transaction > first.transaction ? second : first
     const needed = (newest.lastPage + 1n) * newest.pageSize - MISSING_BYTES_MAX
     // Read the size after the meta pages: another process extends the file before it writes a meta page.
-    if (BigInt(fstatSync(file).size) < needed)
-      throw new InvalidEnvironmentError('the file is truncated: restore it from a backup')
+    if (BigInt(fstatSync(file).size) < needed) throw new StoreError('the file is truncated: restore it from a backup')
   })
 }
 
@@ -196,7 +187,7 @@ function checkLayout(
     return
   }
   if (layout?.kind !== kind || typeof layout.version !== 'number')
-    throw new InvalidEnvironmentError(`${folder}: is not a ${kind} folder of this service`)
+    throw new StoreError(`${folder}: is not a ${kind} folder of this service`)
   if (layout.version !== version)
     throw new StoreError(`${folder}: has layout version ${layout.version}, this program reads ${version}`)
 }

@@ -14,16 +14,13 @@
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
  *     'layout'                  -> { kind: 'responses', version }
  *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
+ *     'sales'                   -> SlidingMinute: the sales of the last minute
  *     unfinished: identity      -> revision, ResponseRecord with checksum; the records whose state is not final
  *     records: identity         -> ResponseRecord with checksum; the records whose state is final
  *     finished: time identity   -> true, one per final record, in the order in which they became final
  *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
  *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
  *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log-owner.ts)
- *   {DATA_DIR}/limits/{boot}/      LMDB: the window of the rate limit, written without sync, never opened after a reboot
- *     'layout'                  -> { kind: 'limits', version }
- *     'total'                   -> WindowTotal: the sum of all entries
- *     entries: time id          -> SlotCounts: slots that one process took together
  *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
  *     'layout'                  -> { kind: 'lock', version }
  *     'holder'                  -> its process id
@@ -33,13 +30,12 @@
  */
 import { join } from 'node:path'
 
-export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'limits' | 'lock'
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'lock'
 
 export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
   responses: 1,
-  limits: 2,
   lock: 1,
 }
 
@@ -57,8 +53,7 @@ export const FINISHED_DATABASE = 'finished'
 export const PAYMENT_IDS_DATABASE = 'payment-ids'
 export const UNRECORDED_DATABASE = 'unrecorded'
 export const HOLDER_KEY = 'holder'
-export const TOTAL_KEY = 'total'
-export const ENTRIES_DATABASE = 'entries'
+export const SALES_KEY = 'sales'
 
 /** The code of the character before `A`. */
 const BEFORE_A = 64
@@ -70,13 +65,6 @@ const BEFORE_A = 64
 export const companyKey = (companyNumber: string) =>
   String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
 export const companyNumberOf = (key: string) => key.slice(1)
-
-/** The digits of the largest time that a Date can hold, in milliseconds. */
-const TIME_DIGITS = 16
-
-/** The key of a window entry: the millisecond until which its slots can be used, then an id. Byte order is time order. */
-export const windowEntryKey = (time: number, id: string) => `${String(time).padStart(TIME_DIGITS, '0')} ${id}`
-export const windowEntryTime = (key: string) => Number(key.slice(0, TIME_DIGITS))
 
 /** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
 export const finishedKey = ({ updated_at, identity }: { updated_at: string; identity: string }) =>
@@ -91,4 +79,3 @@ export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())
-export const limitsFolder = (dataDirectory: string) => join(dataDirectory, 'limits')

@@ -15,6 +15,14 @@ export interface UnrecordedPayment {
 /** Whether such a payment was `added` to the list, was `listed` before, or cannot be listed because the list is `full`. */
 export type ListResult = 'added' | 'listed' | 'full'
 
+/** The result of an attempt to store the record of a new payment. */
+export type Claim =
+  | { kind: 'claimed'; record: ResponseRecord }
+  /** The identity or the payment id belongs to this record. */
+  | { kind: 'taken'; record: ResponseRecord }
+  /** The limit of sales in a minute is reached. */
+  | { kind: 'full'; waitMs: number }
+
 /** The allowed next states of each state. A state without a next state is final. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */

@@ -14,6 +14,7 @@ import {
   OWNER_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
+  SALES_KEY,
   UNFINISHED_DATABASE,
   UNRECORDED_DATABASE,
 } from './layout.ts'
@@ -27,12 +28,14 @@ import {
   lacksReceipt,
   newestOf,
   randomFirstRevision,
+  type Claim,
   type ListResult,
   type RecordChange,
   type RecordVersion,
   type ResponseRecord,
   type UnrecordedPayment,
 } from './record.ts'
+import { count, giveBack, secondOf, spend, type SlidingMinute } from './sliding-minute.ts'
 
 /** Parsed records in memory. More than one run of the reconciler reads (`RECORDS_PER_RUN_MAX`). */
 const CACHED_RECORDS_MAX = 512
@@ -124,25 +127,54 @@ export class ResponseDatabase {
     return other === undefined ? undefined : this.find(other)
   }
 
-  /** At most `limit` identities of a payer's records in each database. */
-  listIdentities(payerKey: string, limit: number): string[] {
-    // `0` is the character after `/`.
-    const range = { start: `${payerKey}/`, end: `${payerKey}0`, limit }
-    return [...this.#records.getKeys(range), ...this.#unfinished.getKeys(range)]
-  }
-
   /** At most `limit` identities of unfinished records, after `start` in the order of the keys. */
   listUnfinished(start: string | undefined, limit: number): string[] {
     const after = start === undefined ? {} : { start, exclusiveStart: true }
     return [...this.#unfinished.getKeys({ ...after, limit })]
   }
 
-  /** Writes a new record. False if its identity or its payment id is taken. */
-  async insert(record: ResponseRecord): Promise<boolean> {
+  /**
+   * Writes a new record, and counts its sale in the same transaction, so the limit is exact over all processes. Writes nothing if
+   * its identity or its payment id is taken, or if `salesMax` sales were made in the last minute.
+   */
+  async insert(record: ResponseRecord, salesMax: number): Promise<Claim> {
+    const { identity, payment_id } = record
     const bytes = encodeRecord(record)
-    const isWritten = await awaitWrite(this.#insertIfFree(record, bytes))
-    if (isWritten) this.#cache.set(record.identity, { bytes, record })
-    return isWritten
+    this.#checkOpen()
+    const claim = await awaitWrite(
+      this.#environment.transaction((): Claim => {
+        const existing = this.findConflict(identity, payment_id)
+        if (existing) return { kind: 'taken', record: existing }
+        if (payment_id !== undefined && this.#getIdentity(payment_id) !== undefined)
+          throw new CorruptRecordError('A payment id is taken, but its record does not exist')
+        const sales = this.#readSales()
+        const sale = spend(sales, { units: 1, max: salesMax, timeMs: Date.parse(record.prepared_at) })
+        if (sale.kind === 'full') return sale
+        void this.#environment.put(SALES_KEY, sales)
+        void this.#unfinished.put(identity, bytes, randomFirstRevision())
+        if (payment_id !== undefined) void this.#paymentIds.put(payment_id, identity)
+        return { kind: 'claimed', record }
+      }),
+    )
+    if (claim.kind === 'claimed') this.#cache.set(identity, { bytes, record })
+    return claim
+  }
+
+  /** The sales of the last minute. */
+  countSales(now: Date): number {
+    this.#checkOpen()
+    return count(this.#readSales(), now.getTime())
+  }
+
+  /** The sale of this record counts no longer. */
+  giveSaleBack({ prepared_at }: ResponseRecord): Promise<void> {
+    return awaitWrite(
+      this.#environment.transaction(() => {
+        const sales = this.#readSales()
+        giveBack(sales, { at: secondOf(Date.parse(prepared_at)), units: 1 })
+        void this.#environment.put(SALES_KEY, sales)
+      }),
+    )
   }
 
   /** Writes the next state of a record. False if its revision has changed. */
@@ -259,22 +291,8 @@ export class ResponseDatabase {
     }
   }
 
-  async #insertIfFree({ identity, payment_id }: ResponseRecord, bytes: Buffer): Promise<boolean> {
-    this.#checkOpen()
-    const conditions: Promise<boolean>[] = []
-    const revision = randomFirstRevision()
-    const ifFree = (database: Database<unknown, string>, key: string, then: () => void) =>
-      void conditions.push(database.ifNoExists(key, then))
-    const write = () => {
-      void this.#unfinished.put(identity, bytes, revision)
-      if (payment_id !== undefined) void this.#paymentIds.put(payment_id, identity)
-    }
-    const ifNew = () => ifFree(this.#records, identity, () => ifFree(this.#unfinished, identity, write))
-    // LMDB runs the innermost block only if all conditions hold, and reports each condition separately. A write after an
-    // inner block would run even if the outer condition failed, so there must be none.
-    if (payment_id === undefined) ifNew()
-    else ifFree(this.#paymentIds, payment_id, ifNew)
-    return (await Promise.all(conditions)).every(Boolean)
+  #readSales(): SlidingMinute {
+    return (this.#environment.get(SALES_KEY) as SlidingMinute | undefined) ?? []
   }
 
   #replaceIfUnchanged({ record, revision }: UnfinishedRecord, next: ResponseRecord, bytes: Buffer): Promise<boolean> {

@@ -6,10 +6,7 @@
  * disk, so its result survives a kill and a power loss.
  */
 import { setImmediate } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
-import { undefinedIfCorrupt } from './checksum.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from './disk-space.ts'
-import { StoreError } from './environment.ts'
 import { responsesFolder } from './layout.ts'
 import type { OwnedLog } from './log-owner.ts'
 import {
@@ -17,9 +14,9 @@ import {
   checkPaid,
   checkTransition,
   checkVoid,
-  isPaid,
   isVersion,
   lacksReceipt,
+  type Claim,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -29,20 +26,18 @@ import {
 } from './record.ts'
 import { ResponseDatabase } from './response-database.ts'
 
-interface ClaimResult {
-  claimed: boolean
-  record: ResponseRecord
-}
-
 /** The interface of the log. It is small, so that a shared database can implement it instead of LMDB. */
 export interface ResponseLog {
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
-   * Stores the record of a new payment; its state must not be final. If the identity or the payment id is already taken,
-   * returns the existing record. Rejects when the disk is nearly full; existing records can still be advanced then.
+   * Stores the record of a new payment, and counts its sale in the limit of sales in a minute; its state must not be final. If
+   * the identity or the payment id is already taken, returns the existing record. Rejects when the disk is nearly full; existing
+   * records can still be advanced then.
    */
-  claim(record: ResponseRecord): Promise<ClaimResult>
+  claim(record: ResponseRecord): Promise<Claim>
+  /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
+  countSales(): Promise<number>
   /** Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
   /**
@@ -55,8 +50,6 @@ export interface ResponseLog {
    * added one.
    */
   addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined>
-  /** Whether a payment whose identity begins with this payer's key was settled. */
-  hasPaid(payerKey: string): Promise<boolean>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
   unfinished(): Promise<string[]>
   /** Lists a settled payment without a record, unless it is listed already or the list is full. */
@@ -71,32 +64,28 @@ export interface ResponseLog {
   close(): Promise<void>
 }
 
-/** The payments of a payer that `hasPaid` reads. The first one is usually settled; only void payments require more. */
-const PAYER_RECORDS_MAX = 16
 /** `unfinished` reads this many keys, then lets other events run. */
 const KEYS_PER_READ_MAX = 1_000
-/** Keys of payers that are known to have paid. */
-const CACHED_PAYERS_MAX = 10_000
 /** Bounds the list of payments without a record. It is longer than an operator can work through. */
 export const UNRECORDED_MAX = 1_000
-/** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
-const CLAIM_ATTEMPTS_MAX = 3
 
 interface ResponseLogOptions {
   /** For a command that reads the log while a service runs. */
   readOnly?: boolean
+  /** The sales in a minute, of all processes. Default: no limit. */
+  salesPerMinute?: number | undefined
+  now?: () => Date
   /** Replaced by tests. */
   freeBytes?: ReadFreeBytes
 }
 
 export function openResponseLog(
   dataDirectory: string,
-  { readOnly = false, freeBytes }: ResponseLogOptions = {},
+  { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: ResponseLogOptions = {},
 ): ResponseLog & OwnedLog {
   const folder = responsesFolder(dataDirectory)
   const database = new ResponseDatabase(folder, readOnly)
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
-  const payers = new LRUCache<string, true>({ max: CACHED_PAYERS_MAX })
 
   return {
     read: async (identity, paymentId) => database.findConflict(identity, paymentId),
@@ -104,15 +93,19 @@ export function openResponseLog(
     async claim(record) {
       checkReserve()
       checkBeginning(record)
-      return insertOrFind(database, record)
+      return database.insert(record, salesPerMinute)
     },
+
+    countSales: async () => database.countSales(now()),
 
     async advance(from, change) {
       checkTransition(from, change.state)
       const current = database.findUnfinished(from.identity)
       if (!current || !isVersion(current.record, from)) return undefined
       const next = { ...current.record, ...change }
-      return (await database.replace(current, next)) ? next : undefined
+      if (!(await database.replace(current, next))) return undefined
+      if (next.state === 'refused') await database.giveSaleBack(next)
+      return next
     },
 
     async reopen(from, change) {
@@ -127,13 +120,6 @@ export function openResponseLog(
       if (!lacksReceipt(current.record, from)) return undefined
       const next = { ...current.record, receipt }
       return (await database.replace(current, next)) ? next : undefined
-    },
-
-    async hasPaid(payerKey) {
-      if (payers.get(payerKey)) return true
-      const hasPaid = hasPaidRecord(database, payerKey)
-      if (hasPaid) payers.set(payerKey, true)
-      return hasPaid
     },
 
     unfinished: () => listUnfinished(database),
@@ -157,22 +143,6 @@ export function openResponseLog(
 
     close: () => database.close(),
   }
-}
-
-async function insertOrFind(database: ResponseDatabase, record: ResponseRecord): Promise<ClaimResult> {
-  for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
-    if (await database.insert(record)) return { claimed: true, record }
-    const existing = database.findConflict(record.identity, record.payment_id)
-    if (existing) return { claimed: false, record: existing }
-  }
-  throw new StoreError('A payment identity or payment id is taken, but its record does not exist')
-}
-
-function hasPaidRecord(database: ResponseDatabase, payerKey: string): boolean {
-  return database.listIdentities(payerKey, PAYER_RECORDS_MAX).some((identity) => {
-    const record = undefinedIfCorrupt(() => database.find(identity))
-    return record !== undefined && isPaid(record.state)
-  })
 }
 
 /** Lets other events run between its reads. */

@@ -7,9 +7,11 @@ import { DefaultRequestHandler, JsonRpcTransportHandler, type TaskStore } from '
 import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../executor/agent-executor.ts'
-import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX } from '../executor/call-limit.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX } from '../limits/call-limit.ts'
+import type { Client } from '../limits/client.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
-import { clientAddress } from '../http/client-address.ts'
+import type { Clients } from '../http/clients.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
@@ -40,18 +42,22 @@ interface A2aRouteOptions {
   /** For the SDK's handler. The payment extension is not required in it: the SDK would enforce it for text messages too. */
   card: AgentCard
   extensionUri: string
-  /** As in `createApp`. */
-  trustedProxies?: number
+  clients: Clients
   timer: Timer
   report: Report
 }
 
+interface SaleOfClient {
+  client: Client
+  paymentHeaders: readonly string[]
+}
+
 export function a2aRoute(options: A2aRouteOptions): Router {
-  const { executor, card, extensionUri, trustedProxies = 0, timer, report } = options
+  const { executor, card, extensionUri, clients, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
   const callLimit = new CallLimit(CALLS_MAX)
 
-  async function answer(request: Request, body: Uint8Array): Promise<HttpResponseContent> {
+  async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
     checkType(request)
     const envelope = readEnvelope(body)
     const { id } = envelope
@@ -64,12 +70,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const call = new CompanyCall({
       requestedVersion: A2A_VERSION,
       requestedExtensions: extensions,
-      sale: {
-        paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-        client: clientAddress(request, trustedProxies),
-        requestId: requestIdOf(request),
-        callLimit,
-      },
+      sale: { ...sale, requestId: requestIdOf(request), callLimit },
     })
     const response = await handle(handler, { jsonrpc: '2.0', id, method: 'SendMessage', params }, call)
     const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)
@@ -82,8 +83,13 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const body = await readBody(request, A2A_BODY_BYTES_MAX)
     if (typeof body === 'string') return refuse(response, { code: body })
     if (isEncoded(request)) return refuse(response, { code: 'unsupported_media_type' })
+    const client = clients.of(request)
+    const paymentHeaders = headerValues(request, PAYMENT_HEADERS.request)
+    // A request with a payment may repeat a purchase, so it is admitted now and then after the budget is spent.
+    const limited = paymentHeaders.length > 0 ? client.budget.beginLookUp() : client.budget.raiseTo(WEIGHTS.request)
+    if (limited) return sendResponse(response, renderOutcome(limited))
     // A call that exceeds the time limit continues and counts as running. Its answer is stored for a retry.
-    const work = answer(request, body).catch((fault: unknown) => {
+    const work = answer(request, body, { client, paymentHeaders }).catch((fault: unknown) => {
       if (fault instanceof RpcFault) return renderRpc(fault.id, { jsonrpc: '2.0', error: fault.error })
       report('a2a_call_failed', fault, requestIdOf(request))
       return renderRpc(null, { jsonrpc: '2.0', error: RPC_ERRORS.internal })

@@ -58,7 +58,7 @@ class ObservedLog implements ResponseLog {
 
   async claim(record: ResponseRecord) {
     const result = await timed(this.#observer, 'log_claim', () => this.#log.claim(record))
-    if (result.claimed) this.#observer.onState(record)
+    if (result.kind === 'claimed') this.#observer.onState(record)
     return result
   }
 
@@ -78,8 +78,8 @@ class ObservedLog implements ResponseLog {
     return next
   }
 
-  hasPaid(payerKey: string) {
-    return timed(this.#observer, 'log_payer', () => this.#log.hasPaid(payerKey))
+  countSales() {
+    return this.#log.countSales()
   }
 
   unfinished() {

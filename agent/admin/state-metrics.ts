@@ -2,7 +2,7 @@
 import type { Catalog } from '../../store/catalog.ts'
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Timer } from '../../store/runtime.ts'
-import type { Slots } from '../../store/slots.ts'
+import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { RelayerFunds } from '../payments/in-process-facilitator.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
@@ -16,7 +16,7 @@ const WEI_PER_ETHER = 1e18
 interface ServiceState {
   catalog: Catalog
   log: ResponseLog
-  slots: Slots
+  budgets: AddressBudgets
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   now: () => Date
@@ -24,7 +24,7 @@ interface ServiceState {
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
-  const { catalog, slots, rateLimitPerMinute, now } = state
+  const { catalog, log, budgets, rateLimitPerMinute, now } = state
   metrics.addGauge({
     name: 'company_agent_dataset_age_seconds',
     help: 'Time since the last successful retrieval of the dataset; absent without a dataset',
@@ -48,15 +48,19 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
       read: () => single(catalog.current()?.snapshot.info[count]),
     })
   metrics.addGauge({
-    name: 'company_agent_rate_limit_slots',
-    help: 'Slots of the last minute, by kind of request',
-    label: 'kind',
-    read: async () => Object.entries(await slots.counts()),
+    name: 'company_agent_sales_last_minute',
+    help: 'Sales that count in the limit, of all processes',
+    read: async () => single(await log.countSales()),
   })
   metrics.addGauge({
-    name: 'company_agent_rate_limit_slots_max',
-    help: 'Slots per minute (RATE_LIMIT_PER_MINUTE)',
+    name: 'company_agent_sales_per_minute_max',
+    help: 'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
     read: () => single(rateLimitPerMinute),
+  })
+  metrics.addGauge({
+    name: 'company_agent_addresses_without_budget',
+    help: 'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
+    read: () => single(budgets.countSpent()),
   })
   addRelayerMetrics(metrics, state)
   metrics.addGauge({

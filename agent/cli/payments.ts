@@ -63,7 +63,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       if (config.rpcUrl === undefined) throw new ConfigError('RPC_URL must be set')
       const { rpcUrl: url, finalConfirmations, mode } = config
       const chain = openChain({ url, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations })
-      const log = await openConfiguredLog(config, () => undefined)
+      const log = await openConfiguredLog({ config })
       try {
         const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
         finish(await recheckPayment({ log, chain, now: context.now, print, identity, fromBlock: from }))

@@ -1,5 +1,5 @@
 /**
- * The executor behind both transports. A2A calls {@link CompanyAgentExecutor.execute} through the SDK, the REST facade
+ * The executor behind all transports. A2A calls {@link CompanyAgentExecutor.execute} through the SDK, the REST facade
  * calls {@link CompanyAgentExecutor.perform}.
  */
 import { Role, type Message, type Part } from '@a2a-js/sdk'

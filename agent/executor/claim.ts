@@ -1,5 +1,5 @@
 /** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
-import type { ResponseRecord } from '../../store/record.ts'
+import type { Claim } from '../../store/record.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import type { CheckedPayment } from './examine.ts'
@@ -12,11 +12,10 @@ interface Purchase {
   prepared: { body: string; snapshotId: string }
 }
 
-/** If another process claimed the payment first, `claimed` is false and `record` is the record of that process. */
-export function claim(
+export function storeClaim(
   { log, now }: PaymentServices,
   { checked, requirements, verified, prepared }: Purchase,
-): Promise<{ claimed: boolean; record: ResponseRecord }> {
+): Promise<Claim> {
   const time = now().toISOString()
   return log.claim({
     identity: checked.identity,

@@ -2,21 +2,20 @@
  * Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. A 402 would make
  * the client sign a second payment, so everything unclear is 503 (contract 5.7.15).
  */
+import { WEIGHTS, type RequestBudget } from '../limits/address-budget.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import { interpretEvidence } from '../payments/finding.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import type { CheckedPayment } from './examine.ts'
 import { outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
-import type { ReplayLimit } from './replay-limit.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 export interface SearchedPayment {
   checked: CheckedPayment
   requirements: ReturnType<typeof buildRequirements>
-  searchLimit: ReplayLimit
-  /** The network address of the client. */
-  client: string
+  /** Pays for the search. */
+  budget: RequestBudget
 }
 
 /** The chain shows the transfer of this payment to the service. */
@@ -28,20 +27,16 @@ export interface AlreadySettled {
 /** For a payment without a record whose nonce is used or that comes too late to be sold. */
 export async function findEarlierSettlement(
   { chain, now, report }: PaymentServices,
-  { checked, requirements, searchLimit, client }: SearchedPayment,
-): Promise<AlreadySettled | Refused | PaymentRefusal> {
-  const limited = searchLimit.enter(checked.identity, client)
+  { checked, requirements, budget }: SearchedPayment,
+): Promise<AlreadySettled | Refused | PaymentRefusal | { kind: 'unanswered' }> {
+  const limited = budget.spend(WEIGHTS.search)
   if (limited) return limited
-  // Counted before the search, so that several payments at once are limited too.
-  searchLimit.countForAll(client)
   const { authorization } = checked.payment.payload
   const evidence = await chain
     .evidence({ asset: requirements.asset, authorization })
     .catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!evidence) return verificationUnavailable()
+  if (!evidence) return { kind: 'unanswered' }
   if (evidence.nonce === 'free') {
-    // A free nonce needs no search of logs.
-    searchLimit.uncountForAll(client)
     // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
     const isOver = evidence.time >= BigInt(authorization.validBefore)
     return checked.isLate && isOver

@@ -1,5 +1,5 @@
 /**
- * Steps 6 and 7: checks presence, terms, times, form, signature and resource of the payment, without a remote call.
+ * Step 7: checks terms, times, form, signature and resource of the payment, without a remote call.
  * Expensive checks come last, so that a forged payment costs little more than a quote (contract 6.1.2).
  */
 import {
@@ -12,7 +12,7 @@ import {
   type TermsCheck,
 } from '../payments/payment-checks.ts'
 import type { PayerCode } from './payer-code.ts'
-import type { BoundPayment, DecodedPayment, RequestPayment } from './payment-decoder.ts'
+import type { BoundPayment, DecodedPayment, GivenPayment } from './payment-decoder.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 /** A payment that passed the local checks. */
@@ -31,8 +31,7 @@ interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
   now: Date
 }
 
-export function examine(payment: RequestPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
-  if (payment.kind === 'none') return refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+export function examine(payment: GivenPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
   if (payment.kind === 'unreadable') return refusePayment('payment_invalid', payment.reason)
   const { authorization } = payment.outline.payload
   const isTooLate = isLate(authorization, options.now)

@@ -26,7 +26,10 @@ export interface BoundPayment {
   readonly bind: () => PaymentBinding
 }
 
-export type RequestPayment = DecodedPayment | { kind: 'none' } | { kind: 'unreadable'; reason: QuoteReason }
+/** A payment that was sent. */
+export type GivenPayment = DecodedPayment | { kind: 'unreadable'; reason: QuoteReason }
+
+export type RequestPayment = GivenPayment | { kind: 'none' }
 
 interface RememberedPayment {
   header: string

@@ -1,5 +1,5 @@
 /**
- * Performs one paid request, for REST and A2A, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
+ * Performs one paid request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
  * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
  * with a record is never checked again.
  */
@@ -8,27 +8,23 @@ import { buildQuote } from '../payments/quote.ts'
 import { settleRecord } from '../payments/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
-import { admit } from './admit.ts'
-import { claim } from './claim.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import { storeClaim } from './claim.ts'
 import { describeConflict } from './conflict.ts'
-import { refuseSettled, type AlreadySettled } from './earlier-settlement.ts'
-import { examine } from './examine.ts'
-import type { RequestPayment } from './payment-decoder.ts'
+import { refuseSettled } from './earlier-settlement.ts'
+import { examine, type CheckedPayment } from './examine.ts'
+import type { GivenPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed, verificationUnavailable } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
-import type { PaymentRefusal, SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
+import { refusePayment, type SaleContext, type SaleRequest, type SaleResult } from './sale-context.ts'
 import { verifyPayment } from './verify.ts'
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
   const payment = context.paymentDecoder.decode(paymentHeaders, operation)
-  const sold =
-    payment.kind === 'payment'
-      ? // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
-        await context.paymentMutex.run(payment.identity, () => sell(context, request, payment), outcomeUnknown)
-      : await sell(context, request, payment)
+  const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
   const result = describeConflict(sold, operation, context)
   if (result.kind === 'answer') context.paymentDecoder.remember(paymentHeaders, operation, payment)
   if (result.kind !== 'payment_refused') return result
@@ -38,82 +34,110 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   return { ...refused({ code: result.code }, quoted), ...(paymentResponse !== undefined && { paymentResponse }) }
 }
 
-async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
-  const { terms, payments, rateLimit, replayLimit, searchLimit, payerCode } = context
+/** A request without a payment. */
+function quote(context: SaleContext, { operation, client }: SaleRequest): SaleResult {
+  return (
+    // 4. Budget of the client's address.
+    client.budget.raiseTo(WEIGHTS.request) ??
+    // 5. State of the dataset.
+    checkReadiness(operation, openSkillContext(context)) ??
+    // 6. No payment.
+    refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  )
+}
+
+/** A request with a payment. */
+async function buy(context: SaleContext, request: SaleRequest, payment: GivenPayment): Promise<SaleResult> {
+  const { terms, payments, payerCode, saleLimit } = context
   const { operation, resourceUrl, client } = request
 
   // 3. Replay: a payment with a record gets its stored response.
-  const stored = payment.kind === 'payment' ? await replay(payments, payment, { replayLimit, client }) : undefined
+  const unread = client.budget.beginLookUp()
+  if (unread) return unread
+  const stored = payment.kind === 'payment' ? await replay(context, payment, client) : undefined
   if (stored) return stored
 
   // A stopping service begins no sale (contract 14.8).
   if (context.stopSignal.aborted) return refused({ code: 'overloaded' })
 
-  // Concurrent sales of the transport (contract 4.5.10). After step 3, so that replays never wait for sales.
-  using callSlot = request.callLimit?.take()
-  if (callSlot?.refusal) return callSlot.refusal
-
-  // Steps 6 and 7, evaluated early because admission needs the result.
-  const examined = examine(payment, { terms, operation, resourceUrl, payerCode, now: payments.now() })
-
-  if (examined.kind === 'payment_refused') return quote(context, request, examined)
-
-  // 4. Shared rate limit. The slot is released on every return below, unless it is explicitly kept.
-  const admission = await admit(examined, { rateLimit, payments })
-  if (admission.kind === 'refused') return admission
-  using slot = admission
+  // 4. Budget of the client's address.
+  const limited = client.budget.raiseTo(WEIGHTS.payment)
+  if (limited) return limited
 
   // 5. State of the dataset.
   const unready = checkReadiness(operation, openSkillContext(context))
   if (unready) return unready
 
-  // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-  const refuseUnlessSold = async (refusal: SaleResult | AlreadySettled): Promise<SaleResult> => {
-    const soldElsewhere = await replay(payments, examined)
-    if (soldElsewhere) return soldElsewhere
-    // The payer of a settled payment has not failed. A late payment fails always, because anyone can send it.
-    if (refusal.kind !== 'already_settled' || examined.isLate) slot.markFailed()
-    return refusal.kind === 'already_settled' ? refuseSettled(payments, examined.identity, refusal) : refusal
-  }
+  // 7. Local checks of the payment.
+  const examined = examine(payment, { terms, operation, resourceUrl, payerCode, now: payments.now() })
+  if (examined.kind === 'payment_refused') return examined
+
+  // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
+  const full = saleLimit.check()
+  if (full) return full
+
+  // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
+  return context.paymentMutex.run(
+    { key: examined.bind().payment_hash, client: client.address },
+    (hasWaited) => sell(context, request, { examined, hasWaited }),
+    () => outcomeUnknown(),
+  )
+}
+
+interface Sale {
+  examined: CheckedPayment
+  /** Whether another request with the same payload has ended since step 3. */
+  hasWaited: boolean
+}
+
+async function sell(context: SaleContext, request: SaleRequest, { examined, hasWaited }: Sale): Promise<SaleResult> {
+  const { terms, payments, payerCode, saleLimit, verifications } = context
+  const { operation, client } = request
+
+  const replayIfSold = () =>
+    unknownIfFailed(payments.report, async () => {
+      const record = await payments.log.read(examined.identity, examined.id)
+      return record && replayRecord(payments, examined.bind(), record)
+    })
+  const soldMeanwhile = hasWaited ? await replayIfSold() : undefined
+  if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code of the payer and nonce on chain, and `verify` of the facilitator.
   const requirements = buildRequirements(terms, operation.operation)
-  const verified = await verifyPayment(payments, { checked: examined, requirements, payerCode, searchLimit, client })
-  if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
+  const quoted = { checked: examined, requirements, payerCode, budget: client.budget }
+  const verified = await verifications.run(client.address, () => verifyPayment(payments, quoted))
+  if (verified.kind === 'unanswered') client.budget.refund()
+  if (verified.kind !== 'verified') {
+    // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
+    const soldElsewhere = await replayIfSold()
+    if (soldElsewhere) return soldElsewhere
+    if (verified.kind === 'unanswered') return verificationUnavailable()
+    return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
+  }
+  client.prove()
+
+  // Concurrent sales of the transport (contract 4.5.10).
+  using callSlot = request.callLimit?.take()
+  if (callSlot?.refusal) return callSlot.refusal
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = prepare(operation, openSkillContext(context), payments.report)
-  if (prepared.kind === 'refused') return await refuseUnlessSold(prepared)
+  if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
 
-  // Step 4 again: the payment is verified and an answer is sold for it, so the request now counts as paid.
-  const full = await slot.confirmPaid()
-  if (full) return full
-
+  client.budget.refund()
   return await unknownIfFailed(payments.report, async () => {
-    // 10. Response and intent to settle are stored.
-    const { claimed, record } = await claim(payments, { checked: examined, requirements, verified, prepared })
-    if (!claimed) {
-      // The other process holds a slot for this sale.
-      slot.release()
-      return replayRecord(payments, examined.bind(), record)
-    }
+    // 10. Response and intent to settle are stored, and the sale is counted.
+    const claim = await storeClaim(payments, { checked: examined, requirements, verified, prepared })
+    if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
+    if (claim.kind === 'taken') return replayRecord(payments, examined.bind(), claim.record)
+    if (examined.id === undefined) context.guessLimit.noteRight(examined.identity, client.address)
 
     // 11 and 12. Settlement, and its outcome is stored.
-    const settled = await settleRecord(payments, record)
+    const settled = await settleRecord(payments, claim.record)
 
     // 13. The answer.
     return recordOutcome(settled)
   })
-}
-
-/** Steps 4 to 7 of a request without a payment, or with one that failed the local checks. */
-function quote(context: SaleContext, { operation, client }: SaleRequest, refusal: PaymentRefusal): SaleResult {
-  const limited = context.quoteLimit.check(client)
-  if (limited) return limited
-  const unready = checkReadiness(operation, openSkillContext(context))
-  if (unready) return unready
-  context.quoteLimit.count(client)
-  return refusal
 }
 
 function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {

@@ -1,5 +1,8 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import type { ResponseRecord } from '../../store/record.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import type { Client } from '../limits/client.ts'
+import { rateLimited } from '../limits/rate-limited.ts'
 import { refused } from '../operation/outcome.ts'
 import type { PaymentBinding } from '../payments/binding.ts'
 import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
@@ -7,41 +10,60 @@ import { addMissingReceipt } from '../payments/receipts.ts'
 import { decideReplay } from '../payments/replay-decision.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
-import type { ReplayLimit } from './replay-limit.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
-import type { SaleResult } from './sale-context.ts'
-
-/** A payment that can be compared with its record. */
-export type ReplayedPayment = Pick<DecodedPayment, 'identity' | 'id' | 'parse'>
-
-interface Replayer {
-  replayLimit: ReplayLimit
-  /** The address of the client. */
-  client: string
-}
+import type { SaleContext, SaleResult } from './sale-context.ts'
 
 /**
- * Undefined when the payment has no record or an invalid form. Only a payment that has a record is hashed here. Without a
- * `replayer`, no limit applies.
+ * Undefined if the payment has no record or an invalid form. Only a payment that has a record is hashed here. Guesses cost the
+ * budget of the client; the right payload costs nothing.
  */
 export async function replay(
-  payments: PaymentServices,
-  payment: ReplayedPayment,
-  replayer?: Replayer,
+  { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
+  payment: DecodedPayment,
+  client: Client,
 ): Promise<SaleResult | undefined> {
   return unknownIfFailed(payments.report, async () => {
-    const record = await payments.log.read(payment.identity, payment.id)
+    const record = await readForClient(payments, payment, client)
     if (!record) return undefined
+    const { identity, payment_id } = record
+    const refuseGuess = () => client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
     // The payment id is not on chain. An observer does not know it, so every guess ends here.
-    if (record.payment_id !== payment.id) return refused({ code: 'payment_replay_conflict' })
-    const limit = record.payment_id === undefined ? replayer : undefined
-    const limited = limit?.replayLimit.enter(record.identity, limit.client)
-    if (limited) return limited
+    if (payment_id !== payment.id) return refuseGuess()
+    const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
+    if (waitMs > 0) return rateLimited(waitMs)
     const bound = payment.parse()?.bind()
     if (!bound) return undefined
-    if (limit && decideReplay(record, bound) === 'conflict') limit.replayLimit.countForAll(limit.client)
-    return replayRecord(payments, bound, record)
+    const decision = decideReplay(record, bound)
+    if (decision === 'conflict') {
+      guessLimit.noteWrong(identity)
+      return refuseGuess()
+    }
+    if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
+    client.budget.refund()
+    client.prove()
+    if (decision === 'repeat' || decision === 'refuse') return replayRecord(payments, bound, record)
+    // The request that settles the payment changes the record. Requests that wait for it read the record again.
+    return paymentMutex.run(
+      { key: bound.payment_hash, client: client.address },
+      async (hasWaited) =>
+        replayRecord(payments, bound, hasWaited ? ((await payments.log.read(identity)) ?? record) : record),
+      () => outcomeUnknown(),
+    )
   })
+}
+
+/** A look-up that the database does not answer costs nothing. */
+async function readForClient(
+  { log }: PaymentServices,
+  { identity, id }: DecodedPayment,
+  { budget }: Client,
+): Promise<ResponseRecord | undefined> {
+  try {
+    return await log.read(identity, id)
+  } catch (cause) {
+    budget.refund()
+    throw cause
+  }
 }
 
 /** Applies the replay table to the record. */

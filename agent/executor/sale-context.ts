@@ -5,30 +5,29 @@ import type { Operation } from '../operation/schema.ts'
 import type { QuoteReason } from '../payments/quote.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import type { Terms } from '../payments/terms.ts'
-import type { CallLimit } from './call-limit.ts'
-import type { KeyedMutex } from './keyed-mutex.ts'
+import type { CallLimit } from '../limits/call-limit.ts'
+import type { Client } from '../limits/client.ts'
+import type { FairQueue } from '../limits/fair-queue.ts'
+import type { GuessLimit } from '../limits/guess-limit.ts'
+import type { KeyedMutex } from '../limits/keyed-mutex.ts'
+import type { SaleLimit } from '../limits/sale-limit.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
 import type { PayerCode } from './payer-code.ts'
-import type { QuoteLimit } from './quote-limit.ts'
-import type { RateLimit } from './rate-limit.ts'
-import type { ReplayLimit } from './replay-limit.ts'
 
 /** Created once per service. */
 export interface SaleContext {
   terms: Terms
   catalog: Catalog
   payments: PaymentServices
-  /** Limits requests with a payment. */
-  rateLimit: RateLimit
-  /** Limits requests that get a quote. */
-  quoteLimit: QuoteLimit
-  /** Limits requests with a payment that has a record. */
-  replayLimit: ReplayLimit
-  /** Limits searches for the settlement of a payment without a record. */
-  searchLimit: ReplayLimit
+  /** Whether the limit of sales in a minute was reached within the last second. */
+  saleLimit: SaleLimit
+  /** Limits guesses of what a recorded payment has bought. */
+  guessLimit: GuessLimit
+  /** Runs the calls to node and facilitator for payments that are not verified yet. */
+  verifications: FairQueue
   /** Which payers are contract wallets. */
   payerCode: PayerCode
-  /** Requests with the same payment identity run one at a time. */
+  /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder
   /** Aborted when the service stops. */
@@ -41,11 +40,10 @@ export interface SaleRequest {
   paymentHeaders: readonly string[]
   /** The REST resource that a quote names. */
   resourceUrl: string
-  /** The network address of the client, from `clientAddress`. */
-  client: string
+  client: Client
   /** For the log. */
   requestId?: string | undefined
-  /** Limits the sales that run at once. Absent if the transport has no limit. */
+  /** Limits the verified payments that are sold at once. Absent if the transport has no limit. */
   callLimit?: CallLimit
 }
 

@@ -10,7 +10,6 @@ import { REORG_BLOCKS_MAX } from '../payments/range-search.ts'
 import type { PaymentServices } from '../payments/services.ts'
 import { findEarlierSettlement, type AlreadySettled, type SearchedPayment } from './earlier-settlement.ts'
 import type { PayerCode } from './payer-code.ts'
-import { verificationUnavailable } from './record-outcome.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 interface QuotedPayment extends SearchedPayment {
@@ -25,15 +24,20 @@ export interface Verified {
   fromBlockHash: string
 }
 
+/** The node or the facilitator did not answer. */
+export interface Unanswered {
+  kind: 'unanswered'
+}
+
 export async function verifyPayment(
   payments: PaymentServices,
   quoted: QuotedPayment,
-): Promise<Verified | AlreadySettled | Refused | PaymentRefusal> {
+): Promise<Verified | AlreadySettled | Refused | PaymentRefusal | Unanswered> {
   const { facilitator, timer, report, now } = payments
   const { requirements } = quoted
   const { payment } = quoted.checked
   const state = await readChain(payments, quoted).catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!state) return verificationUnavailable()
+  if (!state) return { kind: 'unanswered' }
   if (!state.canHaveSigned) return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
   if (!state.isNonceFree) return findEarlierSettlement(payments, quoted)
@@ -52,7 +56,7 @@ export async function verifyPayment(
         : refusePayment('payment_rejected', verification.reason)
     case 'unclear':
       report('verification_unclear', verification.cause)
-      return verificationUnavailable()
+      return { kind: 'unanswered' }
   }
 }
 

@@ -1,10 +1,11 @@
 /**
  * The open connections of the HTTP server. Each connection runs one request at a time; pipelined requests wait. A
- * connection that exceeds a limit is reset, and when too many are open, the one that has been idle longest.
+ * connection that exceeds a limit is reset. When too many are open, one of the address with the most connections is reset.
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Report, Timer } from '../../store/runtime.ts'
+import { normalizeAddress } from './client-address.ts'
 
 export interface ConnectionLimits {
   /** Open connections. */
@@ -27,6 +28,10 @@ interface PipelinedRequest {
 }
 
 interface Connection {
+  /** The network address of the socket. */
+  readonly address: string
+  /** Whether the payment of the running request is verified or recorded. */
+  isKept: boolean
   /** In the order of arrival. The first one is running or being sent. */
   readonly unanswered: PipelinedRequest[]
 }
@@ -57,9 +62,16 @@ export class Connections {
   }
 
   add(socket: Socket): void {
-    this.#open.set(socket, { unanswered: [] })
+    const address = normalizeAddress(socket.remoteAddress ?? '') ?? ''
+    this.#open.set(socket, { address, isKept: false, unanswered: [] })
     socket.once('close', () => this.#remove(socket))
-    if (this.#open.size > this.#limits.connections) this.#resetIdlest()
+    if (this.#open.size > this.#limits.connections) this.#resetSurplus()
+  }
+
+  /** Keeps the connection when another one needs its place, until the answer to its running request is sent. */
+  keepOpen(socket: Socket): void {
+    const connection = this.#open.get(socket)
+    if (connection) connection.isKept = true
   }
 
   /** Whether the next request of the connection exceeds a limit. */
@@ -122,6 +134,7 @@ export class Connections {
 
   #runNext(socket: Socket, connection: Connection): void {
     connection.unanswered.shift()
+    connection.isKept = false
     // Moves the connection to the end of the order.
     if (this.#open.delete(socket)) this.#open.set(socket, connection)
     const [next] = connection.unanswered
@@ -131,14 +144,20 @@ export class Connections {
     if (socket.writable) next.run()
   }
 
-  /** Connections whose answer is being computed are kept, because a payment may be in progress. */
-  #resetIdlest(): void {
-    for (const [socket, { unanswered }] of this.#open) {
-      const running = unanswered[0]?.response
-      if (running?.req.complete && !running.writableEnded) continue
-      this.#reset(socket, 'surplus')
-      return
+  /** Of the address with the most connections that are not kept, resets the one that has been idle longest, else the oldest. */
+  #resetSurplus(): void {
+    const candidates = new Map<string, Socket[]>()
+    for (const [socket, { address, isKept }] of this.#open) {
+      if (isKept) continue
+      const ofAddress = candidates.get(address)
+      if (ofAddress) ofAddress.push(socket)
+      else candidates.set(address, [socket])
     }
+    let most: Socket[] = []
+    for (const sockets of candidates.values()) if (sockets.length > most.length) most = sockets
+    const isIdle = (socket: Socket) => isWaitingForClient(this.#open.get(socket)?.unanswered[0]?.response)
+    const victim = most.find(isIdle) ?? most[0]
+    if (victim) this.#reset(victim, 'surplus')
   }
 
   #remove(socket: Socket): void {
@@ -156,6 +175,11 @@ export class Connections {
     this.#resets[reason] += 1
     if (!this.#nextReport) this.reportResets()
   }
+}
+
+/** Whether a connection has no request, or is receiving a request or sending an answer. */
+function isWaitingForClient(running: ServerResponse | undefined): boolean {
+  return !running?.req.complete || running.writableEnded
 }
 
 function closeAfter(response: ServerResponse): void {

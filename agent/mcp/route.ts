@@ -4,11 +4,12 @@
  */
 import { createMcpHandler } from '@modelcontextprotocol/server'
 import { Router, type Request as ExpressRequest, type Response as ExpressResponse } from 'express'
-import { CallLimit, CALLS_MAX } from '../executor/call-limit.ts'
-import { clientAddress } from '../http/client-address.ts'
+import type { Clients } from '../http/clients.ts'
+import { renderOutcome } from '../http/render-outcome.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
+import { CallLimit, CALLS_MAX } from '../limits/call-limit.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
@@ -19,10 +20,10 @@ import { createServer, type Caller, type McpServerOptions } from './server.ts'
 export const MCP_BODY_BYTES_MAX = 16_384
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
-  trustedProxies: number
+  clients: Clients
 }
 
-export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Router {
+export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   const callLimit = new CallLimit(CALLS_MAX)
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
@@ -38,11 +39,15 @@ export function mcpRoute({ trustedProxies, ...options }: McpRouteOptions): Route
     const code = findFault(request, body, origin)
     if (code !== undefined) return refuse(response, { code })
     if (typeof body === 'string') return refuse(response, { code: body })
+    // The payment is in the body. A request may repeat a purchase, so it is admitted now and then after the budget is spent.
+    const client = clients.of(request)
+    const limited = client.budget.beginLookUp()
+    if (limited) return sendResponse(response, renderOutcome(limited))
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || Array.isArray(parsed.value) || isDeeperThan(parsed.value, JSON_LEVELS_MAX))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request), body })
-    callers.set(web, { client: clientAddress(request, trustedProxies), requestId: requestIdOf(request) })
+    callers.set(web, { client, requestId: requestIdOf(request) })
     const answer = await handler.fetch(web, { parsedBody: parsed.value })
     const type = answer.headers.get('Content-Type')
     const headers = { ...(type !== null && { 'Content-Type': type }), ...NOT_STORED }

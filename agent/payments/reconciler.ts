@@ -27,8 +27,8 @@ export interface ReconcilerOptions {
   timer: Timer
   /** From 0 to below 1. */
   random: () => number
-  /** Runs `work` under the mutex of the payment. Skips it if the mutex is held. */
-  runExclusively: (identity: string, work: () => Promise<void>) => Promise<void>
+  /** Runs `work` under the mutex of the payload. Skips it if the mutex is held. */
+  runExclusively: (paymentHash: string, work: () => Promise<void>) => Promise<void>
 }
 
 export interface Reconciler {
@@ -72,9 +72,9 @@ export function startReconciler({ payments, timer, random, runExclusively }: Rec
 
   async function reconcileOne(identity: string): Promise<void> {
     try {
-      await runExclusively(identity, async () => {
-        const record = await payments.log.read(identity)
-        if (!record || isInProgress(record)) return
+      const record = await payments.log.read(identity)
+      if (!record || isInProgress(record)) return
+      await runExclusively(record.payment_hash, async () => {
         const after = await reconcile(payments, record)
         schedule.defer(identity, { isUnchanged: after.state === record.state })
       })

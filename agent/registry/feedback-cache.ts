@@ -1,20 +1,22 @@
 /**
- * Reads pages of one client's feedback on demand. Pages are cached for some seconds, concurrent requests share one read,
- * and the number of reads is limited so that clients cannot overload the node.
+ * Reads pages of one reviewer's feedback on demand. Pages are cached for some seconds, and concurrent requests share one read. The
+ * budget of the client pays for a read, and few reads run at once, so clients cannot overload the node.
  */
 import { LRUCache } from 'lru-cache'
 import type { Report, Timer } from '../../store/runtime.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import type { Client } from '../limits/client.ts'
+import { FairQueue } from '../limits/fair-queue.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { isOutage } from './errors.ts'
-import { CircuitBreaker, FixedWindow } from './limits.ts'
+import { CircuitBreaker } from './circuit-breaker.ts'
 import type { FeedbackPage, FeedbackQuery, RegistryReader } from './reader.ts'
 
 export const PAGE_CACHE_SECONDS = 15
 const CACHED_PAGES_MAX = 512
 /** For both batches of one page. */
 const PAGE_MS_MAX = 3_000
-const CONCURRENT_READS_MAX = 4
-const READS_PER_WINDOW_MAX = 10
+const CONCURRENT_READS_MAX = 16
 
 interface CheckedPage extends FeedbackPage {
   checkedAt: string
@@ -22,7 +24,7 @@ interface CheckedPage extends FeedbackPage {
 
 export type FeedbackOutcome =
   | { kind: 'page'; page: CheckedPage }
-  /** The limit of reads is reached. */
+  /** The budget of the client does not pay for a read. */
   | { kind: 'busy' }
   /** The node failed, or the circuit breaker is open. */
   | { kind: 'unread' }
@@ -36,14 +38,13 @@ interface FeedbackCacheOptions {
 
 export class FeedbackCache {
   readonly #options: FeedbackCacheOptions
-  readonly #window: FixedWindow
+  readonly #queue = new FairQueue(CONCURRENT_READS_MAX)
   readonly #breaker: CircuitBreaker
   readonly #pages = new LRUCache<string, { page: CheckedPage; at: number }>({ max: CACHED_PAGES_MAX })
   readonly #reads = new Map<string, Promise<FeedbackOutcome>>()
 
   constructor(options: FeedbackCacheOptions) {
     this.#options = options
-    this.#window = new FixedWindow({ max: READS_PER_WINDOW_MAX, now: options.now })
     this.#breaker = new CircuitBreaker(options)
   }
 
@@ -52,16 +53,15 @@ export class FeedbackCache {
     return this.#pages.size
   }
 
-  async get(query: FeedbackQuery): Promise<FeedbackOutcome> {
+  async get(query: FeedbackQuery, client: Client): Promise<FeedbackOutcome> {
     const key = `${query.client}:${query.start}:${query.limit}`
     const page = this.#lookup(key)
     if (page) return { kind: 'page', page }
     const current = this.#reads.get(key)
     if (current) return current
-    if (this.#window.isFull() || this.#reads.size >= CONCURRENT_READS_MAX) return { kind: 'busy' }
     if (this.#breaker.isOpen()) return { kind: 'unread' }
-    this.#window.take()
-    const read = this.#read(key, query).finally(() => this.#reads.delete(key))
+    if (client.budget.spend(WEIGHTS.remoteCall)) return { kind: 'busy' }
+    const read = this.#queue.run(client.address, () => this.#read(key, query)).finally(() => this.#reads.delete(key))
     this.#reads.set(key, read)
     return read
   }

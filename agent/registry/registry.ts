@@ -1,5 +1,6 @@
 /** The agent's entries in the ERC-8004 registries, as the routes read them. */
 import type { Report, Timer } from '../../store/runtime.ts'
+import type { Client } from '../limits/client.ts'
 import { openRpcBatch } from '../rpc/json-rpc.ts'
 import { FeedbackCache, type FeedbackOutcome } from './feedback-cache.ts'
 import { IdentityMonitor, type RegistryIdentity } from './identity.ts'
@@ -16,7 +17,7 @@ export interface Registry {
   /** Undefined if no agent is configured. Then the chain is never read. */
   agentId: bigint | undefined
   identity(): RegistryIdentity
-  page(query: FeedbackQuery): Promise<FeedbackOutcome>
+  page(query: FeedbackQuery, client: Client): Promise<FeedbackOutcome>
   stop(): void
 }
 
@@ -41,7 +42,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
   return {
     agentId: options.agentId,
     identity: () => monitor.current(),
-    page: (query) => feedback.get(query),
+    page: (query, client) => feedback.get(query, client),
     stop: () => monitor.stop(),
   }
 }

@@ -23,6 +23,7 @@ import {
   isVersion,
   lacksReceipt,
   newestOf,
+  type Claim,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -37,22 +38,41 @@ import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */
 const KEYS_PER_READ_MAX = 1_000
-/** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
+/** A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
-const INSERT = `insert into responses (identity, payer_key, payment_id, state, final_at, revision, record)
-  values ($1, $2, $3, $4, null, $5, $6) on conflict do nothing`
+const ADD_PLACES = `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
+  on conflict do nothing`
+const REMOVE_PLACES = 'delete from sale_places where number > $1'
+/**
+ * A claim takes a place of the limit of sales in the same statement. It skips places that another claim is taking. After the clock
+ * of the database is set back, `free_at` of taken places is too late, and they count as free.
+ */
+const INSERT = `with free as (select number from sale_places
+    where (free_at <= now() or free_at > now() + interval '2 minutes')
+      and not exists (select 1 from responses where identity = $1 or payment_id = $2)
+    order by free_at limit 1 for update skip locked),
+  taken as (update sale_places set free_at = now() + interval '1 minute', identity = $1, claim = $4::uuid
+    from free where sale_places.number = free.number returning sale_places.number)
+  insert into responses (identity, payment_id, state, final_at, revision, record)
+    select $1, $2, $3, null, $4::uuid, $5::bytea from taken on conflict do nothing`
+/** Another machine took the payment between the start of `INSERT` and its write. */
+const FREE_UNUSED_PLACE = 'update sale_places set free_at = now() where identity = $1 and claim = $2'
+const WAIT = `select extract(epoch from min(free_at) - now()) * 1000 as wait_ms from sale_places where free_at > now()`
+const COUNT_SALES = 'select count(*)::int as count from sale_places where free_at > now()'
 const FIND = 'select identity, revision, record from responses where identity = $1'
 const FIND_CONFLICT = `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`
-const REPLACE = `update responses set state = $3, final_at = $4, revision = $5, record = $6,
+/** A refused sale gives its place back. */
+const REPLACE = `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
+    and exists (select 1 from responses where identity = $1 and revision = $2))
+  update responses set state = $3, final_at = $4, revision = $5, record = $6,
   payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2`
 /** If another payment takes the payment id meanwhile, the repetition of the statement leaves it there. */
 const REOPEN = `update responses set state = $3, final_at = null, revision = $4, record = $5,
   payment_id = case when exists (select 1 from responses where payment_id = $6) then null else $6 end
   where identity = $1 and revision = $2`
 const ADD_RECEIPT = 'update responses set revision = $3, record = $4 where identity = $1 and revision = $2'
-const HAS_PAID = `select 1 from responses where payer_key = $1 and state in ('settled', 'confirmed') limit 1`
 const LIST_UNFINISHED =
   'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
 const PRUNE = `delete from responses where identity in
@@ -81,7 +101,9 @@ export const STATEMENTS = {
   REPLACE,
   REOPEN,
   ADD_RECEIPT,
-  HAS_PAID,
+  FREE_UNUSED_PLACE,
+  WAIT,
+  COUNT_SALES,
   LIST_UNFINISHED,
   PRUNE,
   NOTE_UNRECORDED,
@@ -103,17 +125,27 @@ interface UnrecordedRow {
 
 interface PostgresLogOptions {
   url: string
+  /** The sales in a minute, of all machines. The machine that started last determines it. Absent for commands, which sell nothing. */
+  salesPerMinute?: number | undefined
   report: Report
 }
 
 /**
- * Connects and checks the schema.
+ * Connects, checks the schema, and makes the places of the limit of sales.
  * @throws StoreError if the database cannot be used; the message is one line without the URL
  */
-export async function openPostgresResponseLog({ url, report }: PostgresLogOptions): Promise<ResponseLog & OwnedLog> {
+export async function openPostgresResponseLog({
+  url,
+  salesPerMinute,
+  report,
+}: PostgresLogOptions): Promise<ResponseLog & OwnedLog> {
   const pool = openPool({ url, report })
   try {
     await checkSchema(pool)
+    if (salesPerMinute !== undefined) {
+      await queryRepeatedly(pool, ADD_PLACES, [salesPerMinute])
+      await queryRepeatedly(pool, REMOVE_PLACES, [salesPerMinute])
+    }
     return new PostgresResponseLog(pool)
   } catch (cause) {
     await pool.end()
@@ -136,19 +168,27 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     return (await this.#findConflict(identity, paymentId))?.record
   }
 
-  async claim(record: ResponseRecord): Promise<{ claimed: boolean; record: ResponseRecord }> {
+  async claim(record: ResponseRecord): Promise<Claim> {
     checkBeginning(record)
     const { identity, payment_id, state } = record
-    const payerKey = identity.slice(0, Math.max(0, identity.lastIndexOf('/')))
     const revision = randomUUID()
-    const values = [identity, payerKey, payment_id ?? null, state, revision, encodeRecord(record)]
+    const values = [identity, payment_id ?? null, state, revision, encodeRecord(record)]
+    let waitMs = 0
     for (let attempt = 0; attempt < CLAIM_ATTEMPTS_MAX; attempt += 1) {
       const { rowCount } = await this.#query(INSERT, values)
-      if (rowCount === 1) return { claimed: true, record }
+      if (rowCount === 1) return { kind: 'claimed', record }
       const existing = await this.#findConflict(identity, payment_id)
-      if (existing) return { claimed: existing.revision === revision, record: existing.record }
+      if (existing?.revision === revision) return { kind: 'claimed', record: existing.record }
+      await this.#query(FREE_UNUSED_PLACE, [identity, revision])
+      if (existing) return { kind: 'taken', record: existing.record }
+      waitMs = await this.#readWaitMs()
+      if (waitMs > 0) break
     }
-    throw new StoreError('A payment identity or payment id is taken, but its record does not exist')
+    return { kind: 'full', waitMs }
+  }
+
+  async countSales(): Promise<number> {
+    return (await this.#query<{ count: number }>(COUNT_SALES, [])).rows[0]?.count ?? 0
   }
 
   async advance(
@@ -169,6 +209,7 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
       revision,
       encodeRecord(next),
       isVoid(next.state),
+      next.state === 'refused',
     ]
     const { rowCount } = await this.#query(REPLACE, values)
     if (rowCount === 1) return next
@@ -197,10 +238,6 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     const { rowCount } = await this.#query(ADD_RECEIPT, [from.identity, current.revision, revision, encodeRecord(next)])
     if (rowCount === 1) return next
     return (await this.#find(from.identity))?.revision === revision ? next : undefined
-  }
-
-  async hasPaid(payerKey: string): Promise<boolean> {
-    return (await this.#query(HAS_PAID, [payerKey])).rows.length > 0
   }
 
   async unfinished(): Promise<string[]> {
@@ -259,6 +296,12 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
 
   close(): Promise<void> {
     return this.#database.end()
+  }
+
+  /** The time until a place of the limit is free. 0 if one may be free now. */
+  async #readWaitMs(): Promise<number> {
+    const { rows } = await this.#query<{ wait_ms: string | null }>(WAIT, [])
+    return Math.ceil(Number(rows[0]?.wait_ms ?? 0))
   }
 
   async #find(identity: string) {

@@ -1,5 +1,5 @@
 /**
- * The schema of the response log and the rate limit in PostgreSQL, as numbered migrations. Uses only statements that
+ * The schema of the response log and the limit of sales in PostgreSQL, as numbered migrations. Uses only statements that
  * CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
  */
 import type { Pool } from 'pg'
@@ -49,6 +49,19 @@ const MIGRATIONS: readonly (readonly string[])[] = [
        asset text not null,
        pay_to text not null
      )`,
+  ],
+  [
+    'drop table rate_limit_slots',
+    // A row for each sale that the limit allows in a minute.
+    `create table sale_places (
+       number int primary key,
+       free_at timestamptz not null,
+       identity text,
+       claim uuid
+     )`,
+    'create index sale_places_free on sale_places (free_at)',
+    'drop index responses_payer',
+    'alter table responses drop column payer_key',
   ],
 ]
 

@@ -76,7 +76,7 @@ export async function raceIn({ root, seconds, workers, log: kind }: Race): Promi
     const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
     const serverKills = (await killing) ?? 0
     const acknowledged = await readAll(directory)
-    const log = await openConfiguredLog({ dataDirectory: directory, responseLog: database?.url }, () => undefined)
+    const log = await openConfiguredLog({ config: { dataDirectory: directory, responseLog: database?.url } })
     try {
       const faults = [...runs.flatMap((each) => each.faults), ...(await checkLog(log, acknowledged))]
       return { kills: runs.reduce((sum, each) => sum + each.kills, serverKills), acknowledged, faults }

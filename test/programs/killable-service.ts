@@ -40,7 +40,7 @@ function killableLog(log: ResponseLog): ResponseLog {
   return {
     reopen: (from, change) => log.reopen(from, change),
     addReceipt: (from, receipt) => log.addReceipt(from, receipt),
-    hasPaid: (payerKey) => log.hasPaid(payerKey),
+    countSales: () => log.countSales(),
     unfinished: () => log.unfinished(),
     noteUnrecorded: (payment) => log.noteUnrecorded(payment),
     unrecorded: () => log.unrecorded(),
@@ -144,7 +144,8 @@ const service = await startService({
     chain: killableChain(openChain({ url: rpcUrl, chainId: deployment.chainId })),
     payTo: receiver,
   },
-  openLog: async (given) => killableLog(await openConfiguredLog(given, report)),
+  openLog: async (given) =>
+    killableLog(await openConfiguredLog({ config: given, salesPerMinute: given.rateLimitPerMinute, report })),
   processes: { ownPid: process.pid, token: 'test', isRunning: () => true },
   now,
   random: Math.random,

@@ -22,6 +22,8 @@ const PAYMENT_IDS = 40
 /** The LMDB thread starts a commit before an event loop turn ends that has about a thousand writes or some MB. */
 const CALLS_MAX = 400
 const BODY_MAX = 60_000
+/** The largest limit of sales that can be configured. */
+const SALES_PER_MINUTE = 100_000
 
 // The URL of a log in PostgreSQL is the last argument. The start and the end of the race follow as a message.
 const [dataDirectory = '', path = '', responseLog] = process.argv.slice(2)
@@ -40,7 +42,7 @@ process.disconnect()
 async function openLog(): Promise<ResponseLog> {
   for (;;) {
     try {
-      return await openConfiguredLog({ dataDirectory, responseLog }, () => undefined)
+      return await openConfiguredLog({ config: { dataDirectory, responseLog }, salesPerMinute: SALES_PER_MINUTE })
     } catch (cause) {
       if (!isServerKilled(cause)) throw cause
     }
@@ -61,12 +63,14 @@ function acknowledge(what: Acknowledged): void {
 async function claim(identity: string, paymentId: string): Promise<void> {
   const body = `${randomUUID()} ${'x'.repeat(oneIn(50) ? below(BODY_MAX) : below(2_000))}`
   const hasId = oneIn(3)
-  const { claimed, record } = await log.claim(makeRecord({ identity, body, ...(hasId && { payment_id: paymentId }) }))
+  const claimed = await log.claim(makeRecord({ identity, body, ...(hasId && { payment_id: paymentId }) }))
+  // More sales than a minute allows.
+  if (claimed.kind === 'full') return
   const wanted = { identity, ...(hasId && { paymentId }) }
   acknowledge(
-    claimed
+    claimed.kind === 'claimed'
       ? { kind: 'claimed', ...wanted, digest: digestOf(body) }
-      : { kind: 'held', ...wanted, holder: record.identity },
+      : { kind: 'held', ...wanted, holder: claimed.record.identity },
   )
 }
 

@@ -7,6 +7,7 @@ import type { Catalog } from '../../store/catalog.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { testTerms } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, send } from '../support/raw-http.ts'
+import { makeClients } from '../support/clients.ts'
 import { SaleHarness } from '../support/sale-harness.ts'
 
 const SECRET = 'a secret of the store'
@@ -27,7 +28,8 @@ describe('the HTTP application', () => {
     const { onSale } = executor
     const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
-    const options = { executor, baseUrl, facts, signed: () => new Map(), pages: () => new Map(), report }
+    const clients = makeClients()
+    const options = { executor, baseUrl, clients, facts, signed: () => new Map(), pages: () => new Map(), report }
     server = await listen(createServer(createApp(options)))
   })
   after(async () => {

@@ -5,8 +5,9 @@ import { expect } from 'chai'
 import express from 'express'
 import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { A2A_BODY_BYTES_MAX, a2aRoute, RESPONSE_BYTES_MAX } from '../../agent/a2a/route.ts'
-import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/executor/call-limit.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { buildExamples } from '../../agent/operation/examples.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
@@ -583,7 +584,7 @@ describe('POST /a2a under load', () => {
       executor,
       card,
       extensionUri,
-      trustedProxies: 0,
+      clients: makeClients(),
       timer: clock.timer,
       report: () => undefined,
     })

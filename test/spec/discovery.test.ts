@@ -15,6 +15,7 @@ import { rotateKeys } from '../../keys/rotate.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { CACHE_SECONDS } from '../../rest-facade/free.ts'
 import { sourceSchema } from '../../store/source.ts'
+import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
@@ -342,7 +343,7 @@ describe('the metadata and the agent card', () => {
       const { onSale } = executor
       const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
       const options = { signed: () => new Map(), pages: () => new Map(), report: () => undefined }
-      server = await listen(createServer(createApp({ executor, baseUrl, facts, ...options })))
+      server = await listen(createServer(createApp({ executor, baseUrl, clients: makeClients(), facts, ...options })))
     })
     after(async () => {
       server.close()

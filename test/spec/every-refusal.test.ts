@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { expect } from 'chai'
 import { agentCard, paymentExtensionUri } from '../../agent/a2a/card.ts'
 import { a2aRoute } from '../../agent/a2a/route.ts'
-import { CALL_TIMEOUT_MS } from '../../agent/executor/call-limit.ts'
+import { CALL_TIMEOUT_MS } from '../../agent/limits/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { mcpRoute } from '../../agent/mcp/route.ts'
 import { listTools } from '../../agent/mcp/tools.ts'
@@ -12,6 +12,7 @@ import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/r
 import type { OperationName } from '../../agent/operation/schema.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
@@ -53,6 +54,8 @@ async function start(): Promise<void> {
   const facts = { version: '0.1.0', terms: testTerms, onSale: executor.onSale }
   const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
   const report = () => undefined
+  // The budgets of the test, which it can replace.
+  const clients = makeClients({ budgets: () => sale.budgets })
   // The origin of the extension is that of the test's requests.
   let listener = createApp({ ...appOptions(), a2aRoute: route(BASE_URL) })
   server = await listen(createServer((request, response) => void listener(request, response)))
@@ -60,13 +63,13 @@ async function start(): Promise<void> {
 
   function appOptions() {
     const tools = listTools(testTerms, executor.onSale)
-    const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo: () => ({}), trustedProxies: 0 }
+    const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo: () => ({}), clients }
     const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
-    const app = { executor, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
+    const app = { executor, clients, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
     return { ...app, facts: { ...facts, rateLimitPerMinute: 120, catalog, now: () => sale.now() } }
   }
   function route(url: string) {
-    return a2aRoute({ executor, card, extensionUri: paymentExtensionUri(url), timer: clock.timer, report })
+    return a2aRoute({ executor, clients, card, extensionUri: paymentExtensionUri(url), timer: clock.timer, report })
   }
 }
 
@@ -151,7 +154,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     return valid(payment)
   },
   async rate_limited({ valid }) {
-    sale.limitTo(1)
+    sale.budgetOf(1)
     await valid()
     return valid()
   },

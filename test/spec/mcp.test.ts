@@ -5,10 +5,11 @@ import { expect } from 'chai'
 import express from 'express'
 import { createServer } from 'node:http'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
-import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/executor/call-limit.ts'
+import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
 import { MCP_BODY_BYTES_MAX, mcpRoute } from '../../agent/mcp/route.ts'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { listTools as describeTools } from '../../agent/mcp/tools.ts'
+import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
@@ -343,7 +344,7 @@ describe('POST /mcp under load', () => {
     const tools = describeTools(testTerms, executor.onSale)
     const report = (event: string) => void reports.push(event)
     const info = () => serviceInfo()
-    const options = { executor, baseUrl, version: '0.1.0', tools, serviceInfo: info, trustedProxies: 0 }
+    const options = { executor, baseUrl, version: '0.1.0', tools, serviceInfo: info, clients: makeClients() }
     const route = mcpRoute({ ...options, timer: clock.timer, report })
     server = await listen(createServer(express().use(route)))
   })

@@ -12,7 +12,6 @@ import { StoreError } from '../../store/environment.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
 import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../store/disk-space.ts'
-import { openWindow } from '../../store/window.ts'
 import { PROCESSES } from '../support/fixtures.ts'
 import { sendBody, startPortal } from '../support/portal.ts'
 import { makeRecord } from '../support/records.ts'
@@ -48,7 +47,7 @@ describe('a nearly full disk', () => {
     let free = FREE_BYTES_MIN.sale
     const log = openResponseLog(directory, { freeBytes: () => free })
     const begun = makeRecord({})
-    expect((await log.claim(begun)).claimed).to.equal(true)
+    expect((await log.claim(begun)).kind).to.equal('claimed')
     await log.close()
     free -= 1
     const full = openResponseLog(directory, { freeBytes: () => free })
@@ -62,12 +61,6 @@ describe('a nearly full disk', () => {
     expect(await full.read(begun.identity)).to.deep.equal(settled)
     expect(settled?.state).to.equal('settled')
     await full.close()
-  })
-
-  it('rejects a transaction of the shared rate-limit window', async () => {
-    const window = openWindow(directory, { freeBytes: () => FREE_BYTES_MIN.sale - 1 })
-    expect(() => window.transaction(() => undefined)).to.throw(StoreError)
-    await window.close()
   })
 
   it('rejects an import earlier than a sale, and leaves no folder', async () => {

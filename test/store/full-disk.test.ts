@@ -49,7 +49,7 @@ describe('a full disk', function () {
     const log = openResponseLog(directory)
     expect(await log.unfinished()).to.have.lengthOf(written)
     const late = makeRecord({ identity: 'late' })
-    expect(await log.claim(late)).to.deep.equal({ claimed: true, record: late })
+    expect(await log.claim(late)).to.deep.equal({ kind: 'claimed', record: late })
     await log.close()
   })
 

@@ -4,30 +4,33 @@ import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../sto
 import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
 import { openResponseLog, UNRECORDED_MAX, type ResponseLog } from '../../store/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
-import { makeRecord, storeRecord } from '../support/records.ts'
+import { makeRecord, recordOf, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
 const report = () => undefined
 
-/** Makes an empty store and returns a function that opens a log on it. */
-type MakeStore = () => Promise<() => Promise<ResponseLog>>
+/** More sales than a test makes. */
+const SALES_MAX = 5_000
+
+/** Makes an empty store and returns a function that opens a log on it, with this limit of sales in a minute. */
+type MakeStore = () => Promise<(salesPerMinute?: number) => Promise<ResponseLog>>
 
 const STORES: Record<string, MakeStore> = {
   async LMDB() {
     const directory = await makeTemporaryDirectory()
-    return async () => openResponseLog(directory)
+    return async (salesPerMinute = SALES_MAX) => openResponseLog(directory, { salesPerMinute })
   },
   async PostgreSQL() {
     const url = await makeEmptyLog()
-    return () => openPostgresResponseLog({ url, report })
+    return (salesPerMinute = SALES_MAX) => openPostgresResponseLog({ url, salesPerMinute, report })
   },
 }
 
 for (const [name, makeStore] of Object.entries(STORES)) {
   describe(`the response log in ${name}`, function () {
     this.timeout(60_000)
-    let open: () => Promise<ResponseLog>
+    let open: (salesPerMinute?: number) => Promise<ResponseLog>
     let logs: ResponseLog[]
     let log: ResponseLog
 
@@ -37,8 +40,8 @@ for (const [name, makeStore] of Object.entries(STORES)) {
     beforeEach(async () => {
       const openStore = await makeStore()
       logs = []
-      open = async () => {
-        const opened = await openStore()
+      open = async (salesPerMinute) => {
+        const opened = await openStore(salesPerMinute)
         logs.push(opened)
         return opened
       }
@@ -56,7 +59,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
 
     it('keeps a claimed record, byte for byte, after a restart', async () => {
       const record = makeRecord({ body: '{"legal_name":"TÚSÚR \\u2028 TEORANTA"}' })
-      expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
+      expect(await log.claim(record)).to.deep.equal({ kind: 'claimed', record })
       await reopen()
       expect(await log.read(record.identity)).to.deep.equal(record)
     })
@@ -230,20 +233,47 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(otherEvents).to.be.at.least(2)
     })
 
-    it('knows which payers have paid, also after a restart, and does not match key prefixes', async () => {
-      const [payer, longer] = ['eip155:1/0xa/0xb', 'eip155:1/0xa/0xbc']
-      const record = makeRecord({ identity: `${payer}/0x1` })
-      await log.claim(record)
-      expect(await log.hasPaid(payer)).to.equal(false)
-      await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
-      for (const restart of [() => undefined, reopen]) {
-        await restart()
-        expect(await log.hasPaid(payer)).to.equal(true)
-        expect(await log.hasPaid(longer)).to.equal(false)
-      }
-      await log.advance({ ...record, state: 'settled' }, { state: 'confirmed', updated_at })
-      await reopen()
-      expect(await log.hasPaid(payer)).to.equal(true)
+    const begin = (identity: string) =>
+      makeRecord({ identity, prepared_at: new Date().toISOString(), updated_at: new Date().toISOString() })
+
+    it('[6.2.1] claims no more payments in a minute than the limit, over two logs at once', async () => {
+      const logsOfMachines = [await open(20), await open(20)]
+      const records = Array.from({ length: 60 }, (_, index) => begin(`payer/${index}`))
+      const claims = await Promise.all(records.map((record, index) => logsOfMachines[index % 2]?.claim(record)))
+      const kinds = claims.map((claim) => claim?.kind)
+      expect(kinds.filter((kind) => kind === 'claimed')).to.have.lengthOf(20)
+      expect(kinds.filter((kind) => kind === 'full')).to.have.lengthOf(40)
+      for (const claim of claims) if (claim?.kind === 'full') expect(claim.waitMs).to.be.within(1, 61_000)
+      expect(await log.countSales()).to.equal(20)
+      expect(await log.unfinished()).to.have.lengthOf(20)
+    })
+
+    it('[6.2.1] counts a sale that is claimed twice once, and reads its record when the limit is reached', async () => {
+      const limited = await open(1)
+      const record = begin('payer/1')
+      for (const kind of ['claimed', 'taken', 'taken']) expect((await limited.claim(record)).kind).to.equal(kind)
+      expect(await limited.countSales()).to.equal(1)
+      expect((await limited.claim(begin('payer/2'))).kind).to.equal('full')
+      expect((await limited.read('payer/1'))?.identity).to.equal('payer/1')
+    })
+
+    it('[6.2.1] counts one sale if two logs claim the same payment at once', async () => {
+      const logsOfMachines = [await open(10), await open(10)]
+      for (let payment = 0; payment < 5; payment += 1)
+        await Promise.all(logsOfMachines.map((each) => each.claim(begin(`payer/${payment}`))))
+      expect(await log.countSales()).to.equal(5)
+    })
+
+    it('[6.2.1] gives the sale of a refused settlement back, and no other', async () => {
+      const limited = await open(2)
+      const [refused, unknown] = [begin('payer/1'), begin('payer/2')]
+      for (const record of [refused, unknown]) expect((await limited.claim(record)).kind).to.equal('claimed')
+      await limited.advance(unknown, { state: 'unknown', updated_at })
+      expect((await limited.claim(begin('payer/3'))).kind).to.equal('full')
+      await limited.advance(refused, { state: 'refused', updated_at })
+      expect(await limited.countSales()).to.equal(1)
+      expect((await limited.claim(begin('payer/3'))).kind).to.equal('claimed')
+      expect((await limited.claim(begin('payer/4'))).kind).to.equal('full')
     })
 
     it('lets one of two payments with the same payment id succeed, and one of two claims with the same identity', async () => {
@@ -253,9 +283,9 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         makeRecord({ identity: 'a', body: '3', payment_id: 'payer/id' }),
       ]
       const results = await Promise.all(claims.map((record) => log.claim(record)))
-      expect(results.filter(({ claimed }) => claimed)).to.have.lengthOf(1)
-      expect(new Set(results.map(({ record }) => record.body)).size).to.equal(1)
-      expect(await log.unfinished()).to.deep.equal([results[0]?.record.identity])
+      expect(results.filter(({ kind }) => kind === 'claimed')).to.have.lengthOf(1)
+      expect(new Set(results.map((each) => recordOf(each)?.body)).size).to.equal(1)
+      expect(await log.unfinished()).to.deep.equal([results[0] && recordOf(results[0])?.identity])
     })
 
     it('reads the record of the identity even if another record has the payment id', async () => {
@@ -269,7 +299,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       it(`${isFreed ? 'frees' : 'keeps'} the payment id of a payment that is ${state}`, async () => {
         await storeRecord(log, makeRecord({ identity: '1', payment_id: 'payer/id', state }))
         const second = makeRecord({ identity: '2', payment_id: 'payer/id' })
-        expect((await log.claim(second)).claimed).to.equal(isFreed)
+        expect((await log.claim(second)).kind).to.equal(isFreed ? 'claimed' : 'taken')
         expect((await log.read('3', 'payer/id'))?.identity).to.equal(isFreed ? '2' : '1')
       })
     }
@@ -282,8 +312,8 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         // Every third payment has a payment id, which is checked separately.
         const record = makeRecord({ identity, ...(index % 3 === 0 && { payment_id: `id of ${identity}` }) })
         const claimed = await Promise.all(both.map((each, body) => each.claim({ ...record, body: `{"log":${body}}` })))
-        expect(new Set(claimed.map((each) => each.record.body)).size).to.equal(1)
-        claims += claimed.filter((each) => each.claimed).length
+        expect(new Set(claimed.map((each) => recordOf(each)?.body)).size).to.equal(1)
+        claims += claimed.filter(({ kind }) => kind === 'claimed').length
         const settled = { state: 'settled', payment_response: 'x', updated_at } as const
         const stepped = await Promise.all(both.map((each) => each.advance(record, settled)))
         steps += stepped.filter((each) => each !== undefined).length
@@ -291,8 +321,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
         const ended = await Promise.all([
           ...both.map((each) => each.advance({ ...record, state: 'settled' }, last)),
           ...both.map(async (each) => {
-            const { claimed: isNew } = await each.claim(record)
-            if (isNew) claims += 1
+            if ((await each.claim(record)).kind === 'claimed') claims += 1
           }),
         ])
         ends += ended.filter((each) => each !== undefined).length

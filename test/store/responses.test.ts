@@ -16,7 +16,7 @@ import {
 import { StoreError } from '../../store/environment.ts'
 import { encodeRecord, type RecordState } from '../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
-import { makeRecord, storeRecord } from '../support/records.ts'
+import { makeRecord, recordOf, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
@@ -206,7 +206,6 @@ describe('the response log', () => {
       for (const restart of [() => undefined, reopen]) {
         await restart()
         expect(await errorName(log.read('payer/1'))).to.equal('CorruptRecordError')
-        expect(await log.hasPaid('payer')).to.equal(false)
       }
     })
   }
@@ -247,7 +246,7 @@ describe('the response log', () => {
       )
       const claim = log.claim(record)
       expect(await before).to.equal(undefined)
-      expect((await claim).record.state).to.equal('expired')
+      expect(recordOf(await claim)?.state).to.equal('expired')
       expect(await log.unfinished()).to.deep.equal([])
       expect(await log.read('another', 'id')).to.equal(undefined)
     })
@@ -262,7 +261,7 @@ describe('the response log', () => {
       await environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding }).put('id', id)
       await reopen()
       const claim = log.claim(makeRecord({ payment_id: 'id' }))
-      expect(await errorName(claim)).to.equal(encoding === 'json' ? 'StoreError' : 'CorruptRecordError')
+      expect(await errorName(claim)).to.equal('StoreError')
       expect(await log.unfinished()).to.deep.equal([])
     })
   }

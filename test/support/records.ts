@@ -1,6 +1,6 @@
 /** Complete records of the response log, for tests that need one in a certain state. */
 import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payments/terms.ts'
-import { isFinal, type ResponseRecord } from '../../store/record.ts'
+import { isFinal, type Claim, type ResponseRecord } from '../../store/record.ts'
 import type { ResponseLog } from '../../store/responses.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
@@ -37,4 +37,9 @@ export async function storeRecord(log: ResponseLog, record: ResponseRecord): Pro
   const claimed = { ...record, state: state === 'confirmed' ? 'settled' : 'prepared' } as const
   await log.claim(claimed)
   await log.advance(claimed, { state, updated_at })
+}
+
+/** The record of a claim, unless the limit of sales was reached. */
+export function recordOf(claim: Claim): ResponseRecord | undefined {
+  return claim.kind === 'full' ? undefined : claim.record
 }

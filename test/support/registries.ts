@@ -9,6 +9,8 @@ import { sendAs } from '../../agent/sandbox/contracts.ts'
 import { registerAgent } from '../../agent/sandbox/registries.ts'
 import type { Timer } from '../../store/runtime.ts'
 import { registryRoutes } from '../../rest-facade/registry.ts'
+import type { Clients } from '../../agent/http/clients.ts'
+import { makeClients } from './clients.ts'
 import { testChainUrl } from './chain.ts'
 import { listen } from './listen.ts'
 import { compiled } from './sandbox-chain.ts'
@@ -89,7 +91,7 @@ export function manualTimer() {
 interface RoutesOptions {
   registry: Registry
   payTo?: string
-  now?: () => Date
+  clients?: Clients
   a2aEnabled?: boolean
 }
 
@@ -99,6 +101,7 @@ interface RegistryServiceOptions extends Omit<RoutesOptions, 'registry'> {
   agentId: bigint
   owner?: string | undefined
   timer?: Timer
+  now?: () => Date
 }
 
 /** Serves the three routes after one read of the registry. `reports` has the log event and the code of its cause. */
@@ -114,16 +117,16 @@ export async function serveRegistry({
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
   const options = { url, agentId, owner, chainId, agentUri: AGENT_URI, now, random: () => 0.5, timer, report }
   const registry = await openRegistry(options)
-  return { registry, reports, ...(await serveRoutes({ registry, now, ...routes })) }
+  return { registry, reports, ...(await serveRoutes({ registry, ...routes })) }
 }
 
 export async function serveRoutes({
   registry,
   payTo = newAddress(),
-  now = () => new Date(),
+  clients = makeClients(),
   a2aEnabled = true,
 }: RoutesOptions) {
-  const routes = registryRoutes({ registry, baseUrl: BASE_URL, payTo, a2aEnabled, now })
+  const routes = registryRoutes({ registry, clients, baseUrl: BASE_URL, payTo, a2aEnabled })
   const server = await listen(createServer(express().set('query parser', false).use(routes)))
   const { url } = server
   return {

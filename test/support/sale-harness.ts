@@ -7,12 +7,13 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
 import { PayerCode } from '../../agent/executor/payer-code.ts'
-import { QuoteLimit } from '../../agent/executor/quote-limit.ts'
-import { ReplayLimit } from '../../agent/executor/replay-limit.ts'
-import { RateLimit } from '../../agent/executor/rate-limit.ts'
 import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
-import { KeyedMutex } from '../../agent/executor/keyed-mutex.ts'
+import { AddressBudgets } from '../../agent/limits/address-budget.ts'
+import { FairQueue } from '../../agent/limits/fair-queue.ts'
+import { GuessLimit } from '../../agent/limits/guess-limit.ts'
+import { KeyedMutex } from '../../agent/limits/keyed-mutex.ts'
+import { SaleLimit } from '../../agent/limits/sale-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
@@ -23,7 +24,7 @@ import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { SYNTHETIC } from '../../store/source.ts'
-import { WindowSlots } from '../../store/window-slots.ts'
+import { makeClient } from './clients.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 import { pausesOnly } from './timers.ts'
@@ -81,6 +82,8 @@ export class SaleHarness {
   now = () => new Date()
   /** The address of the client that the next request comes from. */
   client = '192.0.2.1'
+  readonly clock = () => this.now().getTime()
+  budgets = new AddressBudgets({ perMinute: 1_000_000, clock: this.clock })
   context: SaleContext
 
   private constructor(directory: string) {
@@ -116,8 +119,15 @@ export class SaleHarness {
     this.now = () => new Date(now().getTime() + milliseconds)
   }
 
-  limitTo(perMinute: number): void {
-    Object.assign(this.context, this.#openLimits(perMinute))
+  /** Reopens the store with another limit of sales in a minute. */
+  async limitTo(salesPerMinute: number): Promise<void> {
+    await this.#closeStore()
+    this.context = this.#open(salesPerMinute)
+  }
+
+  /** Gives each client address this number of units a minute. */
+  budgetOf(perMinute: number): void {
+    this.budgets = new AddressBudgets({ perMinute, clock: this.clock })
   }
 
   async close(): Promise<void> {
@@ -153,7 +163,12 @@ export class SaleHarness {
 
   perform(operation: SaleRequest['operation'], paymentHeaders: string[]): Promise<Outcome> {
     const url = resourceUrl('http://127.0.0.1:4021', operation)
-    return perform(this.context, { operation, paymentHeaders, resourceUrl: url, client: this.client })
+    return perform(this.context, {
+      operation,
+      paymentHeaders,
+      resourceUrl: url,
+      client: makeClient(this.client, this.budgets),
+    })
   }
 
   /** Unfinished records other than settled ones, which wait for a final block. */
@@ -163,7 +178,7 @@ export class SaleHarness {
     return records.flatMap((record) => (record && record.state !== 'settled' ? [record] : []))
   }
 
-  #open(perMinute: number): SaleContext {
+  #open(salesPerMinute: number): SaleContext {
     const script = this.script
     const call =
       <Arguments extends unknown[], Reply>(name: keyof Script, answer: (...args: Arguments) => Promise<Reply>) =>
@@ -188,7 +203,7 @@ export class SaleHarness {
       terms: testTerms,
       catalog: openCatalog(this.directory),
       payments: {
-        log: openResponseLog(this.directory),
+        log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
         denials: new Denials(() => this.now()),
@@ -198,21 +213,13 @@ export class SaleHarness {
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
-      ...this.#openLimits(perMinute),
-      replayLimit: new ReplayLimit(() => this.now()),
-      searchLimit: new ReplayLimit(() => this.now()),
+      saleLimit: new SaleLimit(this.clock),
+      guessLimit: new GuessLimit(this.clock),
+      verifications: new FairQueue(64),
       payerCode: new PayerCode(() => this.now()),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,
-    }
-  }
-
-  #openLimits(perMinute: number): Pick<SaleContext, 'rateLimit' | 'quoteLimit'> {
-    const options = { perMinute, now: () => this.now() }
-    return {
-      rateLimit: new RateLimit({ slots: new WindowSlots(options), now: options.now }),
-      quoteLimit: new QuoteLimit(options),
     }
   }
 

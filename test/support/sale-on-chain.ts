@@ -36,7 +36,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
       payments: shop.context.payments,
       timer: () => () => undefined,
       random: () => 0.5,
-      runExclusively: (key, work) => shop.context.paymentMutex.run(key, work, () => undefined),
+      runExclusively: (key, work) => shop.context.paymentMutex.run({ key, client: '' }, work, () => undefined),
     })
   return {
     shop,

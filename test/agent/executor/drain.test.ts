@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { header, signedPayment } from '../../support/payments.ts'
+import { makeClient } from '../../support/clients.ts'
 import { SaleHarness, settledReply } from '../../support/sale-harness.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
@@ -26,7 +27,7 @@ describe('draining the executor', () => {
       operation: { operation: 'lookup', input: { company_number: '00000000' } },
       resourceUrl: `${BASE_URL}/api/v1/company/00000000`,
       paymentHeaders: [header(await signedPayment())],
-      client: '192.0.2.1',
+      client: makeClient(),
     } as const
     const outcomes = [executor.perform(request), executor.perform(request), executor.perform(request)]
     while (settlements.length === 0) await new Promise((resolve) => void setTimeout(resolve, 5))

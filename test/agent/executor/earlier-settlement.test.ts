@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
 import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
+import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
@@ -179,62 +180,36 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
     expect(await unrecorded()).to.deep.equal([])
   })
 
-  describe('with a limit of searches', () => {
+  describe('[6.2.2] with a budget for two searches', () => {
     beforeEach(() => {
       const frozen = new Date()
       sale.now = () => frozen
+      sale.budgetOf(2 * (WEIGHTS.payment + WEIGHTS.search))
     })
 
-    async function askTimes(count: number, payment: WirePayment): Promise<string[]> {
-      const codes = []
-      for (let attempt = 0; attempt < count; attempt += 1) codes.push(await ask(payment))
-      return codes
-    }
-
-    it('is searched ten times for a client, and still for another client', async () => {
+    it('is searched twice for an address, and still for another address', async () => {
       const payment = await latePayment()
       readAs(usedBy(), payment)
-      expect(await askTimes(11, payment)).to.deep.equal([...Array<string>(10).fill(SETTLED), 'rate_limited'])
-      expect(sale.count('evidence')).to.equal(10)
+      const codes = [await ask(payment), await ask(payment), await ask(payment)]
+      expect(codes).to.deep.equal([SETTLED, SETTLED, 'rate_limited'])
+      expect(sale.count('evidence')).to.equal(2)
       sale.client = '192.0.2.66'
       expect(await ask(payment)).to.equal(SETTLED)
     })
 
-    it('is not searched after ten searches of the client for other payments', async () => {
-      for (let other = 0; other < 10; other += 1) {
-        const payment = await latePayment()
-        readAs(usedBy(), payment)
-        expect(await ask(payment)).to.equal(SETTLED)
-      }
-      expect(await ask(await latePayment())).to.equal('rate_limited')
-    })
-
-    it('is not searched more often if a client sends several payments at once', async () => {
-      const payments = await Promise.all(Array.from({ length: 15 }, latePayment))
+    it('is not searched more often if an address sends several payments at once', async () => {
+      const payments = await Promise.all(Array.from({ length: 5 }, latePayment))
       readAs(usedBy(), payments[0]!)
       const codes = await Promise.all(payments.map(ask))
-      expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(5)
-      expect(sale.count('evidence')).to.equal(10)
+      // Five payments are paid for first, and what is left of the budget pays for one search.
+      expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(4)
+      expect(sale.count('evidence')).to.equal(1)
     })
 
-    it('is read without a search if the nonce is free, so that late payments of a proxy do not limit each other', async () => {
-      for (let other = 0; other < 15; other += 1) {
-        const payment = await latePayment()
-        readAs(free(0), payment)
-        expect(await ask(payment)).to.equal(LATE)
-      }
-    })
-
-    it('takes a slot of new payers, and does not count as a failure of its payer', async () => {
-      sale.limitTo(1)
-      const paid = await signedPayment()
-      expect(await ask(paid)).to.equal('answer')
-      sale.limitTo(1)
-      const late = await latePayment()
-      readAs(usedBy(), late)
-      expect([await ask(late), await ask(late)]).to.deep.equal([SETTLED, 'rate_limited'])
-      // The payer has a settled payment and is not treated as one that failed.
-      expect(await ask(await signedPayment())).to.equal('answer')
+    it('costs nothing while the chain cannot be read', async () => {
+      const payment = await latePayment()
+      sale.script.evidence = () => Promise.reject(new Error('ECONNREFUSED'))
+      for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
     })
   })
 })

@@ -188,7 +188,6 @@ describe('a payment that fails the local checks', () => {
     sale = await SaleHarness.open()
   })
   beforeEach(() => {
-    sale.limitTo(1000)
     // Forgets the payer, whose code would otherwise be known from the test before.
     sale.context.payerCode = new PayerCode(() => sale.now())
     sale.calls.length = 0

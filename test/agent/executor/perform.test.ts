@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
-import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
+import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { ResolveInput } from '../../../agent/operation/schema.ts'
 import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
@@ -13,6 +13,7 @@ import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
 import { DiskSpaceError } from '../../../store/disk-space.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'
+import { makeClient } from '../../support/clients.ts'
 import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 import { pausesOnly } from '../../support/timers.ts'
 
@@ -90,7 +91,7 @@ describe('a sale', () => {
         operation: LOOKUP,
         paymentHeaders: [header(payment)],
         resourceUrl: 'http://127.0.0.1:4021/',
-        client: sale.client,
+        client: makeClient(sale.client, sale.budgets),
       },
     )
 

@@ -59,7 +59,7 @@ describe('the reconciler', () => {
       random: () => 0.5,
       runExclusively: async (key, task) => {
         const { paymentMutex } = shop.context
-        if (!paymentMutex.isHeld(key)) await paymentMutex.run(key, task, () => undefined)
+        if (!paymentMutex.isHeld(key)) await paymentMutex.run({ key, client: '' }, task, () => undefined)
       },
     })
     return reconciler
@@ -142,6 +142,7 @@ describe('the reconciler', () => {
   })
 
   it('reaches every record by starting with those that have waited longest', async () => {
+    await shop.limitTo(1_000)
     const { log } = shop.context.payments
     const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
     await Promise.all(names.map((name) => log.claim(makeRecord({ identity: name, state: 'unknown' }))))
@@ -380,8 +381,9 @@ describe('the reconciler', () => {
     await claim('unknown')
     setEvidence(free())
     let finish: (() => void) | undefined
+    const key = (await shop.context.payments.log.read(identity))?.payment_hash ?? ''
     const busy = shop.context.paymentMutex.run(
-      identity,
+      { key, client: '' },
       () => new Promise<void>((resolve) => (finish = resolve)),
       () => undefined,
     )

@@ -1,10 +1,12 @@
-/** The feedback cache: lifetime, shared reads, read limits and circuit breaker. */
+/** The feedback cache: lifetime, shared reads, their cost and circuit breaker. */
 import { expect } from 'chai'
 import { RegistryError } from '../../../agent/registry/errors.ts'
 import { DeadlineError } from '../../../agent/rpc/deadline.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import type { FeedbackPage, FeedbackQuery } from '../../../agent/registry/reader.ts'
 import { FeedbackCache } from '../../../agent/registry/feedback-cache.ts'
+import { AddressBudgets, WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { makeClient } from '../../support/clients.ts'
 import { neverTimer } from '../../support/registries.ts'
 
 const block = { number: 1, hash: '0x01', timestamp: '2026-01-01T00:00:00.000Z' } as const
@@ -29,7 +31,8 @@ function open() {
     timer: neverTimer,
     report: () => undefined,
   })
-  const kindOf = async (start: number, limit?: number) => (await cache.get(query(start, limit))).kind
+  const client = makeClient()
+  const kindOf = async (start: number, limit?: number) => (await cache.get(query(start, limit), client)).kind
   return { script, cache, kindOf }
 }
 
@@ -65,18 +68,25 @@ describe('the feedback cache', () => {
     expect(script.reads).to.have.lengthOf(1)
   })
 
-  it('reads four pages at once and ten in five seconds', async () => {
+  it('takes the cost of a read from the budget of the client, and nothing for a cached page', async () => {
+    const { script, cache } = open()
+    const poor = makeClient('192.0.2.1', new AddressBudgets({ perMinute: 2 * WEIGHTS.remoteCall, clock: () => 0 }))
+    for (const start of [1, 1, 2, 2]) expect((await cache.get(query(start), poor)).kind).to.equal('page')
+    expect((await cache.get(query(3), poor)).kind).to.equal('busy')
+    expect(script.reads).to.deep.equal([1, 2])
+    expect((await cache.get(query(3), makeClient('192.0.2.2'))).kind).to.equal('page')
+  })
+
+  it('reads 16 pages at once, and the next ones after them', async () => {
     const { script, kindOf } = open()
-    const kinds = await Promise.all([1, 2, 3, 4, 5].map((start) => kindOf(start)))
-    expect(kinds).to.deep.equal(['page', 'page', 'page', 'page', 'busy'])
-    for (const start of [11, 12, 13, 14, 15, 16]) expect(await kindOf(start)).to.equal('page')
-    expect(await kindOf(17)).to.equal('busy')
-    // Cached pages are not limited.
-    expect(await kindOf(16)).to.equal('page')
-    script.time = 4_999
-    expect(await kindOf(17)).to.equal('busy')
-    script.time = 5_000
-    expect(await kindOf(17)).to.equal('page')
+    let release = (): void => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    script.answer = async () => released.then(() => PAGE)
+    const kinds = Array.from({ length: 20 }, (_, start) => kindOf(start + 1))
+    await new Promise(setImmediate)
+    expect(script.reads).to.have.lengthOf(16)
+    release()
+    expect(new Set(await Promise.all(kinds))).to.deep.equal(new Set(['page']))
   })
 
   it('keeps at most 512 pages', async () => {

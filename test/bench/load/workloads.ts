@@ -1,5 +1,5 @@
 /** The kinds of requests that `perf` and `compare` measure over HTTP. */
-import { CALLS_MAX } from '../../../agent/executor/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { MCP_PATH } from '../../../agent/operation/paths.ts'
 import { toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'

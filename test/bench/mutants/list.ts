@@ -1064,13 +1064,6 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/executor/order-of-checks.test.js',
   },
   {
-    name: 'all clients share the quotes',
-    file: perform,
-    find: 'function quote(context, { operation, client }, refusal) {',
-    replace: "function quote(context, { operation }, refusal) { const client = 'all';",
-    caughtBy: 'test/agent/executor/admit.test.js',
-  },
-  {
     name: 'a contract wallet cannot pay',
     file: 'agent/executor/verify.js',
     find: 'checked.isProven || (await payerCode.read(chain, authorization.from))',

@@ -1,5 +1,5 @@
 /** A lookup with a new payment over MCP, beside the same over REST. */
-import { CALLS_MAX } from '../../../agent/executor/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { compareRounds, measureRounds, SERVICE, type HttpBench } from './http-rounds.ts'
 import type { PerfRow, PerfSize } from './perf-row.ts'
 

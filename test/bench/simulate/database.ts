@@ -16,7 +16,6 @@ const LOST_MS = { min: 500, max: 20_000 }
 
 interface Row {
   identity: string
-  payer_key: string
   payment_id: string | null
   final_at: string | null
   revision: string
@@ -55,8 +54,8 @@ export class SimulatedDatabase extends StoredRecords {
       }),
     [STATEMENTS.ADD_RECEIPT]: ([identity, revision, next, record]) =>
       this.#change(identity, revision, { revision: next, record }),
-    [STATEMENTS.HAS_PAID]: ([payerKey]) =>
-      this.#found([...this.#rows.values()].find((row) => this.#isPaidBy(row, payerKey))),
+    [STATEMENTS.FREE_UNUSED_PLACE]: () => NOTHING,
+    [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),
     [STATEMENTS.PRUNE]: ([before, limit]) => this.#prune(before as string, limit as number),
     [STATEMENTS.NOTE_UNRECORDED]: () => ONE_CHANGED,
@@ -126,14 +125,10 @@ export class SimulatedDatabase extends StoredRecords {
     return paymentId === null ? undefined : [...this.#rows.values()].find((row) => row.payment_id === paymentId)
   }
 
-  #isPaidBy({ identity, payer_key }: Row, payerKey: unknown): boolean {
-    const state = this.records.get(identity)?.state
-    return payer_key === payerKey && (state === 'settled' || state === 'confirmed')
-  }
-
-  #insert([identity, payer_key, payment_id, , revision, record]: Values): Result {
+  #insert([identity, payment_id, , revision, record]: Values): Result {
     if (this.#rows.has(identity as string) || this.#holder(payment_id)) return NOTHING
-    return this.#store({ identity, payer_key, payment_id, final_at: null, revision, record } as Row)
+    if (this.takeSale().kind === 'full') return NOTHING
+    return this.#store({ identity, payment_id, final_at: null, revision, record } as Row)
   }
 
   #change(identity: unknown, revision: unknown, change: Partial<Record<keyof Row, unknown>>): Result {

@@ -1,6 +1,5 @@
-/** One deployment: servers that share a response log, a dataset and a rate limit, and the invariants of their sales. */
+/** One deployment: servers that share a response log, a dataset and a limit of sales, and the invariants of their sales. */
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { MemoryWindow } from '../../../store/memory-window.ts'
 import { SimulatedCatalog } from './catalog.ts'
 import type { SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
@@ -45,7 +44,6 @@ export class SimulatedDeployment {
       settlements: invariants,
       log,
       catalog,
-      window: new MemoryWindow(),
       onReport: (line: string) => invariants.reported(line),
       onStopped: (owner: Owner, unanswered: number) => invariants.stopped(owner, unanswered),
       onStuck: ({ name }: Owner) => invariants.fail('L4 a stop never ends', name),

@@ -7,11 +7,13 @@ import {
   isVersion,
   lacksReceipt,
   TRANSITIONS,
+  type Claim,
   type RecordVersion,
   type ResponseRecord,
   type RecordState,
 } from '../../../store/record.ts'
 import type { ResponseLog } from '../../../store/responses.ts'
+import { spend, type SlidingMinute } from '../../../store/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -31,10 +33,18 @@ export abstract class StoredRecords {
   onPrune: (record: ResponseRecord) => void = () => undefined
   protected readonly sim: Simulator
   protected readonly inProgress = new Set<Write>()
+  /** The sales of the last minute, and their limit. */
+  readonly #sales: SlidingMinute = []
+  readonly #salesMax: number
   readonly #unfinished = new Set<string>()
 
   constructor(sim: Simulator) {
     this.sim = sim
+    this.#salesMax = sim.pick([120, 120, 3])
+  }
+
+  protected takeSale() {
+    return spend(this.#sales, { units: 1, max: this.#salesMax, timeMs: this.sim.now })
   }
 
   /** The log of one server process. */
@@ -99,7 +109,7 @@ export class SimulatedLog extends StoredRecords {
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
       reopen: (from, change) => this.#write(owner, () => this.#reopen(from, change)),
       addReceipt: (from, receipt) => this.#write(owner, () => this.#addReceipt(from, receipt)),
-      hasPaid: (payerKey) => this.#read(owner, () => this.#hasPaid(payerKey)),
+      countSales: async () => 0,
       unfinished: () => this.#read(owner, () => this.unfinished()),
       noteUnrecorded: async () => 'added',
       unrecorded: async () => [],
@@ -159,18 +169,14 @@ export class SimulatedLog extends StoredRecords {
     return holder?.state === 'rejected' || holder?.state === 'expired' ? undefined : holder
   }
 
-  #hasPaid(payerKey: string): boolean {
-    return [...this.records.values()].some(
-      ({ identity, state }) => identity.startsWith(`${payerKey}/`) && (state === 'settled' || state === 'confirmed'),
-    )
-  }
-
-  #claim(record: ResponseRecord): { claimed: boolean; record: ResponseRecord } {
+  #claim(record: ResponseRecord): Claim {
     const holder = this.#find(record.identity, record.payment_id)
-    if (holder) return { claimed: false, record: holder }
+    if (holder) return { kind: 'taken', record: holder }
+    const sale = this.takeSale()
+    if (sale.kind === 'full') return sale
     if (record.payment_id !== undefined) this.#ids.set(record.payment_id, record.identity)
     this.put(record)
-    return { claimed: true, record }
+    return { kind: 'claimed', record }
   }
 
   #advance(from: RecordVersion, change: Partial<ResponseRecord> & { state: RecordState }): ResponseRecord | undefined {

@@ -1,12 +1,13 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
 import { PayerCode } from '../../../agent/executor/payer-code.ts'
-import { QuoteLimit } from '../../../agent/executor/quote-limit.ts'
-import { ReplayLimit } from '../../../agent/executor/replay-limit.ts'
-import { RateLimit } from '../../../agent/executor/rate-limit.ts'
 import type { SaleRequest } from '../../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
-import { KeyedMutex } from '../../../agent/executor/keyed-mutex.ts'
+import { AddressBudgets } from '../../../agent/limits/address-budget.ts'
+import { FairQueue } from '../../../agent/limits/fair-queue.ts'
+import { GuessLimit } from '../../../agent/limits/guess-limit.ts'
+import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
+import { SaleLimit } from '../../../agent/limits/sale-limit.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
@@ -15,9 +16,7 @@ import { Denials } from '../../../agent/payments/denials.ts'
 import { READING_INTERVAL_MS, RecentReadings } from '../../../agent/payments/recent-readings.ts'
 import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
-import { WindowSlots } from '../../../store/window-slots.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
-import type { SlidingWindow } from '../../../store/window.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
 import type { SettlementObserver, SimulatedFacilitator } from './facilitator.ts'
 import type { StoredRecords } from './log.ts'
@@ -33,6 +32,8 @@ const GRACE_MS_MAX = 10_000
 /** The longest graceful stop: several deadlines of externals, and slow disks. */
 const STOP_MS_MAX = 5 * 60_000
 
+/** Few, so that verifications wait for each other. */
+const VERIFICATIONS_MAX = 4
 /** Entries of each cache. Caches of the usual size would take most of the time, because they reserve their memory. */
 const CACHED_MAX = 20
 
@@ -42,8 +43,6 @@ export interface ServerOptions {
   facilitator: SimulatedFacilitator
   log: StoredRecords
   catalog: SimulatedCatalog
-  /** The window of the rate limit, which all servers share. */
-  window: SlidingWindow
   settlements: SettlementObserver
   /** Called with each line of a server's log. */
   onReport: (line: string) => void
@@ -59,7 +58,7 @@ type Answer = (outcome: Outcome | undefined) => void
 export class SimulatedServer {
   readonly name: string
   readonly #options: ServerOptions
-  readonly #perMinute: number
+  readonly #budgets: AddressBudgets
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
   #reconciler: Reconciler | undefined
@@ -73,7 +72,7 @@ export class SimulatedServer {
   constructor(name: string, options: ServerOptions) {
     this.name = name
     this.#options = options
-    this.#perMinute = options.sim.pick([120, 120, 3])
+    this.#budgets = new AddressBudgets({ perMinute: 300, clock: () => options.sim.now, addressesMax: CACHED_MAX })
     this.#owner = { name, alive: false }
     this.start()
   }
@@ -89,7 +88,7 @@ export class SimulatedServer {
 
   start(): void {
     if (this.isUp) return
-    const { sim, nodes, facilitator, settlements, log, catalog, window, onReport } = this.#options
+    const { sim, nodes, facilitator, settlements, log, catalog, onReport } = this.#options
     sim.trace(this.name, () => 'starts')
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
@@ -111,10 +110,9 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      rateLimit: new RateLimit({ slots: new WindowSlots({ perMinute: this.#perMinute, now, window }), now }),
-      quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now, addressesMax: CACHED_MAX }),
-      replayLimit: new ReplayLimit(now, CACHED_MAX),
-      searchLimit: new ReplayLimit(now, CACHED_MAX),
+      saleLimit: new SaleLimit(() => sim.now),
+      guessLimit: new GuessLimit(() => sim.now),
+      verifications: new FairQueue(VERIFICATIONS_MAX),
       payerCode: new PayerCode(now, CACHED_MAX),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
@@ -129,8 +127,8 @@ export class SimulatedServer {
       timer,
       random: sim.random,
       // The same condition as in agent/service.
-      runExclusively: async (identity, work) => {
-        if (!turns.isHeld(identity)) await turns.run(identity, work, () => undefined)
+      runExclusively: async (key, work) => {
+        if (!turns.isHeld(key)) await turns.run({ key, client: '' }, work, () => undefined)
       },
     })
   }
@@ -193,9 +191,10 @@ export class SimulatedServer {
   ask({ operation, paymentHeaders }: Asked, answer: Answer): void {
     const owner = this.#owner
     if (!this.isOpen || !this.#executor) return answer(undefined)
-    // Each request comes from another address, because buyers here repeat faster than the limit of replays allows.
+    // Each request comes from another address, because buyers here repeat faster than a budget allows.
     this.#asked += 1
-    const client = `client ${this.#asked}`
+    const address = `client ${this.#asked}`
+    const client = { address, budget: this.#budgets.open(address), prove: () => undefined }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

@@ -9,7 +9,7 @@ import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payments/terms.ts'
 import { RESOLVE_BODY_BYTES_MAX } from '../../../rest-facade/paid.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/a2a/route.ts'
-import { CALLS_MAX } from '../../../agent/executor/call-limit.ts'
+import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
 import {
   loadTemplates,

@@ -10,7 +10,7 @@ import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../sup
 import { makeRecord } from '../../support/records.ts'
 
 const updated_at = '2026-01-02T00:00:00.000Z'
-const open = (url: string) => openPostgresResponseLog({ url, report: () => undefined })
+const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1_000, report: () => undefined })
 /** A failed statement is repeated twice. */
 const REPETITIONS = 2
 
@@ -49,9 +49,9 @@ describe('the response log in PostgreSQL', function () {
         it(`claims once when the ${part} is lost ${times} times`, async () => {
           const record = makeRecord({ payment_id: 'payer/id' })
           proxy.lose(part, 'insert into responses', times)
-          expect(await log.claim(record)).to.deep.equal({ claimed: true, record })
+          expect(await log.claim(record)).to.deep.equal({ kind: 'claimed', record })
           expect(proxy.left()).to.equal(0)
-          expect(await log.claim(record)).to.deep.equal({ claimed: false, record })
+          expect(await log.claim(record)).to.deep.equal({ kind: 'taken', record })
         })
 
         it(`advances once when the ${part} is lost ${times} times`, async () => {
@@ -78,7 +78,10 @@ describe('the response log in PostgreSQL', function () {
         expect(await failureOf(log.claim(record))).to.equal('StoreError: The response log does not answer')
         expect(proxy.left()).to.equal(0)
         // If only the reply was lost, the record was written, and the next claim finds it.
-        expect(await log.claim(record)).to.deep.equal({ claimed: part === 'request', record })
+        expect(await log.claim(record)).to.deep.equal({
+          kind: part === 'request' ? 'claimed' : 'taken',
+          record,
+        })
       })
     }
 
@@ -158,7 +161,11 @@ describe('the response log in PostgreSQL', function () {
       const own = await server.createDatabase()
       await migrateDatabase(own)
       const reports: string[] = []
-      const log = await openPostgresResponseLog({ url: own, report: (event) => void reports.push(event) })
+      const log = await openPostgresResponseLog({
+        url: own,
+        salesPerMinute: 1_000,
+        report: (event) => void reports.push(event),
+      })
       const claimed = Array.from({ length: 20 }, (_, index) => makeRecord({ identity: `payer/${index}` }))
       await Promise.all(claimed.map((record) => log.claim(record)))
       await server.kill()

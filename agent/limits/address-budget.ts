@@ -1,0 +1,140 @@
+/**
+ * The budget of a client address for work that no payment has proven yet (contract 6.2.2), in the memory of this process. One budget
+ * covers quotes, protocol calls, failing payments and guesses, so no kind of request can use up the requests of another address.
+ */
+import { LRUCache } from 'lru-cache'
+import { count, giveBack, spend, type SlidingMinute } from '../../store/sliding-minute.ts'
+import type { Refused } from '../operation/outcome.ts'
+import { rateLimited } from './rate-limited.ts'
+
+/**
+ * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a further
+ * call, and `search` a search of logs with several calls.
+ */
+export const WEIGHTS = { request: 1, payment: 5, guess: 5, remoteCall: 5, search: 25 } as const
+
+/** Requests of one address that are in progress. A client that buys in parallel sends fewer. */
+export const REQUESTS_IN_PROGRESS_MAX = 64
+/** Between two look-ups of an address whose budget is spent. */
+const LOOK_UP_INTERVAL_MS = 2_000
+/** Bounds the memory, below 30 MB. The address that was idle longest is forgotten first. */
+const ADDRESSES_MAX = 10_000
+
+interface Account {
+  minute: SlidingMinute
+  /** When a look-up was last admitted although the budget was spent. */
+  lookedUpAt: number
+}
+
+interface AddressBudgetsOptions {
+  perMinute: number
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
+  addressesMax?: number
+}
+
+export class AddressBudgets {
+  readonly #perMinute: number
+  readonly #clock: () => number
+  readonly #accounts: LRUCache<string, Account>
+  readonly #inProgress = new Map<string, number>()
+
+  constructor({ perMinute, clock, addressesMax = ADDRESSES_MAX }: AddressBudgetsOptions) {
+    this.#perMinute = perMinute
+    this.#clock = clock
+    this.#accounts = new LRUCache({ max: addressesMax })
+  }
+
+  /** Begins a request. Undefined if the address has too many in progress. */
+  enter(address: string): Disposable | undefined {
+    const running = this.#inProgress.get(address) ?? 0
+    if (running >= REQUESTS_IN_PROGRESS_MAX) return undefined
+    this.#inProgress.set(address, running + 1)
+    return { [Symbol.dispose]: () => this.#leave(address) }
+  }
+
+  open(address: string): RequestBudget {
+    return new RequestBudget(this, address)
+  }
+
+  /** The addresses that have spent their budget. */
+  countSpent(): number {
+    const now = this.#clock()
+    return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= this.#perMinute).length
+  }
+
+  /** The second of the budget, or a refusal. For {@link RequestBudget}. */
+  take(address: string, units: number): { kind: 'spent'; at: number } | Refused {
+    const { minute } = this.#accountOf(address)
+    const spending = spend(minute, { units, max: this.#perMinute, timeMs: this.#clock() })
+    return spending.kind === 'spent' ? spending : rateLimited(spending.waitMs)
+  }
+
+  giveBack(address: string, spent: { at: number; units: number }): void {
+    giveBack(this.#accountOf(address).minute, spent)
+  }
+
+  /** Whether an address whose budget is spent may look up a record now. */
+  takeLookUp(address: string): boolean {
+    const account = this.#accountOf(address)
+    const now = this.#clock()
+    if (now - account.lookedUpAt < LOOK_UP_INTERVAL_MS) return false
+    account.lookedUpAt = now
+    return true
+  }
+
+  #accountOf(address: string): Account {
+    const known = this.#accounts.get(address)
+    if (known) return known
+    const account = { minute: [], lookedUpAt: -Infinity }
+    this.#accounts.set(address, account)
+    return account
+  }
+
+  #leave(address: string): void {
+    const left = (this.#inProgress.get(address) ?? 0) - 1
+    if (left > 0) this.#inProgress.set(address, left)
+    else this.#inProgress.delete(address)
+  }
+}
+
+/** What one request has cost the budget of its address. */
+export class RequestBudget {
+  readonly #budgets: AddressBudgets
+  readonly #address: string
+  #spent: { at: number; units: number }[] = []
+  #mayLookUp = false
+
+  constructor(budgets: AddressBudgets, address: string) {
+    this.#budgets = budgets
+    this.#address = address
+  }
+
+  /** Makes the request cost `units` in all, or refuses it. A request that has cost more already costs the same. */
+  raiseTo(units: number): Refused | undefined {
+    return this.spend(units - this.#spent.reduce((sum, each) => sum + each.units, 0))
+  }
+
+  /** Makes the request cost `units` more, or refuses it. */
+  spend(units: number): Refused | undefined {
+    if (units <= 0) return undefined
+    const taken = this.#budgets.take(this.#address, units)
+    if (taken.kind === 'refused') return taken
+    this.#spent.push({ at: taken.at, units })
+    return undefined
+  }
+
+  /** For a request that may repeat a recorded payment: admitted now and then although the budget is spent. */
+  beginLookUp(): Refused | undefined {
+    if (this.#mayLookUp) return undefined
+    const limited = this.raiseTo(WEIGHTS.request)
+    if (limited && !this.#budgets.takeLookUp(this.#address)) return limited
+    this.#mayLookUp = true
+    return undefined
+  }
+
+  /** The request has cost nothing: it was sold or replayed, or a remote service did not answer. */
+  refund(): void {
+    for (const each of this.#spent.splice(0)) this.#budgets.giveBack(this.#address, each)
+  }
+}

@@ -1,0 +1,25 @@
+/** Clients of requests that do not come over HTTP, and the clients of a test server. */
+import { Clients } from '../../agent/http/clients.ts'
+import { AddressBudgets } from '../../agent/limits/address-budget.ts'
+import type { Client } from '../../agent/limits/client.ts'
+
+const clock = () => performance.now()
+
+/** Budgets that no test spends. */
+export const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
+
+export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Client {
+  return { address, budget: budgets.open(address), prove: () => undefined }
+}
+
+/** For an application without a server of its own. */
+export function makeClients({ budgets }: { budgets?: () => AddressBudgets } = {}): Clients {
+  const ample = ampleBudgets()
+  const options = { trustedProxies: 0, keepOpen: () => undefined, report: () => undefined }
+  return new Clients({
+    ...options,
+    get budgets() {
+      return budgets?.() ?? ample
+    },
+  })
+}
