@@ -32,7 +32,6 @@ import { openConfiguredLog, openConfiguredSlots } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
-import { PayerCode } from './executor/payer-code.ts'
 import { QuoteLimit } from './executor/quote-limit.ts'
 import { RateLimit } from './executor/rate-limit.ts'
 import { ReplayLimit } from './executor/replay-limit.ts'
@@ -244,7 +243,6 @@ function createSaleContext(
     quoteLimit: new QuoteLimit({ perMinute: config.rateLimitPerMinute, now }),
     replayLimit: new ReplayLimit(now),
     searchLimit: new ReplayLimit(now),
-    payerCode: new PayerCode(now),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),
   }

@@ -1,58 +1,7 @@
-/**
- * Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. A 402 would make
- * the client sign a second payment, so everything unclear is 503 (contract 5.7.15).
- */
+/** Lists a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.15). */
 import { refused, type Refused } from '../operation/outcome.ts'
-import { interpretEvidence } from '../payments/finding.ts'
 import type { PaymentServices } from '../payments/services.ts'
-import type { buildRequirements } from '../payments/terms.ts'
-import type { CheckedPayment } from './examine.ts'
-import { outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
-import type { ReplayLimit } from './replay-limit.ts'
-import { refusePayment, type PaymentRefusal } from './sale-context.ts'
-
-export interface SearchedPayment {
-  checked: CheckedPayment
-  requirements: ReturnType<typeof buildRequirements>
-  searchLimit: ReplayLimit
-  /** The network address of the client. */
-  client: string
-}
-
-/** The chain shows the transfer of this payment to the service. */
-export interface AlreadySettled {
-  kind: 'already_settled'
-  transaction: string
-}
-
-/** For a payment without a record whose nonce is used or that comes too late to be sold. */
-export async function findEarlierSettlement(
-  { chain, now, report }: PaymentServices,
-  { checked, requirements, searchLimit, client }: SearchedPayment,
-): Promise<AlreadySettled | Refused | PaymentRefusal> {
-  const limited = searchLimit.enter(checked.identity, client)
-  if (limited) return limited
-  // Counted before the search, so that several payments at once are limited too.
-  searchLimit.countForAll(client)
-  const { authorization } = checked.payment.payload
-  const evidence = await chain
-    .evidence({ asset: requirements.asset, authorization })
-    .catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!evidence) return verificationUnavailable()
-  if (evidence.nonce === 'free') {
-    // A free nonce needs no search of logs.
-    searchLimit.uncountForAll(client)
-    // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
-    const isOver = evidence.time >= BigInt(authorization.validBefore)
-    return checked.isLate && isOver
-      ? refusePayment('payment_invalid', 'invalid_exact_evm_payload_authorization_valid_before')
-      : verificationUnavailable()
-  }
-  const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
-  if (finding === 'spent' || finding === 'spent_final') return refusePayment('payment_rejected', 'authorization_used')
-  if (evidence.nonce !== 'used') return outcomeUnknown()
-  return { kind: 'already_settled', transaction: evidence.transfer.transaction }
-}
+import type { AlreadySettled } from './verify.ts'
 
 /** Lists the payment for the operator, and refuses it. A failure of the list does not change the answer. */
 export async function refuseSettled(

@@ -11,7 +11,7 @@ import type { SkillContext } from '../skills/skill.ts'
 import { admit } from './admit.ts'
 import { claim } from './claim.ts'
 import { describeConflict } from './conflict.ts'
-import { refuseSettled, type AlreadySettled } from './earlier-settlement.ts'
+import { refuseSettled } from './earlier-settlement.ts'
 import { examine } from './examine.ts'
 import type { RequestPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
@@ -19,7 +19,7 @@ import { checkReadiness } from './readiness.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import type { PaymentRefusal, SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
-import { verifyPayment } from './verify.ts'
+import { observePayment, verifyPayment, type AlreadySettled } from './verify.ts'
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
@@ -39,7 +39,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 }
 
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
-  const { terms, payments, rateLimit, replayLimit, searchLimit, payerCode } = context
+  const { terms, payments, rateLimit, replayLimit, searchLimit } = context
   const { operation, resourceUrl, client } = request
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -54,7 +54,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   if (callSlot?.refusal) return callSlot.refusal
 
   // Steps 6 and 7, evaluated early because admission needs the result.
-  const examined = examine(payment, { terms, operation, resourceUrl, payerCode, now: payments.now() })
+  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
 
   if (examined.kind === 'payment_refused') return quote(context, request, examined)
 
@@ -76,9 +76,12 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
     return refusal.kind === 'already_settled' ? refuseSettled(payments, examined.identity, refusal) : refusal
   }
 
-  // 8. Code of the payer and nonce on chain, and `verify` of the facilitator.
+  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const requirements = buildRequirements(terms, operation.operation)
-  const verified = await verifyPayment(payments, { checked: examined, requirements, payerCode, searchLimit, client })
+  const quoted = { checked: examined, requirements, searchLimit, client }
+  const observed = await observePayment(payments, quoted)
+  if (observed.kind !== 'observed') return await refuseUnlessSold(observed)
+  const verified = await verifyPayment(payments, quoted, observed)
   if (verified.kind !== 'verified') return await refuseUnlessSold(verified)
 
   // 9. The answer, from the snapshot that is current now.

@@ -30,10 +30,6 @@ class Allowance {
     this.#restoredAt.set(key, now + this.#remainingMs(key, now) + INTERVAL_MS)
   }
 
-  giveBack(key: string, now: number): void {
-    this.#restoredAt.set(key, now + Math.max(0, this.#remainingMs(key, now) - INTERVAL_MS))
-  }
-
   #remainingMs(key: string, now: number): number {
     const remaining = Math.max(0, (this.#restoredAt.get(key) ?? 0) - now)
     const longest = FREE_MAX * INTERVAL_MS
@@ -70,10 +66,5 @@ export class ReplayLimit {
   /** Counts a conflict or a search, together with those for other payments of the client. */
   countForAll(client: string): void {
     this.#all.take(client, this.#time())
-  }
-
-  /** Undoes `countForAll` for a search that was not needed. */
-  uncountForAll(client: string): void {
-    this.#all.giveBack(client, this.#time())
   }
 }

@@ -8,7 +8,6 @@ import type { Terms } from '../payments/terms.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
-import type { PayerCode } from './payer-code.ts'
 import type { QuoteLimit } from './quote-limit.ts'
 import type { RateLimit } from './rate-limit.ts'
 import type { ReplayLimit } from './replay-limit.ts'
@@ -26,8 +25,6 @@ export interface SaleContext {
   replayLimit: ReplayLimit
   /** Limits searches for the settlement of a payment without a record. */
   searchLimit: ReplayLimit
-  /** Which payers are contract wallets. */
-  payerCode: PayerCode
   /** Requests with the same payment identity run one at a time. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder

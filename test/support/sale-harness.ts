@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
-import { PayerCode } from '../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../agent/executor/quote-limit.ts'
 import { ReplayLimit } from '../../agent/executor/replay-limit.ts'
 import { RateLimit } from '../../agent/executor/rate-limit.ts'
@@ -15,6 +14,7 @@ import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
 import { KeyedMutex } from '../../agent/executor/keyed-mutex.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
 import { Denials } from '../../agent/payments/denials.ts'
 import { READING_INTERVAL_MS, RecentReadings } from '../../agent/payments/recent-readings.ts'
@@ -26,6 +26,7 @@ import { SYNTHETIC } from '../../store/source.ts'
 import { WindowSlots } from '../../store/window-slots.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
+import { observationOf, type FakeState } from './fake-chain.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 
@@ -38,10 +39,8 @@ export interface Script {
   verify: (payload: Payload) => Promise<unknown>
   settle: (payload: Payload) => Promise<unknown>
   evidence: () => Promise<AuthorizationEvidence>
-  head: () => Promise<bigint>
-  isNonceFree: () => Promise<boolean>
-  hasCode: (address: string) => Promise<boolean>
-  blockHash: () => Promise<string>
+  /** The state of the payer in the newest block. */
+  observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
   progress: () => Promise<ChainProgress>
 }
 
@@ -64,10 +63,7 @@ export class SaleHarness {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
     settle: async (payload) => settledReply(payload),
     evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
-    head: async () => 100n,
-    isNonceFree: async () => true,
-    hasCode: async () => false,
-    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    observe: async () => ({}),
     // A block per second, all of them final, so that only the clock separates two readings.
     progress: async () => {
       const time = BigInt(Math.floor(this.now().getTime() / 1000))
@@ -177,11 +173,10 @@ export class SaleHarness {
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     } as FacilitatorClient
     const chain: Chain = {
-      head: call('head', () => script.head()),
-      isNonceFree: call('isNonceFree', () => script.isNonceFree()),
-      hasCode: call('hasCode', (address: string) => script.hasCode(address)),
+      observe: call('observe', async (payments: readonly ObservedPayment[]) =>
+        observationOf(this.now(), payments, [await script.observe(payments[0])]),
+      ),
       evidence: call('evidence', () => script.evidence()),
-      blockHash: call('blockHash', () => script.blockHash()),
       progress: call('progress', () => script.progress()),
     }
     return {
@@ -201,7 +196,6 @@ export class SaleHarness {
       ...this.#openLimits(perMinute),
       replayLimit: new ReplayLimit(() => this.now()),
       searchLimit: new ReplayLimit(() => this.now()),
-      payerCode: new PayerCode(() => this.now()),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,

@@ -105,7 +105,7 @@ describe('the rate limit of a sale', () => {
   it('treats a payer with a contract wallet signature as new, because anyone can name that payer', async () => {
     sale.limitTo(3)
     const known = await knownPayer()
-    sale.script.hasCode = async () => true
+    sale.script.observe = async () => ({ codeBytes: 23 })
     sale.script.verify = invalid
     const codes = await repeat(5, async () => {
       const payment = await signedPayment({ key: known })

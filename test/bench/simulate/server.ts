@@ -1,6 +1,5 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
-import { PayerCode } from '../../../agent/executor/payer-code.ts'
 import { QuoteLimit } from '../../../agent/executor/quote-limit.ts'
 import { ReplayLimit } from '../../../agent/executor/replay-limit.ts'
 import { RateLimit } from '../../../agent/executor/rate-limit.ts'
@@ -115,7 +114,6 @@ export class SimulatedServer {
       quoteLimit: new QuoteLimit({ perMinute: this.#perMinute, now, addressesMax: CACHED_MAX }),
       replayLimit: new ReplayLimit(now, CACHED_MAX),
       searchLimit: new ReplayLimit(now, CACHED_MAX),
-      payerCode: new PayerCode(now, CACHED_MAX),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,
