@@ -58,6 +58,10 @@ const safeUrl = url.refine(
   'must be an https URL without a password, or an http URL on a loopback address',
 )
 
+const nodeUrls = notEmpty
+  .transform((value) => value.split(',').map((each) => each.trim()))
+  .pipe(z.tuple([safeUrl], safeUrl))
+
 const facilitatorUrl = safeUrl
   .refine((value) => !/[?#]/.test(value), 'must be a URL without a query')
   .transform((value) => value.replace(/\/+$/, ''))
@@ -94,7 +98,7 @@ const schema = z.object({
     .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be the value of an Authorization header')
     .optional(),
   RELAYER_KEY_FILE: notEmpty.optional(),
-  RPC_URL: safeUrl.optional(),
+  RPC_URL: nodeUrls.optional(),
   FINAL_CONFIRMATIONS: positive.default(FINAL_CONFIRMATIONS_DEFAULT),
   PAY_TO: address.optional(),
   HOST: notEmpty.default('127.0.0.1'),
@@ -154,7 +158,7 @@ export function readConfig(environment: Record<string, string | undefined>) {
   return {
     mode: values.MODE,
     facilitator,
-    rpcUrl: values.RPC_URL,
+    rpcUrls: values.RPC_URL ?? [],
     finalConfirmations: values.FINAL_CONFIRMATIONS,
     payTo: values.PAY_TO,
     host: values.HOST,
@@ -194,27 +198,30 @@ function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<
   return { host, port: given ?? ADMIN_PORT_DEFAULT, isDefaultPort: given === undefined }
 }
 
+/** The nodes of the chain. The registry and the relayer use the first one. */
+type NodeUrls = readonly [string, ...string[]]
+
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
 export type ConfiguredFacilitator =
   | { kind: 'sandbox' }
-  | { kind: 'self'; relayerKeyFile: string; rpcUrl: string; payTo: string }
-  | { kind: 'remote'; url: string; authorization: string | undefined; rpcUrl: string; payTo: string }
+  | { kind: 'self'; relayerKeyFile: string; rpcUrls: NodeUrls; payTo: string }
+  | { kind: 'remote'; url: string; authorization: string | undefined; rpcUrls: NodeUrls; payTo: string }
 
 function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator {
-  const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrl, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
+  const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
   if (chosen === 'sandbox') {
     if (mode === 'mainnet') throw new ConfigError('FACILITATOR must not be sandbox when MODE is mainnet')
     // An http URL is on a loopback address: `safeUrl` refuses others.
-    if (rpcUrl !== undefined && new URL(rpcUrl).protocol !== 'http:') {
-      throw new ConfigError('RPC_URL must be an http URL on a loopback address when FACILITATOR is sandbox')
+    if (rpcUrls !== undefined && (rpcUrls.length > 1 || !rpcUrls.every((each) => new URL(each).protocol === 'http:'))) {
+      throw new ConfigError('RPC_URL must be one http URL on a loopback address when FACILITATOR is sandbox')
     }
     return { kind: 'sandbox' }
   }
-  if (rpcUrl === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
+  if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
   if (chosen !== 'self') {
-    return { kind: 'remote', url: chosen, authorization: values.FACILITATOR_AUTHORIZATION, rpcUrl, payTo }
+    return { kind: 'remote', url: chosen, authorization: values.FACILITATOR_AUTHORIZATION, rpcUrls, payTo }
   }
   if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
-  return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrl, payTo }
+  return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
 }

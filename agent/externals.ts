@@ -7,7 +7,7 @@ import type { Report } from '../store/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
 import { openChain } from './payments/chain.ts'
 import { openInProcessFacilitator } from './payments/in-process-facilitator.ts'
-import { WrongChain } from './rpc/json-rpc.ts'
+import { RpcError, WrongChain } from './rpc/json-rpc.ts'
 import { addressOf, isPrivateKey } from './payments/accounts.ts'
 import { openRemoteFacilitator } from './payments/remote-facilitator.ts'
 import { DEPLOYMENTS } from './payments/terms.ts'
@@ -35,17 +35,23 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, log })
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
-  const { rpcUrl, payTo } = configured
+  const { rpcUrls, payTo } = configured
+  const [rpcUrl] = rpcUrls
   const deployment = DEPLOYMENTS[mode]
-  const chain = openChain({ url: rpcUrl, chainId: deployment.chainId, finalConfirmations: config.finalConfirmations })
+  const chain = openChain({
+    urls: rpcUrls,
+    chainId: deployment.chainId,
+    finalConfirmations: config.finalConfirmations,
+    now,
+  })
   try {
-    await chain.head()
+    await chain.observe([])
   } catch (cause) {
     if (cause instanceof WrongChain) {
       throw new ConfigError(`RPC_URL must be a node of chain ${deployment.chainId} when MODE is ${mode}`)
     }
     // The service starts anyway: quotes do not need the node, and the node may recover.
-    report('chain_unavailable', cause)
+    report(cause instanceof RpcError ? 'chain_view_refused' : 'chain_unavailable', cause)
   }
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {

@@ -31,13 +31,13 @@ import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './executor/agent-executor.ts'
 import { PaymentDecoder } from './executor/payment-decoder.ts'
-import { PayerCode } from './executor/payer-code.ts'
 import type { SaleContext } from './executor/sale-context.ts'
 import { Clients } from './http/clients.ts'
 import { AddressBudgets } from './limits/address-budget.ts'
 import { FairQueue } from './limits/fair-queue.ts'
 import { GuessLimit } from './limits/guess-limit.ts'
 import { KeyedMutex } from './limits/keyed-mutex.ts'
+import { PayerReservations } from './limits/payer-reservations.ts'
 import { SaleLimit } from './limits/sale-limit.ts'
 import { buildExamples } from './operation/examples.ts'
 import { mcpRoute } from './mcp/route.ts'
@@ -255,7 +255,7 @@ function createSaleContext(
     saleLimit: new SaleLimit(clock),
     guessLimit: new GuessLimit(clock),
     verifications: new FairQueue(VERIFICATIONS_MAX),
-    payerCode: new PayerCode(now),
+    payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
     paymentDecoder: new PaymentDecoder(),
   }

@@ -134,24 +134,12 @@ class ObservedChain implements Chain {
     this.#observer = observer
   }
 
-  head() {
-    return timed(this.#observer, 'chain_head', () => this.#chain.head())
-  }
-
-  blockHash(number: bigint) {
-    return timed(this.#observer, 'chain_block', () => this.#chain.blockHash(number))
+  observe(...call: Parameters<Chain['observe']>) {
+    return timed(this.#observer, 'chain_observe', () => this.#chain.observe(...call))
   }
 
   progress() {
     return timed(this.#observer, 'chain_progress', () => this.#chain.progress())
-  }
-
-  isNonceFree(...call: Parameters<Chain['isNonceFree']>) {
-    return timed(this.#observer, 'chain_nonce', () => this.#chain.isNonceFree(...call))
-  }
-
-  hasCode(address: string) {
-    return timed(this.#observer, 'chain_code', () => this.#chain.hasCode(address))
   }
 
   evidence(...call: Parameters<Chain['evidence']>) {

@@ -35,7 +35,7 @@ export async function checkServiceReadiness(parts: ReadinessParts): Promise<Read
       checkDisk()
       await log.read(PROBE_IDENTITY)
     }),
-    succeeds(() => chain.head()),
+    succeeds(() => chain.observe([])),
   ])
   const source = catalog.current()?.source
   const dataset = source !== undefined && datasetStatus(source, now()) === 'ready'

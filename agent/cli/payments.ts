@@ -60,9 +60,9 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
         throw new ConfigError('--from-block must be a block number')
       const config = await loadConfig(context)
-      if (config.rpcUrl === undefined) throw new ConfigError('RPC_URL must be set')
-      const { rpcUrl: url, finalConfirmations, mode } = config
-      const chain = openChain({ url, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations })
+      if (config.rpcUrls.length === 0) throw new ConfigError('RPC_URL must be set')
+      const { rpcUrls: urls, finalConfirmations, mode } = config
+      const chain = openChain({ urls, chainId: DEPLOYMENTS[mode].chainId, finalConfirmations, now: context.now })
       const log = await openConfiguredLog({ config })
       try {
         const from = fromBlock === undefined ? undefined : BigInt(fromBlock)

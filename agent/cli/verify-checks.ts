@@ -29,7 +29,7 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   const authorization = { from, to, value, nonce, validAfter: '0', validBefore: '0' }
   const query = { asset, authorization, fromBlock: NO_BLOCK, transaction }
   try {
-    const evidence = await openChain({ url, chainId: Number(chainId) }).evidence(query)
+    const evidence = await openChain({ urls: [url], chainId: Number(chainId), now: () => new Date() }).evidence(query)
     if (evidence.nonce !== 'used' || evidence.transfer.transaction !== transaction)
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = evidence

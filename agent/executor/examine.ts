@@ -11,7 +11,6 @@ import {
   namesAnotherResource,
   type TermsCheck,
 } from '../payments/payment-checks.ts'
-import type { PayerCode } from './payer-code.ts'
 import type { BoundPayment, DecodedPayment, GivenPayment } from './payment-decoder.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
@@ -27,7 +26,6 @@ export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayme
 interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
   /** The resource URL of the quote. */
   resourceUrl: string
-  payerCode: PayerCode
   now: Date
 }
 
@@ -44,8 +42,6 @@ export function examine(payment: GivenPayment, options: ExamineOptions): Checked
   const { signature } = whole.payment.payload
   if (isErc6492(signature)) return refusePayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   const isProven = isSignedByPayer(whole.payment, options.terms)
-  if (!isProven && options.payerCode.known(whole.payment.payload.authorization.from) === false)
-    return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
   if (namesAnotherResource(whole.payment, options.operation, options.resourceUrl))
     return refusePayment('payment_invalid', 'resource_mismatch')
   return { ...payment, ...whole, kind: 'checked', isProven, isLate: isTooLate }

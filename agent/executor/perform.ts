@@ -16,10 +16,10 @@ import { examine, type CheckedPayment } from './examine.ts'
 import type { GivenPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed, verificationUnavailable } from './record-outcome.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import { refusePayment, type SaleContext, type SaleRequest, type SaleResult } from './sale-context.ts'
-import { verifyPayment } from './verify.ts'
+import { verifyAndReserve } from './verify.ts'
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
@@ -48,7 +48,7 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): SaleRe
 
 /** A request with a payment. */
 async function buy(context: SaleContext, request: SaleRequest, payment: GivenPayment): Promise<SaleResult> {
-  const { terms, payments, payerCode, saleLimit } = context
+  const { terms, payments, saleLimit } = context
   const { operation, resourceUrl, client } = request
 
   // 3. Replay: a payment with a record gets its stored response.
@@ -69,7 +69,7 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
   if (unready) return unready
 
   // 7. Local checks of the payment.
-  const examined = examine(payment, { terms, operation, resourceUrl, payerCode, now: payments.now() })
+  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
   if (examined.kind === 'payment_refused') return examined
 
   // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
@@ -91,7 +91,7 @@ interface Sale {
 }
 
 async function sell(context: SaleContext, request: SaleRequest, { examined, hasWaited }: Sale): Promise<SaleResult> {
-  const { terms, payments, payerCode, saleLimit, verifications } = context
+  const { terms, payments, saleLimit } = context
   const { operation, client } = request
 
   const replayIfSold = () =>
@@ -102,18 +102,16 @@ async function sell(context: SaleContext, request: SaleRequest, { examined, hasW
   const soldMeanwhile = hasWaited ? await replayIfSold() : undefined
   if (soldMeanwhile) return soldMeanwhile
 
-  // 8. Code of the payer and nonce on chain, and `verify` of the facilitator.
+  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
   const requirements = buildRequirements(terms, operation.operation)
-  const quoted = { checked: examined, requirements, payerCode, budget: client.budget }
-  const verified = await verifications.run(client.address, () => verifyPayment(payments, quoted))
-  if (verified.kind === 'unanswered') client.budget.refund()
+  const verified = await verifyAndReserve(payments, { checked: examined, requirements, client }, context)
   if (verified.kind !== 'verified') {
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
     const soldElsewhere = await replayIfSold()
     if (soldElsewhere) return soldElsewhere
-    if (verified.kind === 'unanswered') return verificationUnavailable()
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
+  using _reservation = verified.reservation
   client.prove()
 
   // Concurrent sales of the transport (contract 4.5.10).

@@ -10,9 +10,9 @@ import type { Client } from '../limits/client.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import type { GuessLimit } from '../limits/guess-limit.ts'
 import type { KeyedMutex } from '../limits/keyed-mutex.ts'
+import type { PayerReservations } from '../limits/payer-reservations.ts'
 import type { SaleLimit } from '../limits/sale-limit.ts'
 import type { PaymentDecoder } from './payment-decoder.ts'
-import type { PayerCode } from './payer-code.ts'
 
 /** Created once per service. */
 export interface SaleContext {
@@ -25,8 +25,8 @@ export interface SaleContext {
   guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */
   verifications: FairQueue
-  /** Which payers are contract wallets. */
-  payerCode: PayerCode
+  /** The amounts of verified payments that are not settled yet. */
+  payers: PayerReservations
   /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */
   paymentMutex: KeyedMutex
   paymentDecoder: PaymentDecoder

@@ -1,89 +1,110 @@
 /**
- * Step 8: asks the chain whether the payer can be a contract wallet and whether the nonce is unused, then the facilitator
- * whether the payment would settle. A used nonce, and a late payment, lead to a search for an earlier settlement.
+ * Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. The budget of the client pays for them
+ * until the payment is verified, and the amount of a verified payment is reserved against the balance of its payer.
  */
 import type { Refused } from '../operation/outcome.ts'
-import { verifyWithFacilitator } from '../payments/facilitator.ts'
-import { checkTimes } from '../payments/payment-checks.ts'
-import type { QuoteReason } from '../payments/quote.ts'
-import { REORG_BLOCKS_MAX } from '../payments/range-search.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import type { Client } from '../limits/client.ts'
+import type { FairQueue } from '../limits/fair-queue.ts'
+import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
+import { rateLimited } from '../limits/rate-limited.ts'
 import type { PaymentServices } from '../payments/services.ts'
-import { findEarlierSettlement, type AlreadySettled, type SearchedPayment } from './earlier-settlement.ts'
-import type { PayerCode } from './payer-code.ts'
+import type { buildRequirements } from '../payments/terms.ts'
+import { findEarlierSettlement, observeSale, verifySale } from '../settlement/verify-sale.ts'
+import type { CheckedPayment } from './examine.ts'
+import { outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
-interface QuotedPayment extends SearchedPayment {
-  payerCode: PayerCode
+interface QuotedPayment {
+  checked: CheckedPayment
+  requirements: ReturnType<typeof buildRequirements>
+  client: Client
+}
+
+interface Verifier {
+  verifications: FairQueue
+  payers: PayerReservations
 }
 
 export interface Verified {
   kind: 'verified'
-  /** No event of this payment is in an older block, because the nonce was unused after the head had been read. */
+  /** No event of this payment is in an older block, because the nonce was free in a newer one. */
   fromBlock: bigint
   /** Identifies the chain, because no reorganisation changes this block. */
   fromBlockHash: string
+  /** Held until the payment is settled. */
+  reservation: Disposable
 }
 
-/** The node or the facilitator did not answer. */
-export interface Unanswered {
-  kind: 'unanswered'
+/** The chain shows the transfer of this payment to the service. */
+export interface AlreadySettled {
+  kind: 'already_settled'
+  transaction: string
 }
 
-export async function verifyPayment(
+type NotVerified = AlreadySettled | Refused | PaymentRefusal
+
+/** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
+export async function verifyAndReserve(
   payments: PaymentServices,
   quoted: QuotedPayment,
-): Promise<Verified | AlreadySettled | Refused | PaymentRefusal | Unanswered> {
-  const { facilitator, timer, report, now } = payments
-  const { requirements } = quoted
-  const { payment } = quoted.checked
-  const state = await readChain(payments, quoted).catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!state) return { kind: 'unanswered' }
-  if (!state.canHaveSigned) return refusePayment('payment_rejected', 'invalid_exact_evm_payload_signature')
-  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
-  if (!state.isNonceFree) return findEarlierSettlement(payments, quoted)
-  const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
-  switch (verification.kind) {
-    case 'verified': {
-      // The remote calls took time, and settlement needs time too.
-      const reason = checkTimes(payment.payload.authorization, now())
-      if (reason) return refusePayment('payment_invalid', reason)
-      const { fromBlock, fromBlockHash } = state
-      return { kind: 'verified', fromBlock, fromBlockHash }
-    }
-    case 'refused':
-      return (await mayBeUsed(payments, quoted, verification.reason))
-        ? findEarlierSettlement(payments, quoted)
-        : refusePayment('payment_rejected', verification.reason)
-    case 'unclear':
-      report('verification_unclear', verification.cause)
-      return { kind: 'unanswered' }
+  { verifications, payers }: Verifier,
+): Promise<Verified | NotVerified> {
+  const { from: payer, value } = quoted.checked.payment.payload.authorization
+  const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
+  for (;;) {
+    const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
+    if (verified.kind !== 'verified') return verified
+    const { balance, ...blocks } = verified
+    const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
+    if (reservation) return { ...blocks, reservation }
+    const leftMs = endAt - payments.now().getTime()
+    const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
+    if (limited) return limited
+    await payers.nextRelease(payer, leftMs)
   }
 }
 
-async function readChain({ chain }: PaymentServices, { checked, requirements, payerCode }: QuotedPayment) {
-  const { authorization } = checked.payment.payload
-  // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
-  const canHaveSigned = checked.isProven || (await payerCode.read(chain, authorization.from))
-  if (!canHaveSigned || checked.isLate) return { canHaveSigned, isNonceFree: false } as const
-  const head = await chain.head()
-  const fromBlock = head > REORG_BLOCKS_MAX ? head - REORG_BLOCKS_MAX : 0n
-  const [isNonceFree, fromBlockHash] = await Promise.all([
-    chain.isNonceFree({ asset: requirements.asset, authorization }),
-    chain.blockHash(fromBlock),
-  ])
-  return { canHaveSigned, isNonceFree, fromBlock, fromBlockHash }
+/** Code, balance and nonce of the payer on chain, then the facilitator. */
+async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
+  const offered = { ...quoted.checked, requirements: quoted.requirements }
+  const observed = await observeSale(payments, offered)
+  if (observed.kind !== 'observed') return refuse(payments, quoted, observed)
+  const verified = await verifySale(payments, offered, observed)
+  if (verified.kind !== 'verified') {
+    // A refusal is checked by a second observation.
+    quoted.client.budget.spend(WEIGHTS.remoteCall)
+    return refuse(payments, quoted, verified)
+  }
+  const { anchor } = observed.observation
+  const { balance } = observed.payer
+  return { kind: 'verified', fromBlock: anchor.number, fromBlockHash: anchor.hash, balance } as const
 }
 
-/** The node of the facilitator can be ahead of the one that showed the nonce as free, so it is read again. */
-async function mayBeUsed(
-  { chain, report }: PaymentServices,
-  { checked, requirements: { asset } }: QuotedPayment,
-  reason: QuoteReason,
-): Promise<boolean> {
-  if (reason === 'authorization_used') return true
-  const { authorization } = checked.payment.payload
-  const isFree = await chain
-    .isNonceFree({ asset, authorization })
-    .catch((cause: unknown) => report('chain_unavailable', cause))
-  return isFree !== true
+type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
+
+async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+  switch (refusal.kind) {
+    case 'unanswered':
+      quoted.client.budget.refund()
+      return verificationUnavailable()
+    case 'unavailable':
+      return verificationUnavailable()
+    case 'unknown':
+      return outcomeUnknown()
+    case 'refused':
+      return refusePayment(refusal.code, refusal.reason)
+    case 'maybe_settled':
+      return search(payments, quoted)
+  }
+}
+
+/** Reads the logs of the token. A 402 would make the client sign a second payment. */
+async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
+  const { checked, requirements, client } = quoted
+  const limited = client.budget.spend(WEIGHTS.search)
+  if (limited) return limited
+  const found = await findEarlierSettlement(payments, { ...checked, requirements })
+  if (found.kind === 'already_settled') return found
+  return found.kind === 'maybe_settled' ? outcomeUnknown() : refuse(payments, quoted, found)
 }

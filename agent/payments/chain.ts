@@ -3,15 +3,13 @@ import { concat, numberToHex, pad, toEventSelector, toFunctionSelector, type Hex
 import { z } from 'zod'
 import type { TransferAuthorization } from './headers.ts'
 import { checkChainId, onChain, openRpc, RpcError, WrongChain, type Rpc } from '../rpc/json-rpc.ts'
-import { ReplyError } from '../rpc/post-json.ts'
+import { openObserver, type Observer } from '../chain/observe.ts'
 import { RangeSearch, type BlockRange } from './range-search.ts'
 import { ACCEPTED_SECONDS_MAX, FINAL_CONFIRMATIONS_DEFAULT } from './terms.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
 
-/** The nodes of a load balancer are seconds apart. If two readings of the newest block differ by more, one of them is wrong. */
-const HEADS_APART_BLOCKS_MAX = 64n
 /** Blocks that are searched if the recorded first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
 /** How much earlier than needed a search by time may begin: the first range of a search (`range-search.ts`). */
@@ -69,20 +67,9 @@ export interface ChainProgress {
   finalBlock: bigint
 }
 
-export interface Chain {
-  /**
-   * The number of the newest block. It is read twice and the lower number is returned. Throws if the two numbers differ by more
-   * than 64, or if the chain cannot be read.
-   */
-  head(): Promise<bigint>
-  /** The hash of the block at this height. Checks the chain id. Throws if the chain cannot be read. */
-  blockHash(number: bigint): Promise<string>
+export interface Chain extends Observer {
   /** Reads the newest and the final block. Throws if the chain cannot be read, or if one of these blocks belongs to another chain. */
   progress(): Promise<ChainProgress>
-  /** Whether the nonce is neither used nor cancelled in the newest state. Throws if the chain cannot be read. */
-  isNonceFree(query: AuthorizationQuery): Promise<boolean>
-  /** Whether an address has code in the newest state: a contract, or an account with an EIP-7702 delegation. */
-  hasCode(address: string): Promise<boolean>
   /** Throws if the chain cannot be read, or if it is not the chain of the payment. */
   evidence(query: EvidenceQuery): Promise<AuthorizationEvidence>
 }
@@ -97,8 +84,6 @@ const flag = z
   .string()
   .regex(/^0x0{63}[01]$/, { abort: true })
   .transform((text) => text.endsWith('1'))
-
-const code = z.string().regex(/^0x([0-9a-f]{2})*$/)
 
 const blockSchema = z.object({ number: hexNumber, hash, timestamp: hexNumber })
 type BlockHeader = z.infer<typeof blockSchema>
@@ -126,6 +111,8 @@ const receiptSchema = z.object({
 
 interface ChainOptions {
   chainId: number
+  now: () => Date
+  pause?: (milliseconds: number) => Promise<unknown>
   finalConfirmations?: number
   /** Unfinished searches of logs that are kept in memory. */
   searchesMax?: number
@@ -147,41 +134,26 @@ interface Reading extends Node {
 
 /** Opens no connection before the first call, and reads from no other chain than `chainId`. */
 export function openChain({
-  url,
+  urls,
   timeoutMs = RPC_TIMEOUT_MS,
   ...options
-}: ChainOptions & { url: string; timeoutMs?: number }): Chain {
-  return readChainWith(openRpc({ url, timeoutMs }), options)
+}: ChainOptions & { urls: readonly string[]; timeoutMs?: number }): Chain {
+  const nodes = urls.map((url) => openRpc({ url, timeoutMs }))
+  return readChainWith(nodes, options)
 }
 
-export function readChainWith(unchecked: Rpc, options: ChainOptions): Chain {
+export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Chain {
   const { chainId, finalConfirmations = FINAL_CONFIRMATIONS_DEFAULT, searchesMax } = options
+  const [unchecked] = nodes
+  if (!unchecked) throw new Error('A chain needs a node')
   const rpc = onChain(unchecked, chainId)
   const node = { rpc, finalConfirmations: BigInt(finalConfirmations), search: new RangeSearch(searchesMax) }
   return {
-    async head() {
-      const [number, block] = await Promise.all([rpc('eth_blockNumber'), blockAt(rpc, 'latest')])
-      const [one, other] = [hexNumber.parse(number), block.number]
-      if (one - other > HEADS_APART_BLOCKS_MAX || other - one > HEADS_APART_BLOCKS_MAX)
-        throw new ReplyError('HEADS_DIFFER')
-      return one < other ? one : other
-    },
-    async blockHash(number) {
-      // Read twice, because one call can reach a node of another chain, and a wrong hash would stay in the record.
-      const read = () => blockAt(rpc, numberToHex(number))
-      const [block, again] = await Promise.all([read(), read(), checkChainId(unchecked, chainId)])
-      if (block.hash !== again.hash) throw new WrongChain()
-      return block.hash
-    },
+    ...openObserver(nodes, options),
     async progress() {
       const [newest, final] = await Promise.all([blockAt(rpc, 'latest'), readFinalBlock(node)])
       await checkChain(unchecked, chainId, [newest, final])
       return { time: newest.timestamp, finalBlock: final.number }
-    },
-    isNonceFree: async (query) => !(await isSpent(rpc, toNonceKey(query), 'latest')),
-    async hasCode(address) {
-      const [found] = await Promise.all([rpc('eth_getCode', [address, 'latest']), checkChainId(unchecked, chainId)])
-      return code.parse(found) !== '0x'
     },
     async evidence(query) {
       const newest = await blockAt(rpc, 'latest')

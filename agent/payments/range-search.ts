@@ -11,7 +11,7 @@ const SPAN_FIRST_BLOCKS = 1_000n
 /** For one call. On a node that allows ten blocks this is enough for the first minutes of a payment. */
 export const RANGES_MAX = 20
 /** A reorganisation can move an event to an earlier block, by at most this many blocks. */
-export const REORG_BLOCKS_MAX = 64n
+const REORG_BLOCKS_MAX = 64n
 const SEARCHES_MAX = 1_000
 
 export interface BlockRange {

@@ -16,7 +16,7 @@ import { registerAgent } from './registries.ts'
 const POLLING_MS = 50
 
 interface SandboxOptions {
-  config: { dataDirectory: string; rpcUrl: string | undefined; payTo: string | undefined }
+  config: { dataDirectory: string; rpcUrls: readonly string[]; payTo: string | undefined }
   /** Receives a line when the chain is new and the response log was renamed. */
   log: (line: string) => void
 }
@@ -27,8 +27,9 @@ export async function openSandbox({ config, log }: SandboxOptions) {
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
   // A configured chain belongs to another process and keeps running.
-  const chain = config.rpcUrl
-    ? { url: config.rpcUrl, fresh: false, stop: async () => undefined }
+  const [configured] = config.rpcUrls
+  const chain = configured
+    ? { url: configured, fresh: false, stop: async () => undefined }
     : await startChain({ directory, chainId: deployment.chainId })
   try {
     const responses = responsesFolder(config.dataDirectory)
@@ -53,7 +54,7 @@ export async function openSandbox({ config, log }: SandboxOptions) {
       externals: {
         facilitator,
         relayerFunds: () => facilitator.readFunds(),
-        chain: openChain({ url: chain.url, chainId: deployment.chainId }),
+        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: () => new Date() }),
         payTo,
         registry: { rpcUrl: chain.url, register },
       },

@@ -53,7 +53,7 @@ describe('[14.1] the configuration', () => {
       mode: 'testnet',
       facilitator: { kind: 'sandbox' },
       retentionDays: 30,
-      rpcUrl: undefined,
+      rpcUrls: [],
       finalConfirmations: 900,
       payTo: undefined,
       host: '127.0.0.1',
@@ -92,7 +92,7 @@ describe('[14.1] the configuration', () => {
       payTo: PAY_TO,
       keysDirectory: '/tmp/somewhere/keys',
       dataset: DATASET,
-      rpcUrl: RPC_URL,
+      rpcUrls: [RPC_URL],
     })
   })
 
@@ -129,11 +129,16 @@ describe('[14.1] the configuration', () => {
           kind: 'remote',
           url,
           authorization: 'Bearer x y',
-          rpcUrl,
+          rpcUrls: [rpcUrl],
           payTo,
         })
         const own = readConfig({ ...live, MODE, FACILITATOR: 'self', RELAYER_KEY_FILE: '/keys/relayer' })
-        expect(own.facilitator).to.deep.equal({ kind: 'self', relayerKeyFile: '/keys/relayer', rpcUrl, payTo })
+        expect(own.facilitator).to.deep.equal({
+          kind: 'self',
+          relayerKeyFile: '/keys/relayer',
+          rpcUrls: [rpcUrl],
+          payTo,
+        })
       })
     }
 
@@ -144,7 +149,7 @@ describe('[14.1] the configuration', () => {
 
     it('accepts http on a loopback address', () => {
       const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
-      expect(facilitator).to.include({ url: 'http://127.0.0.1:9', rpcUrl: 'http://[::1]:8545' })
+      expect(facilitator).to.deep.include({ url: 'http://127.0.0.1:9', rpcUrls: ['http://[::1]:8545'] })
     })
 
     for (const [variable, environment] of [

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { format } from 'prettier'
 
 export const CONTRACTS = [
+  'agent/chain/contracts/ChainView.sol',
   'agent/sandbox/contracts/TestUSDC.sol',
   'agent/sandbox/contracts/Multicall.sol',
   'agent/sandbox/contracts/IdentityRegistry.sol',
@@ -24,7 +25,10 @@ const SETTINGS = {
 
 interface Output {
   errors?: { severity: string; formattedMessage: string }[]
-  contracts?: Record<string, Record<string, { abi: unknown; evm: { deployedBytecode: { object: string } } }>>
+  contracts?: Record<
+    string,
+    Record<string, { abi: unknown; evm: { bytecode: { object: string }; deployedBytecode: { object: string } } }>
+  >
 }
 
 export function rootFile(path: string): string {
@@ -43,15 +47,22 @@ export async function compileContract(source: string): Promise<string> {
   const input = {
     language: 'Solidity',
     sources: { [name]: { content: await readFile(rootFile(source), 'utf8') } },
-    settings: { ...SETTINGS, outputSelection: { '*': { '*': ['abi', 'evm.deployedBytecode.object'] } } },
+    settings: {
+      ...SETTINGS,
+      outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
+    },
   }
   const output = JSON.parse(solc.compile(JSON.stringify(input))) as Output
   if (output.errors?.length) throw new Error(output.errors.map((error) => error.formattedMessage).join('\n'))
   const contract = output.contracts?.[name]?.[name]
   if (!contract) throw new Error(`${source} holds no contract ${name}`)
+  const { bytecode, deployedBytecode } = contract.evm
   const compiled = {
     abi: contract.abi,
-    runtime: `0x${contract.evm.deployedBytecode.object}`,
+    // A contract that is not deployed has only a constructor.
+    ...(source.endsWith('View.sol')
+      ? { creation: `0x${bytecode.object}` }
+      : { runtime: `0x${deployedBytecode.object}` }),
     compiler: solc.version(),
     settings: SETTINGS,
   }

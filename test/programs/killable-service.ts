@@ -125,7 +125,7 @@ if (point === 'half') subscribe('http.server.request.start', (message) => dieInR
 const config = readConfig({ ADMIN_PORT: 'off', ...process.env })
 const { receiver, relayer } = await openAccounts({ directory: join(config.dataDirectory, 'sandbox') })
 const deployment = DEPLOYMENTS.testnet
-const rpcUrl = config.rpcUrl ?? ''
+const rpcUrl = config.rpcUrls[0] ?? ''
 const report = (event: string, cause: unknown) => void process.stderr.write(`${event} ${String(cause)}\n`)
 const now = () => new Date(Date.now() + Number(clockErrorMs))
 const facilitator = openInProcessFacilitator({
@@ -141,7 +141,7 @@ const service = await startService({
   version: '0.1.0',
   externals: {
     facilitator: killableFacilitator(facilitator),
-    chain: killableChain(openChain({ url: rpcUrl, chainId: deployment.chainId })),
+    chain: killableChain(openChain({ urls: [rpcUrl], now: () => new Date(), chainId: deployment.chainId })),
     payTo: receiver,
   },
   openLog: async (given) =>

@@ -9,6 +9,7 @@ import type { Timer } from '../../store/runtime.ts'
 import { ledgerExternals } from '../bench/soak/ledger.ts'
 import { PROCESSES } from '../support/fixtures.ts'
 import { testTerms } from '../support/payments.ts'
+import { observationOf } from '../support/fake-chain.ts'
 import { settledReply, TRANSACTION } from '../support/sale-harness.ts'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -47,11 +48,8 @@ const ANSWERING_AT_ONCE: Pick<Externals, 'facilitator' | 'chain'> = {
     getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
   },
   chain: {
-    head: async () => 100n,
-    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    observe: async (payments) => observationOf(new Date(), payments, []),
     progress: async () => ({ time: BigInt(Math.floor(Date.now() / 1000)), finalBlock: 0n }),
-    isNonceFree: async () => true,
-    hasCode: async () => false,
     // Every transfer is found and final.
     evidence: async ({ authorization: { from, to, value } }) => ({
       nonce: 'used',

@@ -149,7 +149,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString()) as WirePayment
     const { from, to, value } = payload.authorization
     const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
-    sale.script.isNonceFree = async () => false
+    sale.script.observe = async () => ({ isNonceUsed: true })
     sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: true })
     return valid(payment)
   },

@@ -139,7 +139,7 @@ describe('the request id', () => {
           'msg',
         )
         expect(line).to.include({ msg: 'sale', operation: 'search', state: 'settled' })
-        const steps = ['chain_head', 'facilitator_verify', 'log_claim', 'facilitator_settle', 'log_advance', 'total']
+        const steps = ['chain_observe', 'facilitator_verify', 'log_claim', 'facilitator_settle', 'log_advance', 'total']
         expect(line['durations_ms']).to.include.keys(steps)
         for (const duration of Object.values(line['durations_ms'] as object)) expect(duration).to.be.a('number')
       }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json as readBody } from 'node:stream/consumers'
 import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
 import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
+import { observationOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
 
@@ -245,14 +246,16 @@ export async function startFaultyFacilitator(now: () => Date) {
 function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date): Chain {
   const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? freeAt(now())
   return {
-    head: async () => 100n,
-    hasCode: async () => false,
-    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    observe: async (observed) =>
+      observationOf(
+        now(),
+        observed,
+        observed.map(({ nonce }) => ({ isNonceUsed: evidenceOf(nonce).nonce !== 'free' })),
+      ),
     progress: async () => {
       const time = BigInt(Math.floor(now().getTime() / 1000))
       return { time, finalBlock: time }
     },
-    isNonceFree: async ({ authorization }) => evidenceOf(authorization.nonce).nonce === 'free',
     evidence: async ({ authorization }) => {
       const payment = payments.get(authorization.nonce)
       if (payment) payment.reads += 1

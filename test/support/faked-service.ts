@@ -8,6 +8,7 @@ import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { startService, type Externals } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { loadDescription } from './openapi-check.ts'
+import { observationOf } from './fake-chain.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
@@ -52,11 +53,8 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     },
     chain: {
-      head: async () => 100n,
-      blockHash: async () => `0x${'b1'.repeat(32)}`,
+      observe: async (payments) => observationOf(now(), payments, []),
       progress: async () => ({ time: BigInt(Math.floor(now().getTime() / 1000)), finalBlock: 0n }),
-      isNonceFree: async () => true,
-      hasCode: async () => false,
       evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
     },
     payTo: testTerms.payTo,

@@ -6,16 +6,17 @@ import { join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/executor/perform.ts'
-import { PayerCode } from '../../agent/executor/payer-code.ts'
 import type { SaleRequest, SaleContext } from '../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../agent/executor/payment-decoder.ts'
 import { AddressBudgets } from '../../agent/limits/address-budget.ts'
 import { FairQueue } from '../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../agent/limits/keyed-mutex.ts'
+import { PayerReservations } from '../../agent/limits/payer-reservations.ts'
 import { SaleLimit } from '../../agent/limits/sale-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
 import { Denials } from '../../agent/payments/denials.ts'
 import { READING_INTERVAL_MS, RecentReadings } from '../../agent/payments/recent-readings.ts'
@@ -27,10 +28,14 @@ import { SYNTHETIC } from '../../store/source.ts'
 import { makeClient } from './clients.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
+import { observationOf, type FakeState } from './fake-chain.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 
 export const TRANSACTION = `0x${'ab'.repeat(32)}`
+
+/** More sales than a test makes. */
+const SALES_PER_MINUTE = 1_000
 
 type Payload = Parameters<FacilitatorClient['verify']>[0]
 
@@ -39,10 +44,8 @@ export interface Script {
   verify: (payload: Payload) => Promise<unknown>
   settle: (payload: Payload) => Promise<unknown>
   evidence: () => Promise<AuthorizationEvidence>
-  head: () => Promise<bigint>
-  isNonceFree: () => Promise<boolean>
-  hasCode: (address: string) => Promise<boolean>
-  blockHash: () => Promise<string>
+  /** The state of the payer in the newest block. */
+  observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
   progress: () => Promise<ChainProgress>
 }
 
@@ -65,10 +68,7 @@ export class SaleHarness {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
     settle: async (payload) => settledReply(payload),
     evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
-    head: async () => 100n,
-    isNonceFree: async () => true,
-    hasCode: async () => false,
-    blockHash: async () => `0x${'b1'.repeat(32)}`,
+    observe: async () => ({}),
     // A block per second, all of them final, so that only the clock separates two readings.
     progress: async () => {
       const time = BigInt(Math.floor(this.now().getTime() / 1000))
@@ -88,7 +88,7 @@ export class SaleHarness {
 
   private constructor(directory: string) {
     this.directory = directory
-    this.context = this.#open(120)
+    this.context = this.#open(SALES_PER_MINUTE)
   }
 
   static async open(): Promise<SaleHarness> {
@@ -98,7 +98,7 @@ export class SaleHarness {
   /** Reopens the store, as a restarted process does. */
   async restart(): Promise<void> {
     await this.#closeStore()
-    this.context = this.#open(120)
+    this.context = this.#open(SALES_PER_MINUTE)
   }
 
   /** Imports the register of the tests. */
@@ -192,11 +192,10 @@ export class SaleHarness {
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     } as FacilitatorClient
     const chain: Chain = {
-      head: call('head', () => script.head()),
-      isNonceFree: call('isNonceFree', () => script.isNonceFree()),
-      hasCode: call('hasCode', (address: string) => script.hasCode(address)),
+      observe: call('observe', async (payments: readonly ObservedPayment[]) =>
+        observationOf(this.now(), payments, [await script.observe(payments[0])]),
+      ),
       evidence: call('evidence', () => script.evidence()),
-      blockHash: call('blockHash', () => script.blockHash()),
       progress: call('progress', () => script.progress()),
     }
     return {
@@ -216,7 +215,7 @@ export class SaleHarness {
       saleLimit: new SaleLimit(this.clock),
       guessLimit: new GuessLimit(this.clock),
       verifications: new FairQueue(64),
-      payerCode: new PayerCode(() => this.now()),
+      payers: new PayerReservations(pausesOnly),
       paymentMutex: new KeyedMutex(),
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,

@@ -29,7 +29,7 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
     now: () => new Date(),
     report: () => undefined,
   })
-  const chain = openChain({ url, chainId: deployment.chainId })
+  const chain = openChain({ urls: [url], now: () => new Date(), chainId: deployment.chainId })
   shop.context.payments = { ...shop.context.payments, facilitator, chain }
   const reconciler = () =>
     startReconciler({

@@ -44,7 +44,7 @@ describe('the admin address', function () {
     expect(await sample('company_agent_http_requests_total', { route, method: 'GET', status: '402' })).to.equal(1)
     expect(await sample('company_agent_http_requests_total', { route, method: 'GET', status: '200' })).to.equal(1)
     expect(await sample('company_agent_http_request_duration_seconds_count', { route })).to.equal(2)
-    for (const step of ['log_claim', 'facilitator_verify', 'facilitator_settle', 'chain_head'])
+    for (const step of ['log_claim', 'facilitator_verify', 'facilitator_settle', 'chain_observe'])
       expect(await sample('company_agent_step_duration_seconds_count', { step, result: 'done' }), step).to.be.at.least(
         1,
       )
@@ -108,7 +108,7 @@ describe('the admin address', function () {
       replaceExternals: ({ facilitator, chain, ...own }) => ({
         ...own,
         facilitator: { ...facilitator, verify: () => Promise.reject(failure()) },
-        chain: { ...chain, blockHash: (number) => (failsChain ? Promise.reject(failure()) : chain.blockHash(number)) },
+        chain: { ...chain, observe: (...call) => (failsChain ? Promise.reject(failure()) : chain.observe(...call)) },
       }),
     })
     for (const remote of ['facilitator', 'chain']) {
@@ -198,7 +198,10 @@ describe('the admin address', function () {
 
   it('is not ready when the chain does not answer', async () => {
     await start({
-      replaceExternals: (own) => ({ ...own, chain: { ...own.chain, head: () => Promise.reject(new Error('down')) } }),
+      replaceExternals: (own) => ({
+        ...own,
+        chain: { ...own.chain, observe: () => Promise.reject(new Error('down')) },
+      }),
     })
     expect(await readiness()).to.deep.include({ status: 503, ready: false })
   })

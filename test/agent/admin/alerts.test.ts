@@ -115,7 +115,7 @@ const SCENARIOS: Record<string, Scenario> = {
     options: {
       replaceExternals: ({ chain, ...own }) => ({
         ...own,
-        chain: { ...chain, blockHash: (number) => rejectIfDown(() => chain.blockHash(number)) },
+        chain: { ...chain, observe: (...call) => rejectIfDown(() => chain.observe(...call)) },
       }),
     },
     cause: async () => void (isDown = true),

@@ -70,14 +70,20 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
   afterEach(() => sale.close())
 
   const ask = async (payment: WirePayment) => summarize(await sale.lookup(payment))
-  const readAs = (reading: Reading, payment: WirePayment) => void (sale.script.evidence = async () => reading(payment))
+  const readAs = (reading: Reading, payment: WirePayment) => {
+    sale.script.evidence = async () => reading(payment)
+    sale.script.observe = async () => {
+      const evidence = reading(payment)
+      return evidence.nonce === 'free' ? { time: evidence.time } : { isNonceUsed: true }
+    }
+  }
   const unrecorded = () => sale.context.payments.log.unrecorded()
 
   for (const [name, reading, inTime, late] of READINGS) {
     it(`gets ${inTime} if its nonce is used and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
-      sale.script.isNonceFree = async () => false
       readAs(reading, payment)
+      sale.script.observe = async () => ({ isNonceUsed: true })
       expect(await ask(payment)).to.equal(inTime)
       expect(sale.count('verify') + sale.count('settle')).to.equal(0)
     })
@@ -86,13 +92,14 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
       const payment = await latePayment()
       readAs(reading, payment)
       expect(await ask(payment)).to.equal(late)
-      expect(sale.calls).to.deep.equal(['evidence'])
+      expect(sale.count('verify') + sale.count('settle')).to.equal(0)
     })
 
     it(`gets ${inTime} if the facilitator reports a used nonce and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
       sale.script.verify = async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' })
       readAs(reading, payment)
+      sale.script.observe = async () => ({})
       expect(await ask(payment)).to.equal(inTime)
       expect(sale.count('settle')).to.equal(0)
     })
@@ -100,17 +107,17 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
 
   it('is searched if the nonce is used after the facilitator has refused for another reason', async () => {
     const payment = await signedPayment()
-    sale.script.isNonceFree = async () => sale.count('isNonceFree') < 2
     sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
     readAs(usedBy(), payment)
+    sale.script.observe = async () => ({ isNonceUsed: sale.count('observe') > 1 })
     expect(await ask(payment)).to.equal(SETTLED)
   })
 
   it('gets 503 if the nonce cannot be read again after a refusal of the facilitator', async () => {
     const payment = await signedPayment()
-    sale.script.isNonceFree = async () => {
-      if (sale.count('isNonceFree') > 1) throw new Error('no node')
-      return true
+    sale.script.observe = async () => {
+      if (sale.count('observe') > 1) throw new Error('no node')
+      return {}
     }
     sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
     expect(await ask(payment)).to.equal(UNAVAILABLE)
@@ -119,15 +126,15 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
   it('is not searched before its signature is checked', async () => {
     const forged = await signedPayment({ authorization: { validBefore: seconds(-60) }, signed: { value: '1001' } })
     expect(await ask(forged)).to.equal('payment_rejected invalid_exact_evm_payload_signature')
-    expect(sale.calls).to.deep.equal(['hasCode'])
+    expect(sale.calls).to.deep.equal(['observe'])
   })
 
   it('is late from 14 s before validBefore', async () => {
     const frozen = new Date(Math.floor(Date.now() / 1000) * 1000)
     sale.now = () => frozen
     for (const [left, calls] of [
-      [14, ['evidence']],
-      [15, ['head', 'isNonceFree', 'blockHash', 'verify', 'settle']],
+      [14, ['observe']],
+      [15, ['observe', 'verify', 'settle']],
     ] as const) {
       sale.calls.length = 0
       const validBefore = String(frozen.getTime() / 1000 + left)
@@ -174,7 +181,7 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
     let reads = 0
     const read: typeof log.read = async (...key) => ((reads += 1) === 1 ? undefined : log.read(...key))
     sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
-    sale.script.isNonceFree = async () => false
+    sale.script.observe = async () => ({ isNonceUsed: true })
     readAs(usedBy(), payment)
     expect(await ask(payment)).to.equal('answer')
     expect(await unrecorded()).to.deep.equal([])
@@ -208,8 +215,20 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
 
     it('costs nothing while the chain cannot be read', async () => {
       const payment = await latePayment()
+      readAs(usedBy(), payment)
       sale.script.evidence = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+      sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
+      for (let attempt = 0; attempt < 20; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+    })
+
+    it('is read without a search if the nonce is free', async () => {
+      for (let other = 0; other < 12; other += 1) {
+        const payment = await latePayment()
+        readAs(free(0), payment)
+        expect(await ask(payment)).to.equal(LATE)
+      }
+      expect(await ask(await latePayment())).to.equal('rate_limited')
     })
   })
 })

@@ -1,7 +1,6 @@
 /** Payments that fail the local checks: 402 with a code and a fresh quote, and no remote call (contract 5.3). */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
-import { PayerCode } from '../../../agent/executor/payer-code.ts'
 import type { QuoteReason } from '../../../agent/payments/quote.ts'
 import { header, signedPayment, testTerms, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
@@ -188,8 +187,6 @@ describe('a payment that fails the local checks', () => {
     sale = await SaleHarness.open()
   })
   beforeEach(() => {
-    // Forgets the payer, whose code would otherwise be known from the test before.
-    sale.context.payerCode = new PayerCode(() => sale.now())
     sale.calls.length = 0
   })
   after(() => sale.close())
@@ -211,7 +208,7 @@ describe('a payment that fails the local checks', () => {
       expect(quote).to.include({ error: reason, x402Version: 2 })
       expect(quote.accepts).to.have.lengthOf(1)
       // Only the chain knows whether the payer is a contract wallet.
-      expect(sale.calls).to.deep.equal(code === 'payment_rejected' ? ['hasCode'] : [])
+      expect(sale.calls).to.deep.equal(code === 'payment_rejected' ? ['observe'] : [])
       expect(await sale.unsettledRecords()).to.deep.equal([])
     })
   }

@@ -31,9 +31,11 @@ describe('the chain evidence', () => {
     await prepareChain({ url, buyer: payer.address, relayer: payer.address })
   })
   beforeEach(async () => {
-    chain = openChain({ url, chainId })
-    fromBlock = await chain.head()
+    chain = openChain({ urls: [url], now: () => new Date(), chainId })
+    fromBlock = await head()
   })
+
+  const head = async () => (await chain.observe([])).number
 
   const nodes: { close: () => void }[] = []
   afterEach(() => {
@@ -120,7 +122,7 @@ describe('the chain evidence', () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
     await rpc(url, 'anvil_mine', '0x2')
-    fromBlock = await chain.head()
+    fromBlock = await head()
     expect(await evidence(payment)).to.deep.equal({ nonce: 'unclear' })
     expect(await findingOf(payment)).to.equal('no_evidence')
   })
@@ -167,7 +169,7 @@ describe('the chain evidence', () => {
         return { result: { number: numberToHex(number), hash: hash(number), timestamp: numberToHex(2 * number) } }
       })
       const { payload } = await sign({ validBefore: String(validBefore) })
-      chain = openChain({ url: node.url, chainId })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
       const found = await chain.evidence({ asset, authorization: payload.authorization })
       expect(found).to.deep.equal({ nonce: 'unclear' })
       return { first: searches[0], blocks }
@@ -198,11 +200,13 @@ describe('the chain evidence', () => {
 
   it('[5.3.4] includes the code of a contract and of an EIP-7702 delegation, and none of another account', async () => {
     const delegating = privateKeyToAccount(generatePrivateKey()).address
-    expect(await chain.hasCode(delegating)).to.equal(false)
-    expect(await chain.hasCode(payer.address)).to.equal(false)
+    const nonce = `0x${'1'.repeat(64)}`
+    const codeOf = async (address: string) =>
+      (await chain.observe([{ asset, payer: address, nonce }])).payments.map(({ codeBytes }) => codeBytes)
+    expect(await codeOf(delegating)).to.deep.equal([0])
     await rpc(url, 'anvil_setCode', delegating, `0xef0100${asset.slice(2)}`)
-    expect(await chain.hasCode(delegating)).to.equal(true)
-    expect(await chain.hasCode(asset)).to.equal(true)
+    expect(await codeOf(delegating)).to.deep.equal([23])
+    expect((await codeOf(asset))[0]).to.be.above(23)
   })
 
   it('of one payer does not apply to another payer with the same nonce', async () => {
@@ -221,7 +225,8 @@ describe('the chain evidence', () => {
         asset,
         authorization: payload.authorization,
         fromBlock,
-        fromBlockHash: await chain.blockHash(fromBlock),
+        fromBlockHash: ((await rpc(url, 'eth_getBlockByNumber', numberToHex(fromBlock), false)) as { hash: string })
+          .hash,
       }
     })
     const errorOf = (work: Promise<unknown>) => work.then(String, (error: unknown) => (error as Error).name)
@@ -245,13 +250,15 @@ describe('the chain evidence', () => {
         })
         expect(
           await errorOf(
-            openChain({ url: node.url, chainId }).evidence(isRecorded ? query : { asset: token, authorization }),
+            openChain({ urls: [node.url], now: () => new Date(), chainId }).evidence(
+              isRecorded ? query : { asset: token, authorization },
+            ),
           ),
         ).to.equal('WrongChain')
       })
 
     it('[5.7.8] is an error if the node does not have this height', async () => {
-      const above = (await chain.head()) + 1000n
+      const above = (await head()) + 1000n
       expect(await errorOf(chain.evidence({ ...query, fromBlock: above }))).to.not.contain('object')
     })
 
@@ -263,15 +270,8 @@ describe('the chain evidence', () => {
         chainIds += 1
         return { result: chainIds === 1 ? numberToHex(chainId) : '0x1' }
       })
-      return openChain({ url: node.url, chainId })
+      return openChain({ urls: [node.url], now: () => new Date(), chainId })
     }
-
-    it('[5.7.8] is an error if the chain id changes after the first read', async () => {
-      const changing = await openChanging()
-      await changing.head()
-      expect(await errorOf(changing.evidence(query))).to.equal('WrongChain')
-      expect(await errorOf(changing.blockHash(fromBlock))).to.equal('WrongChain')
-    })
 
     it('[5.7.8] is an error if only the final block came from another chain', async () => {
       const payment = await sign()
@@ -280,25 +280,9 @@ describe('the chain evidence', () => {
       const node = await startNode(({ method, params }) =>
         method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? { result: other } : undefined,
       )
-      const mixed = openChain({ url: node.url, chainId })
+      const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
       const found = await errorOf(mixed.evidence({ ...query, authorization: payment.payload.authorization }))
       expect(found).to.not.contain('object')
-    })
-
-    it('[5.7.8] rejects the block that a sale records if its two readings have different hashes', async () => {
-      let isOther = false
-      const node = await startNode(({ method }) => {
-        if (method !== 'eth_getBlockByNumber') return undefined
-        isOther = !isOther
-        return isOther ? { result: { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' } } : undefined
-      })
-      expect(await errorOf(openChain({ url: node.url, chainId }).blockHash(fromBlock))).to.equal('WrongChain')
-    })
-
-    it('[5.7.8] rejects the code of an account if the chain id has changed', async () => {
-      const changing = await openChanging()
-      await changing.head()
-      expect(await errorOf(changing.hasCode(payer.address))).to.equal('WrongChain')
     })
 
     for (const tag of ['latest', 'finalized'])
@@ -307,7 +291,9 @@ describe('the chain evidence', () => {
         const node = await startNode(({ method, params }) =>
           method === 'eth_getBlockByNumber' && params[0] === tag ? { result: other } : undefined,
         )
-        expect(await errorOf(openChain({ url: node.url, chainId }).progress())).to.equal('WrongChain')
+        expect(await errorOf(openChain({ urls: [node.url], now: () => new Date(), chainId }).progress())).to.equal(
+          'WrongChain',
+        )
       })
 
     it('[5.7.8] rejects the progress if the chain id changes after the first read', async () => {
@@ -320,7 +306,7 @@ describe('the chain evidence', () => {
       const node = await startNode(({ method, params }) =>
         method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? reply : undefined,
       )
-      chain = openChain({ url: node.url, chainId, finalConfirmations: 3 })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId, finalConfirmations: 3 })
       const payment = await sign()
       await settleDirectly({ rpcUrl: url, payload: payment.payload })
       const findings: string[] = []
@@ -335,12 +321,8 @@ describe('the chain evidence', () => {
   it('is found if the recorded first block is above the newest one', async () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
-    fromBlock = (await chain.head()) + 1_000_000n
+    fromBlock = (await head()) + 1_000_000n
     expect(await findingOf(payment)).to.equal('paid')
-  })
-
-  it('names no hash for a height that the chain does not have', async () => {
-    expect(await chain.blockHash((await chain.head()) + 1_000n).catch(() => 'none')).to.equal('none')
   })
 
   describe('with a transaction that a facilitator reported', () => {
@@ -351,7 +333,7 @@ describe('the chain evidence', () => {
         method === 'eth_getLogs' ? { error: { code: -32_601, message: 'no logs' } } : undefined,
       )
       const { authorization } = payment.payload
-      const found = await openChain({ url: node.url, chainId }).evidence({
+      const found = await openChain({ urls: [node.url], now: () => new Date(), chainId }).evidence({
         asset,
         authorization,
         fromBlock,
@@ -367,7 +349,7 @@ describe('the chain evidence', () => {
         method === 'eth_call' ? { result: `0x${'00'.repeat(32)}` } : undefined,
       )
       const { authorization } = payment.payload
-      const denying = openChain({ url: node.url, chainId })
+      const denying = openChain({ urls: [node.url], now: () => new Date(), chainId })
       expect(await denying.evidence({ asset, authorization, fromBlock, transaction })).to.deep.equal({
         nonce: 'unclear',
       })
@@ -386,7 +368,7 @@ describe('the chain evidence', () => {
 
   it('is an error if the node is unreachable', async () => {
     const payment = await sign()
-    chain = openChain({ url: 'http://127.0.0.1:1', chainId })
+    chain = openChain({ urls: ['http://127.0.0.1:1'], now: () => new Date(), chainId })
     expect(await evidence(payment).catch((error: unknown) => error)).to.be.instanceOf(Error)
   })
 
@@ -399,34 +381,9 @@ describe('the chain evidence', () => {
       const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 1000n
       return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
     })
-    chain = openChain({ url: node.url, chainId })
+    chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
     expect(await evidence(payment)).to.include({ nonce: 'cancelled' })
   })
-
-  for (const lower of ['eth_blockNumber', 'eth_getBlockByNumber'])
-    it(`[5.7.8] begins at the lower of two heads, here that of ${lower}`, async () => {
-      const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
-      const node = await startNode(({ method }) => {
-        if (method !== 'eth_blockNumber' && method !== 'eth_getBlockByNumber') return undefined
-        const number = method === lower ? '0x10' : '0x50'
-        return { result: method === 'eth_blockNumber' ? number : { ...block, number } }
-      })
-      expect(await openChain({ url: node.url, chainId }).head()).to.equal(16n)
-    })
-
-  for (const [number, newest] of [
-    ['0x10', '0x51'],
-    ['0x51', '0x10'],
-  ])
-    it(`[5.7.8] rejects two readings of the newest block that differ by 65: ${number} and ${newest}`, async () => {
-      const block = { hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
-      const node = await startNode(({ method }) => {
-        if (method === 'eth_blockNumber') return { result: number }
-        return method === 'eth_getBlockByNumber' ? { result: { ...block, number: newest } } : undefined
-      })
-      const found = openChain({ url: node.url, chainId }).head()
-      expect(await found.catch((error: unknown) => error)).to.include({ name: 'ReplyError', code: 'HEADS_DIFFER' })
-    })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {
     const node = await listen(
@@ -434,8 +391,8 @@ describe('the chain evidence', () => {
         response.writeHead(200, { 'Content-Type': 'application/json' }).write('{')
       }),
     )
-    const head = openChain({ url: node.url, chainId, timeoutMs: 200 }).head()
-    expect(await head.catch((error: unknown) => error)).to.be.instanceOf(Error)
+    const found = openChain({ urls: [node.url], now: () => new Date(), chainId, timeoutMs: 200 }).observe([])
+    expect(await found.catch((error: unknown) => error)).to.be.instanceOf(Error)
     node.close()
   })
 })

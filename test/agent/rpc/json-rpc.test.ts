@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { json as readBody } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
-import { openChain } from '../../../agent/payments/chain.ts'
-import { openRpc } from '../../../agent/rpc/json-rpc.ts'
+import { onChain, openRpc } from '../../../agent/rpc/json-rpc.ts'
 import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
 
 interface Call {
@@ -88,46 +87,23 @@ describe('the JSON-RPC client', () => {
   for (const result of [null, '0x', '', 84_532]) {
     it(`checks again after the chain id ${JSON.stringify(result)}, which names no chain`, async () => {
       answer = ({ id }) => ({ jsonrpc: '2.0', id, result })
-      const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })
-      expect(await chain.head().catch(codeOf)).to.equal('NO_CHAIN_ID')
+      const call = onChain(openRpc({ url, timeoutMs: 5_000 }), DEPLOYMENTS.testnet.chainId)
+      expect(await call('eth_blockNumber').catch(codeOf)).to.equal('NO_CHAIN_ID')
       answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: ofChain(method) })
-      expect(await chain.head()).to.equal(16n)
+      expect(await call('eth_blockNumber')).to.equal('0x10')
     })
   }
 
   it('sends only eth_chainId to a node of another chain, and checks again with the next call', async () => {
     answer = ({ id }) => ({ jsonrpc: '2.0', id, result: '0x1' })
-    const chain = openChain({ url, chainId: DEPLOYMENTS.testnet.chainId })
-    expect(await chain.head().catch(codeOf)).to.equal('WRONG_CHAIN')
+    const call = onChain(openRpc({ url, timeoutMs: 5_000 }), DEPLOYMENTS.testnet.chainId)
+    expect(await call('eth_blockNumber').catch(codeOf)).to.equal('WRONG_CHAIN')
     expect(methods).to.deep.equal(['eth_chainId'])
     answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: ofChain(method) })
-    expect(await chain.head()).to.equal(16n)
-    expect(await chain.head()).to.equal(16n)
-    const head = ['eth_blockNumber', 'eth_getBlockByNumber']
-    expect(methods).to.deep.equal(['eth_chainId', 'eth_chainId', ...head, ...head])
+    expect(await call('eth_blockNumber')).to.equal('0x10')
+    expect(await call('eth_blockNumber')).to.equal('0x10')
+    expect(methods).to.deep.equal(['eth_chainId', 'eth_chainId', 'eth_blockNumber', 'eth_blockNumber'])
   })
-
-  for (const result of ['0x', '0x1', `0x${'0'.repeat(63)}2`, {}, null, true]) {
-    it(`rejects ${JSON.stringify(result)} as the state of a nonce`, async () => {
-      answer = ({ id, method }) => ({ jsonrpc: '2.0', id, result: method === 'eth_chainId' ? '0x14a34' : result })
-      const { asset, chainId } = DEPLOYMENTS.testnet
-      const authorization = {
-        from: asset,
-        to: asset,
-        value: '1',
-        validAfter: '0',
-        validBefore: '1',
-        nonce: `0x${'1'.repeat(64)}`,
-      }
-      const isFree = openChain({ url, chainId }).isNonceFree({ asset, authorization })
-      expect(
-        await isFree.then(
-          () => 'answered',
-          () => 'rejected',
-        ),
-      ).to.equal('rejected')
-    })
-  }
 })
 
 /** The replies of a node of the testnet whose newest block has the number 16. */

@@ -18,7 +18,10 @@ describe('the sandbox', () => {
   afterEach(() => rm(directory, { recursive: true }))
 
   const open = (rpcUrl?: string, payTo?: string) =>
-    openSandbox({ config: { dataDirectory: directory, rpcUrl, payTo }, log: (line) => void lines.push(line) })
+    openSandbox({
+      config: { dataDirectory: directory, rpcUrls: rpcUrl === undefined ? [] : [rpcUrl], payTo },
+      log: (line) => void lines.push(line),
+    })
 
   it('sets the response log aside and reports it if its chain is new', async () => {
     await mkdir(join(directory, 'responses'))

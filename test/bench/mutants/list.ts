@@ -34,7 +34,9 @@ const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
 const replay = 'agent/payments/replay-decision.js'
 const logOwner = 'agent/check-log-owner.js'
-const earlierSettlement = 'agent/executor/earlier-settlement.js'
+const verify = 'agent/executor/verify.js'
+const verifySale = 'agent/settlement/verify-sale.js'
+const observe = 'agent/chain/observe.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
 const postgresLog = 'store/postgres/responses.js'
@@ -404,18 +406,18 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/chain.test.js',
   },
   {
-    name: 'one reading of the block that a sale records is believed',
-    file: chain,
-    find: 'if (block.hash !== again.hash)',
+    name: 'a sale records a block without a hash',
+    file: observe,
+    find: 'if (anchor.hash === undefined)',
     replace: 'if (false)',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    caughtBy: 'test/agent/chain/observe.test.js',
   },
   {
-    name: 'a newest block far below the chain is believed',
-    file: chain,
-    find: 'other - one > HEADS_APART_BLOCKS_MAX',
-    replace: 'false',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    name: 'an observation of a node that lags by minutes is used',
+    file: observe,
+    find: 'if (isFresh)',
+    replace: 'if (true)',
+    caughtBy: 'test/agent/chain/observe.test.js',
   },
   {
     name: 'a range of logs that takes too long is read again each time',
@@ -425,11 +427,11 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/payments/range-search.test.js',
   },
   {
-    name: 'one reading of the newest block is believed',
-    file: chain,
-    find: 'one < other ? one : other',
-    replace: 'one',
-    caughtBy: 'simulate',
+    name: 'an observation of another chain is used',
+    file: observe,
+    find: 'if (state.chainId !== BigInt(chainId))',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/chain/observe.test.js',
   },
   {
     name: 'a transition replaces a receipt that was stored meanwhile',
@@ -946,9 +948,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a settled payment without a record gets 402',
-    file: earlierSettlement,
+    file: verifySale,
     find: "return { kind: 'already_settled', transaction: evidence.transfer.transaction };",
-    replace: "return refusePayment('payment_rejected', 'authorization_used');",
+    replace: "return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' };",
     caughtBy: 'simulate',
   },
   {
@@ -960,42 +962,42 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a transfer to another receiver counts as an earlier settlement',
-    file: earlierSettlement,
+    file: verifySale,
     find: "if (finding === 'spent' || finding === 'spent_final')",
     replace: "if (evidence.nonce === 'cancelled')",
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'a late payment is refused on a block from before validBefore',
-    file: earlierSettlement,
-    find: 'evidence.time >= BigInt(authorization.validBefore)',
-    replace: 'evidence.time >= 0n',
+    file: verifySale,
+    find: 'observation.time >= BigInt(authorization.validBefore)',
+    replace: 'observation.time >= 0n',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'a used nonce without an event is refused with 402',
-    file: earlierSettlement,
-    find: 'return outcomeUnknown();',
-    replace: "return refusePayment('payment_rejected', 'authorization_used');",
+    file: verifySale,
+    find: "return { kind: 'unknown' };",
+    replace: "return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' };",
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'a used nonce that the facilitator reports is believed',
-    file: 'agent/executor/verify.js',
-    find: "if (reason === 'authorization_used') return true;",
-    replace: "if (reason === 'authorization_used') return false;",
+    file: verifySale,
+    find: "if (reason === 'authorization_used')",
+    replace: 'if (false)',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'searches for an earlier settlement are not limited',
-    file: earlierSettlement,
+    file: verify,
     find: 'if (limited) return limited;',
     replace: '',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
     name: 'searches for the settlements of several payments are not limited together',
-    file: earlierSettlement,
+    file: verify,
     find: 'searchLimit.countForAll(client);',
     replace: '',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
@@ -1065,16 +1067,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a contract wallet cannot pay',
-    file: 'agent/executor/verify.js',
-    find: 'checked.isProven || (await payerCode.read(chain, authorization.from))',
-    replace: 'checked.isProven',
+    file: verifySale,
+    find: '!offered.isProven && payer.codeBytes === 0',
+    replace: '!offered.isProven',
     caughtBy: 'test/agent/executor/contract-wallet.test.js',
   },
   {
     name: 'every address can have signed with a contract',
-    file: 'agent/executor/verify.js',
-    find: 'checked.isProven || (await payerCode.read(chain, authorization.from))',
-    replace: 'true',
+    file: verifySale,
+    find: '!offered.isProven && payer.codeBytes === 0',
+    replace: 'false',
     caughtBy: 'test/agent/executor/contract-wallet.test.js',
   },
   {

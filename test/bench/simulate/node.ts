@@ -2,7 +2,8 @@
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
  * fork or belong to another chain. The product's reader (agent/payments/chain) turns their replies into evidence.
  */
-import { numberToHex, pad, type Hex } from 'viem'
+import { concat, numberToHex, pad, type Hex } from 'viem'
+import { encodeView } from '../../../agent/chain/view.ts'
 import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../agent/payments/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
@@ -27,6 +28,8 @@ const OTHER_CHAIN_MS_MAX = 5 * 60_000
  */
 const WRONG_CHAIN_APART_MS = 30_000
 const OTHER_CHAIN_ID = 1
+/** The digits of the code of the view, before its arguments. */
+const VIEW_DIGITS = encodeView([]).length - 3 * 64
 const FORK_SALT = 0xf0_4c
 const OTHER_SALT = 0x07_e4
 
@@ -74,8 +77,11 @@ export class SimulatedNodes {
 
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner): Chain {
-    return readChainWith(this.#client(owner), {
+    return readChainWith([this.#client(owner)], {
       chainId: TERMS.chainId,
+      now: () => new Date(this.#sim.now),
+      pause: (milliseconds) =>
+        new Promise((resolve) => void this.#sim.after(milliseconds, () => resolve(undefined), owner)),
       finalConfirmations: FINAL_CONFIRMATIONS,
       searchesMax: SEARCHES_MAX,
     })
@@ -179,10 +185,8 @@ export class SimulatedNodes {
         return numberToHex(view.newest + this.#above())
       case 'eth_getBlockByNumber':
         return this.#blockAt(first as string, view)
-      case 'eth_getCode':
-        // Payers of the simulation are contract wallets, whose signatures need no key.
-        return '0x60'
       case 'eth_call':
+        if (!('to' in (first as object))) return this.#observation((first as { data: Hex }).data, view)
         return this.#authorizationState((first as { data: Hex }).data, second as 'latest' | { blockHash: string }, view)
       case 'eth_getLogs':
         return this.#logs(first as LogFilter, view)
@@ -213,6 +217,25 @@ export class SimulatedNodes {
     if (number <= view.sharedTo) return this.#chain.block(number)
     const { time } = this.#chain.block(number - view.offset)
     return { number, hash: blockHash(view.salt, number), time: time + view.seconds }
+  }
+
+  /** The result of contracts/ChainView.sol. */
+  #observation(data: Hex, view: View): unknown {
+    if (!view.hasToken) return refusal('execution reverted')
+    const { time } = this.#block(view.newest, view) as Block
+    const words = data.slice(VIEW_DIGITS).match(/.{64}/g) ?? []
+    const hashOf = (number: bigint) =>
+      number < BigInt(view.newest) ? this.#block(Number(number), view)?.hash : undefined
+    const [checked = '0', , count = '0', ...payments] = words
+    const states = Array.from({ length: Number(BigInt(`0x${count}`)) }, (_, index) => {
+      const [, payer = '', nonce = '', recorded = '0'] = payments.slice(4 * index)
+      const isUsed = this.#spend(`0x${payer.slice(24)}`, `0x${nonce}`, view) !== undefined
+      const balance = this.#chain.balances.get(`0x${payer.slice(24)}`) ?? 0n
+      // Payers of the simulation are contract wallets, whose signatures need no key.
+      return [1n, balance, isUsed ? 1n : 0n, hashOf(BigInt(`0x${recorded}`))]
+    })
+    const head = [view.chainId, view.newest, time, hashOf(BigInt(view.newest - 64)), hashOf(BigInt(`0x${checked}`))]
+    return concat([...head, 6 * 32, states.length, ...states.flat()].map(toWord))
   }
 
   #authorizationState(data: Hex, at: 'latest' | { blockHash: string }, view: View): unknown {
@@ -264,6 +287,10 @@ export class SimulatedNodes {
     const { hash: inBlock } = this.#block(block, view) as Block
     return { transactionHash: hash, blockNumber: numberToHex(block), blockHash: inBlock }
   }
+}
+
+function toWord(value: string | number | bigint | undefined): Hex {
+  return typeof value === 'string' ? (value as Hex) : numberToHex(value ?? 0, { size: 32 })
 }
 
 interface LogFilter {

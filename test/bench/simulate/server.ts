@@ -1,12 +1,12 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/executor/agent-executor.ts'
-import { PayerCode } from '../../../agent/executor/payer-code.ts'
 import type { SaleRequest } from '../../../agent/executor/sale-context.ts'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { AddressBudgets } from '../../../agent/limits/address-budget.ts'
 import { FairQueue } from '../../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
+import { PayerReservations } from '../../../agent/limits/payer-reservations.ts'
 import { SaleLimit } from '../../../agent/limits/sale-limit.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
@@ -113,7 +113,7 @@ export class SimulatedServer {
       saleLimit: new SaleLimit(() => sim.now),
       guessLimit: new GuessLimit(() => sim.now),
       verifications: new FairQueue(VERIFICATIONS_MAX),
-      payerCode: new PayerCode(now, CACHED_MAX),
+      payers: new PayerReservations(timer),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,

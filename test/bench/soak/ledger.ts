@@ -8,6 +8,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FacilitatorClient } from '@x402/core/server'
+import { observationOf } from '../../support/fake-chain.ts'
 import type { Chain } from '../../../agent/payments/chain.ts'
 import { testTerms } from '../../support/payments.ts'
 
@@ -78,11 +79,15 @@ export function ledgerExternals(url: string): { facilitator: FacilitatorClient; 
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     },
     chain: {
-      head: async () => newestTime(),
-      blockHash: async () => `0x${'b1'.repeat(32)}`,
+      observe: async (payments) => {
+        const used = await Promise.all(payments.map(async ({ nonce }) => (await call('GET', nonce)) !== null))
+        return observationOf(
+          new Date(),
+          payments,
+          used.map((isNonceUsed) => ({ isNonceUsed })),
+        )
+      },
       progress: async () => ({ time: newestTime(), finalBlock: newestTime() }),
-      isNonceFree: async ({ authorization }) => (await call('GET', authorization.nonce)) === null,
-      hasCode: async () => false,
       evidence: async ({ authorization: { from, to, value, nonce } }) => {
         const transaction = await call('GET', nonce)
         return transaction === null

@@ -1,0 +1,133 @@
+/**
+ * Step 8 of a sale: observes the chain with one call, then asks the facilitator whether the payment would settle. A record can
+ * be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce free.
+ */
+import type { PaymentRequirements } from '@x402/core/types'
+import type { Observation } from '../chain/observe.ts'
+import type { PaymentState } from '../chain/view.ts'
+import { verifyWithFacilitator } from '../payments/facilitator.ts'
+import { interpretEvidence } from '../payments/finding.ts'
+import type { Payment } from '../payments/headers.ts'
+import { checkTimes } from '../payments/payment-checks.ts'
+import type { QuoteReason } from '../payments/quote.ts'
+import type { PaymentServices } from '../payments/services.ts'
+
+/** A block that is older than the reply of the facilitator by more does not show whether the nonce was free. */
+const REPLY_TO_BLOCK_MS_MAX = 30_000
+
+export interface OfferedPayment {
+  payment: Payment
+  requirements: PaymentRequirements
+  /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
+  isProven: boolean
+  /** Whether the payment comes too late to be sold, and can only have been settled before. */
+  isLate: boolean
+}
+
+/** The chain before a sale. */
+export interface SaleObservation {
+  kind: 'observed'
+  observation: Observation
+  /** Code, balance and nonce of the payer, in the same state. */
+  payer: PaymentState
+}
+
+type NotForSale =
+  /** The chain or the facilitator does not answer. The payment stays usable. */
+  | { kind: 'unanswered' }
+  /** The answers do not count, because a node lags. The payment stays usable. */
+  | { kind: 'unavailable' }
+  | { kind: 'refused'; code: 'payment_invalid' | 'payment_rejected'; reason: QuoteReason }
+  /** The nonce is or may be used, so an earlier settlement must be searched for. */
+  | { kind: 'maybe_settled' }
+
+/** Reads the chain once. */
+export async function observeSale(
+  { chain, report }: PaymentServices,
+  offered: OfferedPayment,
+): Promise<SaleObservation | NotForSale> {
+  const { authorization } = offered.payment.payload
+  const observed = await tryObserve({ chain, report }, offered)
+  if (!observed) return { kind: 'unanswered' }
+  const { observation, payer } = observed
+  // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
+  if (!offered.isProven && payer.codeBytes === 0)
+    return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
+  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
+  if (payer.isNonceUsed) return { kind: 'maybe_settled' }
+  if (!offered.isLate) return { kind: 'observed', observation, payer }
+  // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
+  return observation.time >= BigInt(authorization.validBefore)
+    ? { kind: 'refused', code: 'payment_invalid', reason: 'invalid_exact_evm_payload_authorization_valid_before' }
+    : { kind: 'unavailable' }
+}
+
+/** Asks the facilitator. Observes the chain again if it refuses. */
+export async function verifySale(
+  payments: PaymentServices,
+  offered: OfferedPayment,
+  { observation }: SaleObservation,
+): Promise<{ kind: 'verified' } | NotForSale> {
+  const { facilitator, timer, report, now } = payments
+  const { payment, requirements } = offered
+  const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
+  switch (verification.kind) {
+    case 'verified': {
+      // The remote calls took time, and settlement needs time too.
+      const reason = checkTimes(payment.payload.authorization, now())
+      return reason ? { kind: 'refused', code: 'payment_invalid', reason } : { kind: 'verified' }
+    }
+    case 'unclear':
+      report('verification_unclear', verification.cause)
+      return { kind: 'unanswered' }
+    case 'refused': {
+      const { reason } = verification
+      if (reason === 'authorization_used') return { kind: 'maybe_settled' }
+      const repliedAt = now().getTime()
+      const again = await tryObserve(payments, offered, observation.node)
+      if (!again) return { kind: 'unanswered' }
+      if (again.payer.isNonceUsed) return { kind: 'maybe_settled' }
+      return Number(again.observation.time) * 1000 >= repliedAt - REPLY_TO_BLOCK_MS_MAX
+        ? { kind: 'refused', code: 'payment_rejected', reason }
+        : { kind: 'unavailable' }
+    }
+  }
+}
+
+type EarlierSettlement = { kind: 'already_settled'; transaction: string } | { kind: 'unknown' } | NotForSale
+
+/** Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. */
+export async function findEarlierSettlement(
+  { chain, now, report }: PaymentServices,
+  { payment, requirements }: OfferedPayment,
+): Promise<EarlierSettlement> {
+  const { authorization } = payment.payload
+  const evidence = await chain
+    .evidence({ asset: requirements.asset, authorization })
+    .catch((cause: unknown) => report('chain_unavailable', cause))
+  if (!evidence) return { kind: 'unanswered' }
+  // Another node may show the nonce as free.
+  if (evidence.nonce === 'free') return { kind: 'unavailable' }
+  const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
+  if (finding === 'spent' || finding === 'spent_final')
+    return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
+  if (evidence.nonce !== 'used') return { kind: 'unknown' }
+  return { kind: 'already_settled', transaction: evidence.transfer.transaction }
+}
+
+async function tryObserve(
+  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+  { payment, requirements: { asset } }: OfferedPayment,
+  otherThan?: number,
+): Promise<{ observation: Observation; payer: PaymentState } | undefined> {
+  const { from: payer, nonce } = payment.payload.authorization
+  try {
+    const observation = await chain.observe([{ asset, payer, nonce }], { otherThan })
+    const [state] = observation.payments
+    if (!state) throw new Error('An observation has no state of its payment')
+    return { observation, payer: state }
+  } catch (cause) {
+    report('chain_unavailable', cause)
+    return undefined
+  }
+}
