@@ -1,13 +1,13 @@
 /** Step 4: takes a slot of the shared rate limit. The kind of slot depends on the payer (contract 6.2). */
 import type { Refused } from '../operation/outcome.ts'
 import { payerKey } from '../payments/binding.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { RateLimit, Slot } from './rate-limit.ts'
 
 interface AdmissionContext {
   rateLimit: RateLimit
-  payments: PaymentServices
+  payments: SettlementServices
 }
 
 /** Payers with a settled payment skip the trial quota, so failing payments from fresh keys cannot block them. */
@@ -24,7 +24,7 @@ export async function admit(
 }
 
 /** If the log cannot be read, the payer is treated as new. */
-async function hasPaid({ log, report }: PaymentServices, payer: string): Promise<boolean> {
+async function hasPaid({ log, report }: SettlementServices, payer: string): Promise<boolean> {
   try {
     return await log.hasPaid(payer)
   } catch (cause) {

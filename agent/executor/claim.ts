@@ -1,6 +1,6 @@
 /** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
 import type { ResponseRecord } from '../../store/record.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { Verified } from './verify.ts'
@@ -14,7 +14,7 @@ interface Purchase {
 
 /** If another process claimed the payment first, `claimed` is false and `record` is the record of that process. */
 export function claim(
-  { log, now }: PaymentServices,
+  { log, now }: SettlementServices,
   { checked, requirements, verified, prepared }: Purchase,
 ): Promise<{ claimed: boolean; record: ResponseRecord }> {
   const time = now().toISOString()

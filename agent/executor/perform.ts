@@ -5,7 +5,7 @@
  */
 import { refused, type Outcome } from '../operation/outcome.ts'
 import { buildQuote } from '../payments/quote.ts'
-import { settleRecord } from '../payments/settle.ts'
+import { settleFirst } from '../settlement/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
 import { admit } from './admit.ts'
@@ -16,10 +16,13 @@ import { examine } from './examine.ts'
 import type { RequestPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import type { PaymentRefusal, SaleContext, SaleRequest, SaleResult } from './sale-context.ts'
 import { observePayment, verifyPayment, type AlreadySettled } from './verify.ts'
+
+/** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
+const WAITED_MS_MAX = 60_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
@@ -41,9 +44,12 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 async function sell(context: SaleContext, request: SaleRequest, payment: RequestPayment): Promise<SaleResult> {
   const { terms, payments, rateLimit, replayLimit, searchLimit } = context
   const { operation, resourceUrl, client } = request
+  // A transport ends a call after 65 seconds.
+  const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
-  const stored = payment.kind === 'payment' ? await replay(payments, payment, { replayLimit, client }) : undefined
+  const stored =
+    payment.kind === 'payment' ? await replay(payments, payment, { replayLimit, client, patience }) : undefined
   if (stored) return stored
 
   // A stopping service begins no sale (contract 14.8).
@@ -52,6 +58,9 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
   // Concurrent sales of the transport (contract 4.5.10). After step 3, so that replays never wait for sales.
   using callSlot = request.callLimit?.take()
   if (callSlot?.refusal) return callSlot.refusal
+
+  // With a wrong clock every payment looks late or early.
+  if (payment.kind !== 'none' && payments.chain.isClockWrong()) return clockWrong()
 
   // Steps 6 and 7, evaluated early because admission needs the result.
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
@@ -69,7 +78,7 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
 
   // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
   const refuseUnlessSold = async (refusal: SaleResult | AlreadySettled): Promise<SaleResult> => {
-    const soldElsewhere = await replay(payments, examined)
+    const soldElsewhere = await replay(payments, examined, { patience })
     if (soldElsewhere) return soldElsewhere
     // The payer of a settled payment has not failed. A late payment fails always, because anyone can send it.
     if (refusal.kind !== 'already_settled' || examined.isLate) slot.markFailed()
@@ -98,11 +107,11 @@ async function sell(context: SaleContext, request: SaleRequest, payment: Request
     if (!claimed) {
       // The other process holds a slot for this sale.
       slot.release()
-      return replayRecord(payments, examined.bind(), record)
+      return replayRecord(payments, record, { binding: examined.bind(), patience })
     }
 
     // 11 and 12. Settlement, and its outcome is stored.
-    const settled = await settleRecord(payments, record)
+    const settled = await settleFirst(payments, record, { start: observed, patience })
 
     // 13. The answer.
     return recordOutcome(settled)

@@ -2,10 +2,11 @@
 import type { ResponseRecord } from '../../store/record.ts'
 import { refused } from '../operation/outcome.ts'
 import type { PaymentBinding } from '../payments/binding.ts'
-import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
 import { addMissingReceipt } from '../payments/receipts.ts'
-import { decideReplay } from '../payments/replay-decision.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import { decideReplay } from '../settlement/replay-decision.ts'
+import { retry } from '../settlement/retry.ts'
+import { isOpen, type Patience } from '../settlement/settle.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
 import type { ReplayLimit } from './replay-limit.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
@@ -22,33 +23,33 @@ interface Replayer {
 
 /**
  * Undefined when the payment has no record or an invalid form. Only a payment that has a record is hashed here. Without a
- * `replayer`, no limit applies.
+ * `replayLimit`, no limit applies.
  */
 export async function replay(
-  payments: PaymentServices,
+  payments: SettlementServices,
   payment: ReplayedPayment,
-  replayer?: Replayer,
+  { patience, ...replayer }: { patience: Patience } & Partial<Replayer>,
 ): Promise<SaleResult | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(payment.identity, payment.id)
     if (!record) return undefined
     // The payment id is not on chain. An observer does not know it, so every guess ends here.
     if (record.payment_id !== payment.id) return refused({ code: 'payment_replay_conflict' })
-    const limit = record.payment_id === undefined ? replayer : undefined
-    const limited = limit?.replayLimit.enter(record.identity, limit.client)
+    const { replayLimit, client = '' } = record.payment_id === undefined ? replayer : {}
+    const limited = replayLimit?.enter(record.identity, client)
     if (limited) return limited
     const bound = payment.parse()?.bind()
     if (!bound) return undefined
-    if (limit && decideReplay(record, bound) === 'conflict') limit.replayLimit.countForAll(limit.client)
-    return replayRecord(payments, bound, record)
+    if (decideReplay(record, bound) === 'conflict') replayLimit?.countForAll(client)
+    return replayRecord(payments, record, { binding: bound, patience })
   })
 }
 
 /** Applies the replay table to the record. */
 export async function replayRecord(
-  payments: PaymentServices,
-  binding: PaymentBinding,
+  payments: SettlementServices,
   record: ResponseRecord,
+  { binding, patience }: { binding: PaymentBinding; patience: Patience },
 ): Promise<SaleResult> {
   const decision = decideReplay(record, binding)
   const deliver = async (current: ResponseRecord) =>
@@ -57,12 +58,9 @@ export async function replayRecord(
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })
     case 'ask_chain': {
-      const waitMs = payments.readings.waitMs(record.identity)
-      if (waitMs > 0) return outcomeUnknown(waitMs)
-      return deliver(await reconcileForBuyer(payments, record))
+      const { record: current, waitMs } = await retry(payments, record, patience)
+      return isOpen(current) ? outcomeUnknown(waitMs) : deliver(current)
     }
-    case 'reconsider':
-      return deliver(await reconsider(payments, record))
     case 'repeat':
     case 'refuse':
       return deliver(record)

@@ -3,7 +3,7 @@ import type { Catalog } from '../../store/catalog.ts'
 import type { Outcome } from '../operation/outcome.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { QuoteReason } from '../payments/quote.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { Terms } from '../payments/terms.ts'
 import type { CallLimit } from './call-limit.ts'
 import type { KeyedMutex } from './keyed-mutex.ts'
@@ -16,7 +16,7 @@ import type { ReplayLimit } from './replay-limit.ts'
 export interface SaleContext {
   terms: Terms
   catalog: Catalog
-  payments: PaymentServices
+  payments: SettlementServices
   /** Limits requests with a payment. */
   rateLimit: RateLimit
   /** Limits requests that get a quote. */

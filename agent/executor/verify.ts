@@ -1,10 +1,10 @@
 /** Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. */
 import type { Refused } from '../operation/outcome.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import { findEarlierSettlement, observeSale, verifySale, type SaleObservation } from '../settlement/verify-sale.ts'
 import type { CheckedPayment } from './examine.ts'
-import { outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
+import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
 import type { ReplayLimit } from './replay-limit.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
@@ -32,7 +32,7 @@ export interface AlreadySettled {
 
 /** Code, balance and nonce of the payer, before the facilitator is asked. */
 export async function observePayment(
-  payments: PaymentServices,
+  payments: SettlementServices,
   quoted: QuotedPayment,
 ): Promise<SaleObservation | AlreadySettled | Refused | PaymentRefusal> {
   const observed = await observeSale(payments, { ...quoted.checked, requirements: quoted.requirements })
@@ -40,7 +40,7 @@ export async function observePayment(
 }
 
 export async function verifyPayment(
-  payments: PaymentServices,
+  payments: SettlementServices,
   quoted: QuotedPayment,
   observed: SaleObservation,
 ): Promise<Verified | AlreadySettled | Refused | PaymentRefusal> {
@@ -53,13 +53,15 @@ export async function verifyPayment(
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
 
 async function refuse(
-  payments: PaymentServices,
+  payments: SettlementServices,
   quoted: QuotedPayment,
   refusal: Refusal,
 ): Promise<AlreadySettled | Refused | PaymentRefusal> {
   switch (refusal.kind) {
     case 'unavailable':
       return verificationUnavailable()
+    case 'clock_wrong':
+      return clockWrong()
     case 'unknown':
       return outcomeUnknown()
     case 'refused':
@@ -71,7 +73,7 @@ async function refuse(
 
 /** Reads the logs of the token, which is limited. A 402 would make the client sign a second payment. */
 async function search(
-  payments: PaymentServices,
+  payments: SettlementServices,
   quoted: QuotedPayment,
 ): Promise<AlreadySettled | Refused | PaymentRefusal> {
   const { checked, requirements, searchLimit, client } = quoted
