@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
 import { isPayableAddress } from './payments/accounts.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT } from './payments/terms.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT } from './chain/blocks.ts'
 
 /** Contract 6.2.1. */
 const RATE_LIMIT_PER_MINUTE = 120

@@ -5,7 +5,7 @@ import { findOpenMode } from '../store/private-files.ts'
 import { acquireProcessLock, type ProcessLock } from '../store/process-lock.ts'
 import type { Report } from '../store/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
-import { openChain } from './payments/chain.ts'
+import { openChain } from './chain/chain.ts'
 import { openInProcessFacilitator } from './payments/in-process-facilitator.ts'
 import { RpcError, WrongChain } from './rpc/json-rpc.ts'
 import { addressOf, isPrivateKey } from './payments/accounts.ts'
@@ -32,7 +32,12 @@ interface ExternalsOptions {
 export async function openExternals({ config, ownPid, now, report, log }: ExternalsOptions) {
   const { facilitator: configured, mode } = config
   if (configured.kind === 'sandbox') {
-    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({ config, log })
+    const { externals, rpcUrl, buyerKey, stop } = await openSandbox({
+      config,
+      now,
+      onClockChange: reportClock(report),
+      log,
+    })
     return { externals, lines: [`rpc ${rpcUrl}`, `buyer ${buyerKey}`], [Symbol.asyncDispose]: stop }
   }
   const { rpcUrls, payTo } = configured
@@ -43,6 +48,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
     chainId: deployment.chainId,
     finalConfirmations: config.finalConfirmations,
     now,
+    onClockChange: reportClock(report),
   })
   try {
     await chain.observe([])
@@ -63,6 +69,13 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   const facilitator = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
   const externals: Externals = { facilitator, relayerFunds: () => facilitator.readFunds(), ...shared }
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
+}
+
+/** One line when the clock becomes wrong. */
+function reportClock(report: Report): (isWrong: boolean) => void {
+  return (isWrong) => {
+    if (isWrong) report('clock_wrong', 'the local clock differs from the newest block by more than a minute')
+  }
 }
 
 /** Two processes would give two transactions of one relayer the same nonce. */

@@ -43,12 +43,11 @@ import { buildExamples } from './operation/examples.ts'
 import { mcpRoute } from './mcp/route.ts'
 import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
-import type { Chain } from './payments/chain.ts'
-import { Denials } from './payments/denials.ts'
-import { READING_INTERVAL_MS, RecentReadings } from './payments/recent-readings.ts'
+import type { Chain } from './chain/chain.ts'
+import { SettlementMemory } from './settlement/memory.ts'
 import type { SignReceipt } from './payments/services.ts'
 import type { RelayerFunds } from './payments/in-process-facilitator.ts'
-import { startReconciler } from './payments/reconciler.ts'
+import { startReconciler } from './settlement/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
 import { buildTerms } from './payments/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
@@ -245,10 +244,10 @@ function createSaleContext(
       log,
       facilitator,
       chain,
-      denials: new Denials(now),
-      readings: new RecentReadings(now, READING_INTERVAL_MS),
+      memory: new SettlementMemory(now),
       signReceipt,
       now,
+      monotonic: () => performance.now(),
       timer,
       report,
     },

@@ -26,10 +26,10 @@ export type Claim =
 /** The allowed next states of each state. A state without a next state is final. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */
-  prepared: ['settled', 'refused', 'unknown', 'rejected', 'expired'],
+  prepared: ['settled', 'unknown', 'rejected', 'expired'],
   /** A further settlement may have begun. Its outcome is not known. */
-  settling: ['settled', 'refused', 'unknown'],
-  unknown: ['settling', 'settled', 'rejected', 'expired'],
+  settling: ['settled', 'unknown'],
+  unknown: ['settling', 'settled', 'refused', 'rejected', 'expired'],
   /** The facilitator reported success, or a block that is not final contains the transfer. Audited until it is final. */
   settled: ['confirmed', 'unknown'],
   /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
@@ -70,6 +70,11 @@ export interface ResponseRecord {
   readonly reverts?: number
   /** The transaction that the facilitator reported last, also without success. */
   readonly reported_transaction?: string
+  /**
+   * When the facilitator refused the first settlement before broadcast, on the later of the clocks of service and chain. A
+   * newer block with a free nonce makes the refusal final.
+   */
+  readonly refused_at?: string
   readonly snapshot_id: string
   /** The response body, byte for byte. */
   readonly body: string
@@ -93,7 +98,14 @@ export function isVersion(record: ResponseRecord | undefined, from: RecordVersio
 export type RecordChange = Partial<
   Pick<
     ResponseRecord,
-    'state' | 'attempt' | 'payment_response' | 'receipt' | 'reported_transaction' | 'settling_at' | 'reverts'
+    | 'state'
+    | 'attempt'
+    | 'payment_response'
+    | 'receipt'
+    | 'reported_transaction'
+    | 'settling_at'
+    | 'reverts'
+    | 'refused_at'
   >
 > & {
   updated_at: string

@@ -1,7 +1,7 @@
 /** Measures the calls of response log, facilitator and chain, so that these parts contain no measurement. */
 import type { ResponseRecord } from '../../store/record.ts'
 import type { ResponseLog } from '../../store/responses.ts'
-import type { Chain } from '../payments/chain.ts'
+import type { Chain } from '../chain/chain.ts'
 import type { PaymentServices } from '../payments/services.ts'
 
 /** A finished call. `cause` is the failure of a failed one. */
@@ -20,7 +20,10 @@ export interface ServiceObserver {
 
 type Facilitator = PaymentServices['facilitator']
 
-export function observeServices(services: PaymentServices, observer: ServiceObserver): PaymentServices {
+export function observeServices<Services extends PaymentServices>(
+  services: Services,
+  observer: ServiceObserver,
+): Services {
   return {
     ...services,
     log: observeLog(services.log, observer),
@@ -138,12 +141,16 @@ class ObservedChain implements Chain {
     return timed(this.#observer, 'chain_observe', () => this.#chain.observe(...call))
   }
 
-  progress() {
-    return timed(this.#observer, 'chain_progress', () => this.#chain.progress())
+  findUse(...call: Parameters<Chain['findUse']>) {
+    return timed(this.#observer, 'chain_use', () => this.#chain.findUse(...call))
   }
 
-  evidence(...call: Parameters<Chain['evidence']>) {
-    return timed(this.#observer, 'chain_evidence', () => this.#chain.evidence(...call))
+  get nodeCount() {
+    return this.#chain.nodeCount
+  }
+
+  isClockWrong() {
+    return this.#chain.isClockWrong()
   }
 }
 

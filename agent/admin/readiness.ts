@@ -2,7 +2,7 @@
 import { datasetStatus, type Catalog } from '../../store/catalog.ts'
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Timer } from '../../store/runtime.ts'
-import type { Chain } from '../payments/chain.ts'
+import type { Chain } from '../chain/chain.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 
 /** Shorter than the usual time limit of a probe. */

@@ -5,10 +5,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { ReplyError } from '../rpc/post-json.ts'
-import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment, type PaymentState } from './view.ts'
+import { readBlock, readFinalBlock, type BlockHeader } from './blocks.ts'
+import type { ClockCheck } from './clock.ts'
+import {
+  decodeView,
+  encodeView,
+  PAYMENTS_MAX,
+  type ChainState,
+  type ObservedPayment,
+  type PaymentState,
+} from './view.ts'
 
-/** A node with an older block lags, or the chain has stopped. Base has a block every two seconds. */
-const BLOCK_AGE_MS_MAX = 60_000
 /** Before the nodes are asked again. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300
 
@@ -24,11 +31,15 @@ export interface Observation {
   anchor: { number: bigint; hash: string }
   /** In the order of the call. */
   payments: PaymentState[]
+  /** The newest final block, if it was asked for and is an ancestor of the newest block. */
+  final?: { number: bigint; time: bigint } | undefined
 }
 
 interface ObserveOptions {
   /** Prefers every other node to this one. */
   otherThan?: number | undefined
+  /** Reads the final block as well, with a second call. */
+  withFinal?: boolean
 }
 
 export interface Observer {
@@ -38,55 +49,49 @@ export interface Observer {
 
 interface ObserverOptions {
   chainId: number
-  now: () => Date
+  finalConfirmations: bigint
+  clock: ClockCheck
   pause?: (milliseconds: number) => Promise<unknown>
 }
 
-export function openObserver(nodes: readonly Rpc[], { chainId, now, pause = sleep }: ObserverOptions): Observer {
+type Attempt = { kind: 'observed'; observation: Observation } | { kind: 'failed'; cause: unknown }
+
+export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
+  const { clock, pause = sleep } = options
   /** The node that answered last. */
   let preferred = 0
 
-  async function observeNode(node: number, payments: readonly ObservedPayment[]): Promise<Observation> {
-    const data = encodeView(payments)
-    const state = decodeView(await nodes[node]?.('eth_call', [{ data }, 'latest']), payments)
-    if (state.chainId !== BigInt(chainId)) throw new WrongChain()
-    const { anchor, number, time } = state
-    if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
-    return { node, number, time, anchor: { ...anchor, hash: anchor.hash }, payments: state.payments }
-  }
-
-  async function observeAny(
-    order: readonly number[],
-    payments: readonly ObservedPayment[],
-  ): Promise<Observation | { cause: unknown }> {
+  async function observeInTurn(order: readonly number[], read: (node: number) => Promise<Observation>) {
     let newest: Observation | undefined
-    let cause: unknown
+    let last: Attempt = { kind: 'failed', cause: undefined }
     for (const node of order) {
       try {
-        const observation = await observeNode(node, payments)
-        const isFresh = Number(observation.time) * 1000 >= now().getTime() - BLOCK_AGE_MS_MAX
-        if (isFresh) return observation
+        const observation = await read(node)
         if (!newest || observation.time > newest.time) newest = observation
-      } catch (failure) {
-        cause = failure
+        if (clock.isFresh(observation)) break
+      } catch (cause) {
+        last = { kind: 'failed', cause }
       }
     }
-    return newest ?? { cause }
+    return newest ? ({ kind: 'observed', observation: newest } as const) : last
   }
 
   return {
-    async observe(payments, { otherThan } = {}) {
+    async observe(payments, { otherThan, withFinal = false } = {}) {
       if (payments.length > PAYMENTS_MAX) throw new Error(`At most ${PAYMENTS_MAX} payments can be observed at once`)
       const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
       const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
-      let found = await observeAny(order, payments)
-      if ('cause' in found && mayHelpToRepeat(found.cause)) {
+      const read = async (node: number) => readState(nodes[node] as Rpc, node, { ...options, payments, withFinal })
+      let attempt: Attempt = await observeInTurn(order, read)
+      if (attempt.kind === 'failed' && mayHelpToRepeat(attempt.cause)) {
         await pause(REPEAT_MS)
-        found = await observeAny(order, payments)
+        attempt = await observeInTurn(order, read)
       }
-      if ('cause' in found) throw found.cause
-      if (otherThan === undefined) preferred = found.node
-      return found
+      if (attempt.kind === 'failed') throw attempt.cause
+      const { observation } = attempt
+      if (otherThan === undefined) preferred = observation.node
+      clock.note(observation)
+      return observation
     },
   }
 }
@@ -94,4 +99,56 @@ export function openObserver(nodes: readonly Rpc[], { chainId, now, pause = slee
 /** A node of another chain stays one, and a time-out has used up the time of the caller. */
 function mayHelpToRepeat(cause: unknown): boolean {
   return !(cause instanceof WrongChain) && !(cause instanceof Error && cause.name === 'TimeoutError')
+}
+
+interface Read extends ObserverOptions {
+  payments: readonly ObservedPayment[]
+  withFinal: boolean
+}
+
+async function readState(rpc: Rpc, node: number, { payments, withFinal, ...options }: Read): Promise<Observation> {
+  const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
+  const data = encodeView(payments, final?.number)
+  const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)
+  if (state.chainId !== BigInt(options.chainId)) throw new WrongChain()
+  const { anchor, number, time } = state
+  if (anchor.hash === undefined) throw new ReplyError('NO_BLOCK_HASH')
+  const states = await completeHashes(rpc, state, payments)
+  const isAncestor = final !== undefined && (await checkFinal(rpc, state, final))
+  return {
+    node,
+    number,
+    time,
+    anchor: { ...anchor, hash: anchor.hash },
+    payments: states,
+    final: isAncestor ? { number: final.number, time: final.timestamp } : undefined,
+  }
+}
+
+/** Reads the recorded blocks that are too old for the view. */
+async function completeHashes(
+  rpc: Rpc,
+  { number, payments: states }: ChainState,
+  payments: readonly ObservedPayment[],
+): Promise<PaymentState[]> {
+  const hashes = new Map<bigint, Promise<string>>()
+  const read = (block: bigint) => {
+    const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
+    hashes.set(block, found)
+    return found
+  }
+  return Promise.all(
+    states.map(async (state, index) => {
+      const recorded = payments[index]?.recordedBlock
+      if (state.recordedHash !== undefined || recorded === undefined || recorded >= number) return state
+      return { ...state, recordedHash: await read(recorded) }
+    }),
+  )
+}
+
+/** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */
+async function checkFinal(rpc: Rpc, state: ChainState, final: BlockHeader): Promise<boolean> {
+  if (final.number > state.number) return false
+  if ((state.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()
+  return true
 }

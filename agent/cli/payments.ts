@@ -54,8 +54,8 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .action(async (identity: string, { fromBlock }: { fromBlock?: string }) => {
       const { ConfigError } = await import('../config.ts')
       const { openConfiguredLog } = await import('../response-log.ts')
-      const { openChain } = await import('../payments/chain.ts')
-      const { recheckPayment } = await import('../payments/recheck.ts')
+      const { openChain } = await import('../chain/chain.ts')
+      const { recheckPayment } = await import('../settlement/recheck.ts')
       const { DEPLOYMENTS } = await import('../payments/terms.ts')
       if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
         throw new ConfigError('--from-block must be a block number')

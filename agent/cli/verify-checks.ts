@@ -9,7 +9,7 @@ import { companySchema, type Company } from '../../store/company.ts'
 import { snapshotFolder } from '../../store/layout.ts'
 import { openSnapshot } from '../../store/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
-import { openChain } from '../payments/chain.ts'
+import { openChain } from '../chain/chain.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
 import type { ReceiptCheck } from '../receipt/verify.ts'
 import type { CliContext } from './context.ts'
@@ -24,17 +24,18 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   const check = (passed: boolean, detail: string) => [{ name: 'transfer', passed, detail }]
   const chainId = /^eip155:([1-9][0-9]{0,14})$/.exec(payment.network)?.[1]
   if (chainId === undefined) return check(false, 'the network of the receipt is not an EVM chain')
-  const { asset, payer: from, pay_to: to, amount: value, nonce } = payment
+  const { asset, payer, pay_to: to, amount: value, nonce } = payment
   const transaction = payment.transaction.toLowerCase()
-  const authorization = { from, to, value, nonce, validAfter: '0', validBefore: '0' }
-  const query = { asset, authorization, fromBlock: NO_BLOCK, transaction }
+  const options = { chainId: Number(chainId), now: () => new Date() }
   try {
-    const evidence = await openChain({ urls: [url], chainId: Number(chainId), now: () => new Date() }).evidence(query)
+    const chain = openChain({ urls: [url], ...options })
+    const observation = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
+    const evidence = await chain.findUse({ asset, payer, nonce, from: { block: NO_BLOCK }, transaction }, observation)
     if (evidence.nonce !== 'used' || evidence.transfer.transaction !== transaction)
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
     const { transfer, isFinal } = evidence
     const passed =
-      transfer.from === from.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
+      transfer.from === payer.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
     const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`
     return check(passed, `${found}${isFinal ? '' : ', in a block that is not final yet'}`)
   } catch {

@@ -1,11 +1,11 @@
 /** Lists a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.15). */
 import { refused, type Refused } from '../operation/outcome.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { AlreadySettled } from './verify.ts'
 
 /** Lists the payment for the operator, and refuses it. A failure of the list does not change the answer. */
 export async function refuseSettled(
-  { log, now, report }: PaymentServices,
+  { log, now, report }: SettlementServices,
   identity: string,
   { transaction }: AlreadySettled,
 ): Promise<Refused> {

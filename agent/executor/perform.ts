@@ -5,7 +5,7 @@
  */
 import { refused, type Outcome } from '../operation/outcome.ts'
 import { buildQuote } from '../payments/quote.ts'
-import { settleRecord } from '../payments/settle.ts'
+import { settleFirst, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
@@ -16,10 +16,13 @@ import { examine, type CheckedPayment } from './examine.ts'
 import type { GivenPayment } from './payment-decoder.ts'
 import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
-import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import { refusePayment, type SaleContext, type SaleRequest, type SaleResult } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
+
+/** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
+const WAITED_MS_MAX = 60_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
@@ -50,11 +53,13 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): SaleRe
 async function buy(context: SaleContext, request: SaleRequest, payment: GivenPayment): Promise<SaleResult> {
   const { terms, payments, saleLimit } = context
   const { operation, resourceUrl, client } = request
+  // A transport ends a call after 65 seconds.
+  const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
 
   // 3. Replay: a payment with a record gets its stored response.
   const unread = client.budget.beginLookUp()
   if (unread) return unread
-  const stored = payment.kind === 'payment' ? await replay(context, payment, client) : undefined
+  const stored = payment.kind === 'payment' ? await replay(context, payment, { client, patience }) : undefined
   if (stored) return stored
 
   // A stopping service begins no sale (contract 14.8).
@@ -63,6 +68,9 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
   // 4. Budget of the client's address.
   const limited = client.budget.raiseTo(WEIGHTS.payment)
   if (limited) return limited
+
+  // With a wrong clock every payment looks late or early.
+  if (payments.chain.isClockWrong()) return clockWrong()
 
   // 5. State of the dataset.
   const unready = checkReadiness(operation, openSkillContext(context))
@@ -79,7 +87,7 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run(
     { key: examined.bind().payment_hash, client: client.address },
-    (hasWaited) => sell(context, request, { examined, hasWaited }),
+    (hasWaited) => sell(context, request, { examined, hasWaited, patience }),
     () => outcomeUnknown(),
   )
 }
@@ -88,16 +96,18 @@ interface Sale {
   examined: CheckedPayment
   /** Whether another request with the same payload has ended since step 3. */
   hasWaited: boolean
+  patience: Patience
 }
 
-async function sell(context: SaleContext, request: SaleRequest, { examined, hasWaited }: Sale): Promise<SaleResult> {
+async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<SaleResult> {
+  const { examined, hasWaited, patience } = sale
   const { terms, payments, saleLimit } = context
   const { operation, client } = request
 
   const replayIfSold = () =>
     unknownIfFailed(payments.report, async () => {
       const record = await payments.log.read(examined.identity, examined.id)
-      return record && replayRecord(payments, examined.bind(), record)
+      return record && replayRecord(payments, record, { binding: examined.bind(), patience })
     })
   const soldMeanwhile = hasWaited ? await replayIfSold() : undefined
   if (soldMeanwhile) return soldMeanwhile
@@ -127,11 +137,15 @@ async function sell(context: SaleContext, request: SaleRequest, { examined, hasW
     // 10. Response and intent to settle are stored, and the sale is counted.
     const claim = await storeClaim(payments, { checked: examined, requirements, verified, prepared })
     if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
-    if (claim.kind === 'taken') return replayRecord(payments, examined.bind(), claim.record)
+    if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: examined.bind(), patience })
     if (examined.id === undefined) context.guessLimit.noteRight(examined.identity, client.address)
 
     // 11 and 12. Settlement, and its outcome is stored.
-    const settled = await settleRecord(payments, claim.record)
+    const onWait = () => callSlot?.[Symbol.dispose]()
+    const settled = await settleFirst(payments, claim.record, {
+      start: verified.start,
+      patience: { ...patience, onWait },
+    })
 
     // 13. The answer.
     return recordOutcome(settled)

@@ -37,6 +37,10 @@ export function outcomeUnknown(waitMs = 0): Refused {
   })
 }
 
+export function clockWrong(): Refused {
+  return refused({ code: 'clock_wrong' })
+}
+
 export function verificationUnavailable(): Refused {
   return refused({ code: 'payment_verification_unavailable' })
 }

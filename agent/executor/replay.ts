@@ -5,10 +5,11 @@ import type { Client } from '../limits/client.ts'
 import { rateLimited } from '../limits/rate-limited.ts'
 import { refused } from '../operation/outcome.ts'
 import type { PaymentBinding } from '../payments/binding.ts'
-import { reconcileForBuyer, reconsider } from '../payments/reconcile.ts'
 import { addMissingReceipt } from '../payments/receipts.ts'
-import { decideReplay } from '../payments/replay-decision.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import { decideReplay } from '../settlement/replay-decision.ts'
+import { retry } from '../settlement/retry.ts'
+import { isOpen, type Patience } from '../settlement/settle.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
@@ -20,7 +21,7 @@ import type { SaleContext, SaleResult } from './sale-context.ts'
 export async function replay(
   { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
   payment: DecodedPayment,
-  client: Client,
+  { client, patience }: { client: Client; patience: Patience },
 ): Promise<SaleResult | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await readForClient(payments, payment, client)
@@ -41,12 +42,15 @@ export async function replay(
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
     client.prove()
-    if (decision === 'repeat' || decision === 'refuse') return replayRecord(payments, bound, record)
+    if (decision === 'repeat' || decision === 'refuse')
+      return replayRecord(payments, record, { binding: bound, patience })
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
       { key: bound.payment_hash, client: client.address },
-      async (hasWaited) =>
-        replayRecord(payments, bound, hasWaited ? ((await payments.log.read(identity)) ?? record) : record),
+      async (hasWaited) => {
+        const current = hasWaited ? await payments.log.read(identity) : undefined
+        return replayRecord(payments, current ?? record, { binding: bound, patience })
+      },
       () => outcomeUnknown(),
     )
   })
@@ -54,7 +58,7 @@ export async function replay(
 
 /** A look-up that the database does not answer costs nothing. */
 async function readForClient(
-  { log }: PaymentServices,
+  { log }: SettlementServices,
   { identity, id }: DecodedPayment,
   { budget }: Client,
 ): Promise<ResponseRecord | undefined> {
@@ -68,9 +72,9 @@ async function readForClient(
 
 /** Applies the replay table to the record. */
 export async function replayRecord(
-  payments: PaymentServices,
-  binding: PaymentBinding,
+  payments: SettlementServices,
   record: ResponseRecord,
+  { binding, patience }: { binding: PaymentBinding; patience: Patience },
 ): Promise<SaleResult> {
   const decision = decideReplay(record, binding)
   const deliver = async (current: ResponseRecord) =>
@@ -79,12 +83,9 @@ export async function replayRecord(
     case 'conflict':
       return refused({ code: 'payment_replay_conflict' })
     case 'ask_chain': {
-      const waitMs = payments.readings.waitMs(record.identity)
-      if (waitMs > 0) return outcomeUnknown(waitMs)
-      return deliver(await reconcileForBuyer(payments, record))
+      const { record: current, waitMs } = await retry(payments, record, patience)
+      return isOpen(current) ? outcomeUnknown(waitMs) : deliver(current)
     }
-    case 'reconsider':
-      return deliver(await reconsider(payments, record))
     case 'repeat':
     case 'refuse':
       return deliver(record)

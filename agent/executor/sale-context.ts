@@ -3,7 +3,7 @@ import type { Catalog } from '../../store/catalog.ts'
 import type { Outcome } from '../operation/outcome.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { QuoteReason } from '../payments/quote.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { Terms } from '../payments/terms.ts'
 import type { CallLimit } from '../limits/call-limit.ts'
 import type { Client } from '../limits/client.ts'
@@ -18,7 +18,7 @@ import type { PaymentDecoder } from './payment-decoder.ts'
 export interface SaleContext {
   terms: Terms
   catalog: Catalog
-  payments: PaymentServices
+  payments: SettlementServices
   /** Whether the limit of sales in a minute was reached within the last second. */
   saleLimit: SaleLimit
   /** Limits guesses of what a recorded payment has bought. */

@@ -8,11 +8,12 @@ import type { Client } from '../limits/client.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
 import { rateLimited } from '../limits/rate-limited.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { SettlementServices } from '../settlement/services.ts'
 import type { buildRequirements } from '../payments/terms.ts'
+import type { SaleStart } from '../settlement/settle.ts'
 import { findEarlierSettlement, observeSale, verifySale } from '../settlement/verify-sale.ts'
 import type { CheckedPayment } from './examine.ts'
-import { outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
+import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
 import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 interface QuotedPayment {
@@ -32,6 +33,8 @@ export interface Verified {
   fromBlock: bigint
   /** Identifies the chain, because no reorganisation changes this block. */
   fromBlockHash: string
+  /** The chain before the settlement. */
+  start: SaleStart
   /** Held until the payment is settled. */
   reservation: Disposable
 }
@@ -46,7 +49,7 @@ type NotVerified = AlreadySettled | Refused | PaymentRefusal
 
 /** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
 export async function verifyAndReserve(
-  payments: PaymentServices,
+  payments: SettlementServices,
   quoted: QuotedPayment,
   { verifications, payers }: Verifier,
 ): Promise<Verified | NotVerified> {
@@ -66,7 +69,7 @@ export async function verifyAndReserve(
 }
 
 /** Code, balance and nonce of the payer on chain, then the facilitator. */
-async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
+async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment) {
   const offered = { ...quoted.checked, requirements: quoted.requirements }
   const observed = await observeSale(payments, offered)
   if (observed.kind !== 'observed') return refuse(payments, quoted, observed)
@@ -78,18 +81,22 @@ async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
   }
   const { anchor } = observed.observation
   const { balance } = observed.payer
-  return { kind: 'verified', fromBlock: anchor.number, fromBlockHash: anchor.hash, balance } as const
+  return { kind: 'verified', fromBlock: anchor.number, fromBlockHash: anchor.hash, start: observed, balance } as const
 }
 
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
 
-async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+async function refuse(payments: SettlementServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
       quoted.client.budget.refund()
       return verificationUnavailable()
     case 'unavailable':
       return verificationUnavailable()
+    case 'clock_wrong':
+      return clockWrong()
+    case 'clock_wrong':
+      return clockWrong()
     case 'unknown':
       return outcomeUnknown()
     case 'refused':
@@ -100,7 +107,7 @@ async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal:
 }
 
 /** Reads the logs of the token. A 402 would make the client sign a second payment. */
-async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
+async function search(payments: SettlementServices, quoted: QuotedPayment): Promise<NotVerified> {
   const { checked, requirements, client } = quoted
   const limited = client.budget.spend(WEIGHTS.search)
   if (limited) return limited

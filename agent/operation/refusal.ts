@@ -47,6 +47,8 @@ const DATASET_RETRY_SECONDS = 60
 const REMOTE_RETRY_SECONDS = 5
 /** The evidence on chain can change only with a new block, about every two seconds. */
 const OUTCOME_RETRY_SECONDS = 5
+/** A person must set the clock. */
+const CLOCK_RETRY_SECONDS = 60
 /** A sale, a start or a stop usually takes a few seconds, and several sales can end in one. */
 const OVERLOAD_RETRY_SECONDS = 1
 
@@ -101,6 +103,11 @@ export const REFUSALS = {
     REMOTE_RETRY_SECONDS,
     'The payment cannot be verified at the moment.',
     WAIT,
+  ),
+  clock_wrong: unavailable(
+    CLOCK_RETRY_SECONDS,
+    'The clock of the service is wrong, so it cannot check payments.',
+    'Repeat the same request with the same payment while the payment is valid. Its operator must set the clock.',
   ),
   overloaded: unavailable(
     OVERLOAD_RETRY_SECONDS,

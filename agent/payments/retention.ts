@@ -4,7 +4,7 @@
  */
 import type { ResponseLog } from '../../store/responses.ts'
 import type { Report, Timer } from '../../store/runtime.ts'
-import type { Chain } from './chain.ts'
+import type { Chain } from '../chain/chain.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
@@ -21,7 +21,7 @@ const RETRY_MS = 10 * 60 * 1000
 
 export interface RetentionOptions {
   log: ResponseLog
-  chain: Pick<Chain, 'progress'>
+  chain: Pick<Chain, 'observe'>
   days: number
   now: () => Date
   timer: Timer
@@ -38,7 +38,7 @@ export function startRetention({ log, chain, days, now, timer, report }: Retenti
 
   /** Whether the local clock agrees with the chain and has not been set back. */
   async function isClockRight(): Promise<boolean> {
-    const { time } = await chain.progress()
+    const { time } = await chain.observe([])
     const clock = now().getTime()
     const isSetBack = clock < latest
     latest = clock

@@ -20,12 +20,6 @@ const CLOCK_SKEW_SECONDS_MAX = 60
 /** A payment is accepted at most this long before its `validBefore`. */
 export const ACCEPTED_SECONDS_MAX = QUOTE_LIFETIME_SECONDS + CLOCK_SKEW_SECONDS_MAX
 
-/**
- * For a node without the block tag `finalized`: the newest block with this many confirmations counts as final. At two
- * seconds a block that is 30 minutes, twice as long as Base usually needs.
- */
-export const FINAL_CONFIRMATIONS_DEFAULT = 900
-
 export interface NetworkDeployment {
   network: `eip155:${number}`
   chainId: number

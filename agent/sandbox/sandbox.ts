@@ -4,7 +4,7 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { responsesFolder } from '../../store/layout.ts'
 import { removeLogMarker } from '../../store/log-owner.ts'
-import { openChain } from '../payments/chain.ts'
+import { openChain } from '../chain/chain.ts'
 import { openInProcessFacilitator } from '../payments/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payments/terms.ts'
 import { openAccounts } from './accounts.ts'
@@ -17,12 +17,14 @@ const POLLING_MS = 50
 
 interface SandboxOptions {
   config: { dataDirectory: string; rpcUrls: readonly string[]; payTo: string | undefined }
+  now: () => Date
+  onClockChange?: (isWrong: boolean) => void
   /** Receives a line when the chain is new and the response log was renamed. */
   log: (line: string) => void
 }
 
 /** The chain is kept in the data directory. If it is lost, the response log is renamed, because its payments are void. */
-export async function openSandbox({ config, log }: SandboxOptions) {
+export async function openSandbox({ config, now, onClockChange = () => undefined, log }: SandboxOptions) {
   const directory = join(config.dataDirectory, 'sandbox')
   const deployment = DEPLOYMENTS.testnet
   const accounts = await openAccounts({ directory })
@@ -54,7 +56,7 @@ export async function openSandbox({ config, log }: SandboxOptions) {
       externals: {
         facilitator,
         relayerFunds: () => facilitator.readFunds(),
-        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: () => new Date() }),
+        chain: openChain({ urls: [chain.url], chainId: deployment.chainId, now: now, onClockChange }),
         payTo,
         registry: { rpcUrl: chain.url, register },
       },

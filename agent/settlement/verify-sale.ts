@@ -6,14 +6,18 @@ import type { PaymentRequirements } from '@x402/core/types'
 import type { Observation } from '../chain/observe.ts'
 import type { PaymentState } from '../chain/view.ts'
 import { verifyWithFacilitator } from '../payments/facilitator.ts'
-import { interpretEvidence } from '../payments/finding.ts'
 import type { Payment } from '../payments/headers.ts'
 import { checkTimes } from '../payments/payment-checks.ts'
 import type { QuoteReason } from '../payments/quote.ts'
 import type { PaymentServices } from '../payments/services.ts'
+import { ACCEPTED_SECONDS_MAX } from '../payments/terms.ts'
+import { interpretEvidence } from './decide.ts'
+import type { SaleStart } from './settle.ts'
 
 /** A block that is older than the reply of the facilitator by more does not show whether the nonce was free. */
 const REPLY_TO_BLOCK_MS_MAX = 30_000
+/** The local clock can differ this much from the chain, as in `retention.ts`. */
+const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
 export interface OfferedPayment {
   payment: Payment
@@ -25,9 +29,8 @@ export interface OfferedPayment {
 }
 
 /** The chain before a sale. */
-export interface SaleObservation {
+export interface SaleObservation extends SaleStart {
   kind: 'observed'
-  observation: Observation
   /** Code, balance and nonce of the payer, in the same state. */
   payer: PaymentState
 }
@@ -37,17 +40,21 @@ type NotForSale =
   | { kind: 'unanswered' }
   /** The answers do not count, because a node lags. The payment stays usable. */
   | { kind: 'unavailable' }
+  /** The local clock is wrong, so no payment can be called late. */
+  | { kind: 'clock_wrong' }
   | { kind: 'refused'; code: 'payment_invalid' | 'payment_rejected'; reason: QuoteReason }
   /** The nonce is or may be used, so an earlier settlement must be searched for. */
   | { kind: 'maybe_settled' }
 
 /** Reads the chain once. */
 export async function observeSale(
-  { chain, report }: PaymentServices,
+  { chain, report, monotonic }: PaymentServices,
   offered: OfferedPayment,
 ): Promise<SaleObservation | NotForSale> {
   const { authorization } = offered.payment.payload
+  const observedAt = monotonic()
   const observed = await tryObserve({ chain, report }, offered)
+  if (chain.isClockWrong()) return { kind: 'clock_wrong' }
   if (!observed) return { kind: 'unanswered' }
   const { observation, payer } = observed
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
@@ -55,7 +62,7 @@ export async function observeSale(
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
   // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
   if (payer.isNonceUsed) return { kind: 'maybe_settled' }
-  if (!offered.isLate) return { kind: 'observed', observation, payer }
+  if (!offered.isLate) return { kind: 'observed', observation, observedAt, payer }
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
   return observation.time >= BigInt(authorization.validBefore)
     ? { kind: 'refused', code: 'payment_invalid', reason: 'invalid_exact_evm_payload_authorization_valid_before' }
@@ -102,17 +109,24 @@ export async function findEarlierSettlement(
   { payment, requirements }: OfferedPayment,
 ): Promise<EarlierSettlement> {
   const { authorization } = payment.payload
-  const evidence = await chain
-    .evidence({ asset: requirements.asset, authorization })
-    .catch((cause: unknown) => report('chain_unavailable', cause))
-  if (!evidence) return { kind: 'unanswered' }
-  // Another node may show the nonce as free.
-  if (evidence.nonce === 'free') return { kind: 'unavailable' }
-  const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
-  if (finding === 'spent' || finding === 'spent_final')
-    return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
-  if (evidence.nonce !== 'used') return { kind: 'unknown' }
-  return { kind: 'already_settled', transaction: evidence.transfer.transaction }
+  const { from: payer, nonce, validBefore } = authorization
+  const { asset } = requirements
+  // The service accepts a payment shortly before `validBefore`.
+  const from = { time: BigInt(validBefore) - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX) }
+  try {
+    const observation = await chain.observe([{ asset, payer, nonce }])
+    // Another node may show the nonce as free.
+    if (observation.payments[0]?.isNonceUsed !== true) return { kind: 'unavailable' }
+    const evidence = await chain.findUse({ asset, payer, nonce, from }, observation)
+    const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
+    if (finding === 'spent' || finding === 'spent_final')
+      return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
+    if (evidence.nonce !== 'used') return { kind: 'unknown' }
+    return { kind: 'already_settled', transaction: evidence.transfer.transaction }
+  } catch (cause) {
+    report('chain_unavailable', cause)
+    return { kind: 'unanswered' }
+  }
 }
 
 async function tryObserve(

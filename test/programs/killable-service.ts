@@ -7,7 +7,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { readConfig } from '../../agent/config.ts'
-import { openChain } from '../../agent/payments/chain.ts'
+import { openChain } from '../../agent/chain/chain.ts'
 import { openInProcessFacilitator } from '../../agent/payments/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 import { openAccounts } from '../../agent/sandbox/accounts.ts'
@@ -94,15 +94,16 @@ let isNodeUnreachable = point === 'retry' || point === 'retry settling'
 function killableChain(chain: Externals['chain']): Externals['chain'] {
   return {
     ...chain,
-    async evidence(question) {
-      const isOfTarget = isTarget(question.authorization.nonce)
+    async observe(observed, options) {
+      // Before a sale no block is recorded.
+      const isOfTarget = observed.some((each) => each.recordedBlock !== undefined && isTarget(each.nonce))
       if (isOfTarget && isNodeUnreachable) {
         isNodeUnreachable = false
         throw new Error('The node is unreachable')
       }
-      const evidence = await chain.evidence(question)
+      const observation = await chain.observe(observed, options)
       const isPoint = point === 'looking' || point === 'reconciling' || point === 'retry'
-      return isOfTarget && isPoint ? die() : evidence
+      return isOfTarget && isPoint ? die() : observation
     },
   }
 }

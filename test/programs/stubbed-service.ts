@@ -8,8 +8,8 @@ import { startService, type Externals } from '../../agent/service.ts'
 import type { Timer } from '../../store/runtime.ts'
 import { ledgerExternals } from '../bench/soak/ledger.ts'
 import { PROCESSES } from '../support/fixtures.ts'
-import { testTerms } from '../support/payments.ts'
-import { observationOf } from '../support/fake-chain.ts'
+import { testTerms, type AuthorizationFields } from '../support/payments.ts'
+import { chainOf } from '../support/fake-chain.ts'
 import { settledReply, TRANSACTION } from '../support/sale-harness.ts'
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -41,22 +41,26 @@ function passOneDay(): void {
   isDayPassing = false
 }
 
+const transfers = new Map<string, { from: string; to: string; value: bigint; transaction: string }>()
+
 const ANSWERING_AT_ONCE: Pick<Externals, 'facilitator' | 'chain'> = {
   facilitator: {
     verify: async (payload) => ({ isValid: true, payer: settledReply(payload).payer ?? '' }),
-    settle: async (payload) => settledReply(payload),
+    settle: async (payload) => {
+      const { from, to, value, nonce } = payload.payload['authorization'] as AuthorizationFields
+      transfers.set(nonce, { from, to, value: BigInt(value), transaction: TRANSACTION })
+      return settledReply(payload)
+    },
     getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
   },
-  chain: {
-    observe: async (payments) => observationOf(new Date(), payments, []),
-    progress: async () => ({ time: BigInt(Math.floor(Date.now() / 1000)), finalBlock: 0n }),
-    // Every transfer is found and final.
-    evidence: async ({ authorization: { from, to, value } }) => ({
-      nonce: 'used',
-      transfer: { from, to, value: BigInt(value), transaction: TRANSACTION },
-      isFinal: true,
-    }),
-  },
+  // Every transfer is found and final.
+  chain: chainOf(
+    () => new Date(),
+    (nonce) => {
+      const transfer = transfers.get(nonce)
+      return transfer ? { nonce: 'used', transfer, isFinal: true } : { nonce: 'free', time: 0n, finalTime: 0n }
+    },
+  ),
 }
 
 /** The URL of a process with the facilitator and the chain, for benchmarks that kill this process. */

@@ -30,7 +30,7 @@ describe('[5.7.15] a settled payment without a record', function () {
     service = await startTestService({
       replaceExternals: (own) => ({
         ...own,
-        chain: { ...own.chain, evidence: (query) => evidence?.() ?? own.chain.evidence(query) },
+        chain: { ...own.chain, findUse: (...query) => evidence?.() ?? own.chain.findUse(...query) },
       }),
     })
   })

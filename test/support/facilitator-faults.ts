@@ -1,9 +1,9 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
-import type { Chain, AuthorizationEvidence } from '../../agent/payments/chain.ts'
+import type { Evidence } from '../../agent/settlement/decide.ts'
 import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
-import { observationOf } from './fake-chain.ts'
+import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
 import { testTerms, type AuthorizationFields } from './payments.ts'
 
@@ -181,7 +181,7 @@ interface TrackedPayment {
   payTo: string
   fault: FacilitatorFault
   /** The evidence on chain. */
-  evidence: AuthorizationEvidence
+  evidence: Evidence
   transfers: number
   /** How often its evidence was read. */
   reads: number
@@ -229,7 +229,12 @@ export async function startFaultyFacilitator(now: () => Date) {
 
   return {
     url: listening.url,
-    chain: chainOf(payments, now),
+    chain: chainOf(now, (nonce) => {
+      const payment = payments.get(nonce)
+      if (payment) payment.reads += 1
+      const found = payment?.evidence ?? freeAt(now())
+      return found.nonce === 'free' ? freeAt(now()) : found
+    }),
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
     add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
@@ -242,30 +247,7 @@ export async function startFaultyFacilitator(now: () => Date) {
   }
 }
 
-/** The chain of these payments. Its newest block is final at once. */
-function chainOf(payments: ReadonlyMap<string, TrackedPayment>, now: () => Date): Chain {
-  const evidenceOf = (nonce: string): AuthorizationEvidence => payments.get(nonce)?.evidence ?? freeAt(now())
-  return {
-    observe: async (observed) =>
-      observationOf(
-        now(),
-        observed,
-        observed.map(({ nonce }) => ({ isNonceUsed: evidenceOf(nonce).nonce !== 'free' })),
-      ),
-    progress: async () => {
-      const time = BigInt(Math.floor(now().getTime() / 1000))
-      return { time, finalBlock: time }
-    },
-    evidence: async ({ authorization }) => {
-      const payment = payments.get(authorization.nonce)
-      if (payment) payment.reads += 1
-      const found = evidenceOf(authorization.nonce)
-      return found.nonce === 'free' ? freeAt(now()) : found
-    },
-  }
-}
-
 /** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
-function freeAt(now: Date): AuthorizationEvidence {
+function freeAt(now: Date): Evidence {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

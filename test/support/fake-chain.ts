@@ -1,9 +1,12 @@
-/** A chain whose state a test states for each payment. */
+/** A chain whose state a test states. */
+import type { Chain } from '../../agent/chain/chain.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment, PaymentState } from '../../agent/chain/view.ts'
+import type { Evidence } from '../../agent/settlement/decide.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n
+export const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
 
 /** A payer without code, with money and with a free nonce, unless stated otherwise. */
 export type FakeState = Partial<Omit<PaymentState, 'recordedHash'>> & {
@@ -22,10 +25,32 @@ export function observationOf(
     node: 0,
     number: time,
     time,
-    anchor: { number: time - 64n, hash: `0x${'b1'.repeat(32)}` },
+    anchor: { number: time - 64n, hash: ANCHOR_HASH },
     payments: payments.map((_, index) => {
       const { codeBytes = 0, balance = BALANCE, isNonceUsed = false } = states[index] ?? {}
-      return { codeBytes, balance, isNonceUsed, recordedHash: undefined }
+      return { codeBytes, balance, isNonceUsed, recordedHash: ANCHOR_HASH }
     }),
+  }
+}
+
+/** A chain on which every block is final at once, and that shows this evidence of each nonce. */
+export function chainOf(now: () => Date, evidenceOf: (nonce: string) => Promise<Evidence> | Evidence): Chain {
+  return {
+    nodeCount: 1,
+    isClockWrong: () => false,
+    async observe(payments) {
+      const found = await Promise.all(payments.map(({ nonce }) => evidenceOf(nonce)))
+      const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))
+      const observation = observationOf(now(), payments, states)
+      const [first] = found
+      const time = first?.nonce === 'free' ? first.time : observation.time
+      // A settlement of this second is in a final block.
+      const finalTime = first?.nonce === 'free' ? first.finalTime : observation.time + 1n
+      return { ...observation, time, final: { number: observation.number, time: finalTime } }
+    },
+    async findUse({ nonce }) {
+      const found = await evidenceOf(nonce)
+      return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+    },
   }
 }

@@ -8,7 +8,7 @@ import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { startService, type Externals } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { loadDescription } from './openapi-check.ts'
-import { observationOf } from './fake-chain.ts'
+import { chainOf } from './fake-chain.ts'
 import { PROCESSES, REGISTER } from './fixtures.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
@@ -52,11 +52,7 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
       },
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     },
-    chain: {
-      observe: async (payments) => observationOf(now(), payments, []),
-      progress: async () => ({ time: BigInt(Math.floor(now().getTime() / 1000)), finalBlock: 0n }),
-      evidence: async () => ({ nonce: 'free', time: 0n, finalTime: 0n }),
-    },
+    chain: chainOf(now, () => ({ nonce: 'free', time: BigInt(Math.floor(now().getTime() / 1000)), finalTime: 0n })),
     payTo: testTerms.payTo,
   }
 }

@@ -16,10 +16,11 @@ import { PayerReservations } from '../../agent/limits/payer-reservations.ts'
 import { SaleLimit } from '../../agent/limits/sale-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
+import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/chain/view.ts'
-import type { AuthorizationEvidence, Chain, ChainProgress } from '../../agent/payments/chain.ts'
-import { Denials } from '../../agent/payments/denials.ts'
-import { READING_INTERVAL_MS, RecentReadings } from '../../agent/payments/recent-readings.ts'
+import type { Chain } from '../../agent/chain/chain.ts'
+import type { Evidence } from '../../agent/settlement/decide.ts'
+import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/record.ts'
@@ -43,10 +44,12 @@ type Payload = Parameters<FacilitatorClient['verify']>[0]
 export interface Script {
   verify: (payload: Payload) => Promise<unknown>
   settle: (payload: Payload) => Promise<unknown>
-  evidence: () => Promise<AuthorizationEvidence>
-  /** The state of the payer in the newest block. */
+  /** What the chain shows of a payment with a record. */
+  evidence: () => Promise<Evidence>
+  /** The state of the payer before a sale. */
   observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
-  progress: () => Promise<ChainProgress>
+  /** The newest block and the number of the final block, for a payment with a record. */
+  progress: () => Promise<{ time: bigint; finalBlock: bigint }>
 }
 
 function payerOf(payload: Payload): string {
@@ -192,11 +195,17 @@ export class SaleHarness {
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     } as FacilitatorClient
     const chain: Chain = {
-      observe: call('observe', async (payments: readonly ObservedPayment[]) =>
-        observationOf(this.now(), payments, [await script.observe(payments[0])]),
-      ),
-      evidence: call('evidence', () => script.evidence()),
-      progress: call('progress', () => script.progress()),
+      nodeCount: 1,
+      isClockWrong: () => false,
+      // Before a sale no block is recorded.
+      observe: (payments) =>
+        payments[0]?.recordedBlock === undefined
+          ? call('observe', async () => observationOf(this.now(), payments, [await script.observe(payments[0])]))()
+          : call('evidence', () => this.#observeRecorded(payments))(),
+      findUse: async () => {
+        const found = await script.evidence()
+        return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+      },
     }
     return {
       terms: testTerms,
@@ -205,10 +214,10 @@ export class SaleHarness {
         log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
         chain,
-        denials: new Denials(() => this.now()),
-        readings: new RecentReadings(() => this.now(), READING_INTERVAL_MS),
+        memory: new SettlementMemory(() => this.now()),
         signReceipt: async (claims) => writeUnsigned(claims, randomUUID()),
         now: () => this.now(),
+        monotonic: () => this.now().getTime(),
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
@@ -220,6 +229,15 @@ export class SaleHarness {
       paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,
     }
+  }
+
+  async #observeRecorded(payments: readonly ObservedPayment[]): Promise<Observation> {
+    const evidence = await this.script.evidence()
+    const { time, finalBlock } = await this.script.progress()
+    const observed = observationOf(this.now(), payments, [{ isNonceUsed: evidence.nonce !== 'free' }])
+    // A transfer of this second is in a final block, if the script says so.
+    const shown = evidence.nonce === 'free' ? evidence : { time, finalTime: time + 1n }
+    return { ...observed, time: shown.time, final: { number: finalBlock, time: shown.finalTime } }
   }
 
   async #closeStore(): Promise<void> {

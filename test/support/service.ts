@@ -105,7 +105,7 @@ async function startSandboxService({
     RATE_LIMIT_PER_MINUTE: '10000',
   }
   const config = configure(readConfig({ ...defaults, ...environment }))
-  const sandbox = await openSandbox({ config, log: () => undefined })
+  const sandbox = await openSandbox({ config, now: () => new Date(), log: () => undefined })
   const service = await startService({
     config,
     version: '0.1.0',

@@ -2,7 +2,7 @@
 import type { Timer } from '../../store/runtime.ts'
 
 /** The longest pause within a request. Schedules and time limits are longer. */
-const PAUSE_MS_MAX = 1_000
+const PAUSE_MS_MAX = 2_000
 
 /** Ends pauses at once. Schedules and time limits never fire. */
 export const pausesOnly: Timer = (callback, milliseconds) => {

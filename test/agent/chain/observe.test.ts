@@ -1,6 +1,7 @@
 /** Observations of several nodes that fail, lag or belong to another chain. */
 import { expect } from 'chai'
 import { numberToHex, pad, concat, type Hex } from 'viem'
+import { ClockCheck } from '../../../agent/chain/clock.ts'
 import { openObserver } from '../../../agent/chain/observe.ts'
 import { encodeView, PAYMENTS_MAX } from '../../../agent/chain/view.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
@@ -38,7 +39,11 @@ describe('an observation of the chain', () => {
       if (reply instanceof Error) throw reply
       return typeof reply === 'string' ? reply : viewOf(reply)
     })
-    return openObserver(rpcs, { chainId: CHAIN_ID, now: () => new Date(NOW * 1000), pause: async () => undefined })
+    const clock = new ClockCheck(
+      () => new Date(NOW * 1000),
+      () => undefined,
+    )
+    return openObserver(rpcs, { chainId: CHAIN_ID, finalConfirmations: 900n, clock, pause: async () => undefined })
   }
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -58,6 +63,7 @@ describe('an observation of the chain', () => {
       time: BigInt(NOW),
       anchor: { number: 936n, hash: HASH },
       payments: [{ codeBytes: 23, balance: 5n, isNonceUsed: true, recordedHash: HASH }],
+      final: undefined,
     })
     expect(calls).to.deep.equal([0])
   })

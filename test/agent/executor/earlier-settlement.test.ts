@@ -2,7 +2,7 @@
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
+import type { Evidence } from '../../../agent/settlement/decide.ts'
 import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -14,7 +14,7 @@ const UNKNOWN = 'payment_outcome_unknown'
 const USED = 'payment_rejected authorization_used'
 const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
 
-type Reading = (payment: WirePayment) => AuthorizationEvidence
+type Reading = (payment: WirePayment) => Evidence
 
 const usedBy =
   (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Reading =>

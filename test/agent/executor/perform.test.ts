@@ -7,7 +7,7 @@ import { perform } from '../../../agent/executor/perform.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { ResolveInput } from '../../../agent/operation/schema.ts'
-import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
+import type { Evidence } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
 import { DiskSpaceError } from '../../../store/disk-space.ts'
@@ -30,7 +30,7 @@ function summarize(outcome: Outcome): string {
 }
 
 const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => {
-  return (payment: WirePayment): AuthorizationEvidence => ({
+  return (payment: WirePayment): Evidence => ({
     nonce: 'used',
     transfer: {
       from: payment.payload.authorization.from,
@@ -42,7 +42,7 @@ const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => 
     isFinal: true,
   })
 }
-const evidence = (value: AuthorizationEvidence) => () => value
+const evidence = (value: Evidence) => () => value
 const free = evidence({ nonce: 'free', time: 0n, finalTime: 0n })
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
@@ -256,7 +256,7 @@ describe('a sale', () => {
     const REFUSED = 'payment_failed settlement_refused'
     const EXPIRED = 'payment_failed authorization_expired'
     const cancelled = (isFinal: boolean) => evidence({ nonce: 'cancelled', isFinal })
-    type ReadEvidence = (payment: WirePayment) => AuthorizationEvidence
+    type ReadEvidence = (payment: WirePayment) => Evidence
     const ENDINGS: [name: string, evidence: ReadEvidence, summary: string, settlements: number][] = [
       ['paid', used(), 'answer', 1],
       ['spent for another receiver', used({ to: OTHER_ADDRESS }), REFUSED, 1],

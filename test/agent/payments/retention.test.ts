@@ -1,4 +1,5 @@
 /** The removal of old records, on a real response log with a scripted clock and chain. */
+import { observationOf } from '../../support/fake-chain.ts'
 import { expect } from 'chai'
 import { startRetention } from '../../../agent/payments/retention.ts'
 import { openResponseLog, type ResponseLog } from '../../../store/responses.ts'
@@ -32,7 +33,7 @@ describe('the retention', () => {
   function start(): () => Promise<void> {
     return startRetention({
       log,
-      chain: { progress: async () => ({ time: BigInt((await chainTime()) / 1000), finalBlock: 0n }) },
+      chain: { observe: async () => observationOf(new Date(await chainTime()), [], []) },
       days: 30,
       now: () => new Date(clock),
       timer: (callback, milliseconds) => {

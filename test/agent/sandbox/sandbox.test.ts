@@ -20,6 +20,7 @@ describe('the sandbox', () => {
   const open = (rpcUrl?: string, payTo?: string) =>
     openSandbox({
       config: { dataDirectory: directory, rpcUrls: rpcUrl === undefined ? [] : [rpcUrl], payTo },
+      now: () => new Date(),
       log: (line) => void lines.push(line),
     })
 

@@ -4,7 +4,7 @@
  */
 import { concat, numberToHex, pad, type Hex } from 'viem'
 import { encodeView } from '../../../agent/chain/view.ts'
-import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../agent/payments/chain.ts'
+import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../agent/chain/chain.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
@@ -76,10 +76,10 @@ export class SimulatedNodes {
   mayMixChains = true
 
   /** The product's reader of the chain, for one server process. */
-  open(owner: Owner): Chain {
+  open(owner: Owner, now: () => Date): Chain {
     return readChainWith([this.#client(owner)], {
       chainId: TERMS.chainId,
-      now: () => new Date(this.#sim.now),
+      now,
       pause: (milliseconds) =>
         new Promise((resolve) => void this.#sim.after(milliseconds, () => resolve(undefined), owner)),
       finalConfirmations: FINAL_CONFIRMATIONS,

@@ -12,9 +12,8 @@ import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/runtime.ts'
-import { Denials } from '../../../agent/payments/denials.ts'
-import { READING_INTERVAL_MS, RecentReadings } from '../../../agent/payments/recent-readings.ts'
-import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
+import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
 import { startRetention } from '../../../agent/payments/retention.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
@@ -64,6 +63,7 @@ export class SimulatedServer {
   #reconciler: Reconciler | undefined
   #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
+  #stopping = new AbortController()
   readonly #waiting = new Set<Answer>()
   #asked = 0
   /** The error of its clock in milliseconds. */
@@ -93,6 +93,7 @@ export class SimulatedServer {
     const owner: Owner = { name: this.name, alive: true }
     this.#owner = owner
     this.#isStopping = false
+    this.#stopping = new AbortController()
     const now = () => new Date(sim.now + this.#skew)
     const timer: Timer = (callback, milliseconds) => sim.after(milliseconds, callback, owner)
     const turns = new KeyedMutex()
@@ -102,11 +103,11 @@ export class SimulatedServer {
       payments: {
         log: log.open(owner),
         facilitator: facilitator.client(owner, settlements),
-        chain: nodes.open(owner),
-        denials: new Denials(now),
-        readings: new RecentReadings(now, READING_INTERVAL_MS),
+        chain: nodes.open(owner, now),
+        memory: new SettlementMemory(now),
         signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => this.#signReceipt(claims, owner),
         now,
+        monotonic: () => sim.now,
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
@@ -116,7 +117,7 @@ export class SimulatedServer {
       payers: new PayerReservations(timer),
       paymentMutex: turns,
       paymentDecoder: new PaymentDecoder(),
-      stopSignal: new AbortController().signal,
+      stopSignal: this.#stopping.signal,
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
     const { report } = seller.payments
@@ -160,6 +161,7 @@ export class SimulatedServer {
     const { sim, onStopped, onStuck } = this.#options
     const owner = this.#owner
     this.#isStopping = true
+    this.#stopping.abort()
     sim.trace(this.name, () => 'stops')
     sim.after(STOP_MS_MAX, () => onStuck(owner), owner)
     await new Promise<void>((resolve) => void sim.after(sim.between(0, GRACE_MS_MAX), resolve, owner))

@@ -8,12 +8,19 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FacilitatorClient } from '@x402/core/server'
-import { observationOf } from '../../support/fake-chain.ts'
-import type { Chain } from '../../../agent/payments/chain.ts'
+import { chainOf } from '../../support/fake-chain.ts'
+import type { Chain } from '../../../agent/chain/chain.ts'
 import { testTerms } from '../../support/payments.ts'
 
 /** The longest delay before a transfer, and after it before the answer. Some kills therefore happen between the two. */
 const SETTLE_MS_MAX = 10
+
+/** The transfer of a nonce; without a transaction there is none. */
+interface Answer {
+  transaction: string | null
+  from: string
+  value: string
+}
 
 export class Ledger implements AsyncDisposable {
   readonly url: string
@@ -29,12 +36,16 @@ export class Ledger implements AsyncDisposable {
 
   static async open(): Promise<Ledger> {
     const transfers = new Map<string, string>()
+    const sums = new Map<string, { from: string; value: string }>()
     const server = createServer((request, response) => {
-      const nonce = request.url?.slice(1) ?? ''
-      const answer = (transaction: string | undefined) =>
-        response.end(JSON.stringify({ transaction: transaction ?? null }))
-      if (request.method === 'GET') answer(transfers.get(nonce))
-      else void settle(transfers, nonce).then(answer)
+      const [, nonce = '', from = '', value = ''] = request.url?.split('/') ?? []
+      const answer = (transaction: string | undefined) => {
+        const paid: Answer = { transaction: transaction ?? null, from: '', value: '0', ...sums.get(nonce) }
+        response.end(JSON.stringify(paid))
+      }
+      if (request.method === 'GET') return answer(transfers.get(nonce))
+      if (!sums.has(nonce)) sums.set(nonce, { from, value })
+      void settle(transfers, nonce).then(answer)
     })
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -60,17 +71,17 @@ async function settle(transfers: Map<string, string>, nonce: string): Promise<st
 
 /** For a service. Every verification succeeds, every block is final, and its number is its time in seconds. */
 export function ledgerExternals(url: string): { facilitator: FacilitatorClient; chain: Chain } {
-  const call = async (method: 'GET' | 'POST', nonce: string) => {
-    const response = await fetch(`${url}/${nonce}`, { method })
-    return ((await response.json()) as { transaction: string | null }).transaction
+  const call = async (method: 'GET' | 'POST', path: string) => {
+    const response = await fetch(`${url}/${path}`, { method })
+    return (await response.json()) as Answer
   }
   const newestTime = () => BigInt(Math.floor(Date.now() / 1000))
   return {
     facilitator: {
       verify: async ({ payload }) => ({ isValid: true, payer: authorizationIn(payload).from }),
       settle: async ({ payload }) => {
-        const { from: payer, nonce } = authorizationIn(payload)
-        const transaction = await call('POST', nonce)
+        const { from: payer, nonce, value } = authorizationIn(payload)
+        const { transaction } = await call('POST', `${nonce}/${payer}/${value}`)
         const { network } = testTerms
         if (transaction === null)
           return { success: false, errorReason: 'transaction_failed', transaction: '', network, payer }
@@ -78,26 +89,18 @@ export function ledgerExternals(url: string): { facilitator: FacilitatorClient; 
       },
       getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     },
-    chain: {
-      observe: async (payments) => {
-        const used = await Promise.all(payments.map(async ({ nonce }) => (await call('GET', nonce)) !== null))
-        return observationOf(
-          new Date(),
-          payments,
-          used.map((isNonceUsed) => ({ isNonceUsed })),
-        )
+    chain: chainOf(
+      () => new Date(),
+      async (nonce) => {
+        const { transaction, from, value } = await call('GET', nonce)
+        if (transaction === null) return { nonce: 'free', time: newestTime(), finalTime: newestTime() }
+        const transfer = { from, to: testTerms.payTo, value: BigInt(value), transaction }
+        return { nonce: 'used', transfer, isFinal: true }
       },
-      progress: async () => ({ time: newestTime(), finalBlock: newestTime() }),
-      evidence: async ({ authorization: { from, to, value, nonce } }) => {
-        const transaction = await call('GET', nonce)
-        return transaction === null
-          ? { nonce: 'free', time: newestTime(), finalTime: newestTime() }
-          : { nonce: 'used', transfer: { from, to, value: BigInt(value), transaction }, isFinal: true }
-      },
-    },
+    ),
   }
 }
 
-function authorizationIn(payload: Record<string, unknown>): { from: string; nonce: string } {
-  return payload['authorization'] as { from: string; nonce: string }
+function authorizationIn(payload: Record<string, unknown>): { from: string; nonce: string; value: string } {
+  return payload['authorization'] as { from: string; nonce: string; value: string }
 }

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { TRANSFER_REVERTED } from '../../../agent/payments/facilitator.ts'
-import { reconcile, reconcileForBuyer } from '../../../agent/payments/reconcile.ts'
+import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
@@ -30,7 +30,7 @@ describe('the settlements of an unknown payment', () => {
     it(`[5.7.11] are ${settlements} more after ${attempt}`, async () => {
       const record = makeRecord({ state: 'unknown', attempt })
       await storeRecord(sale.context.payments.log, record)
-      await reconcileForBuyer(sale.context.payments, record)
+      await reconcile(sale.context.payments, record, { cause: 'retry' })
       expect(sale.count('evidence')).to.be.at.least(1)
       expect(sale.count('settle')).to.equal(settlements)
     })
@@ -44,7 +44,7 @@ describe('the settlements of an unknown payment', () => {
     it(`[5.7.13] are ${settlements} more after ${reverts} reverted ones`, async () => {
       const record = makeRecord({ state: 'unknown', reverts })
       await storeRecord(sale.context.payments.log, record)
-      await reconcileForBuyer(sale.context.payments, record)
+      await reconcile(sale.context.payments, record, { cause: 'retry' })
       expect(sale.count('settle')).to.equal(settlements)
     })
   }
@@ -77,7 +77,7 @@ describe('the settlements of an unknown payment', () => {
           await sale.restart()
           setTime(milliseconds)
           if (index % 2 === 0) await sale.lookup(payment)
-          else await reconcile(sale.context.payments, await stored())
+          else await reconcile(sale.context.payments, await stored(), { cause: 'reconciler' })
           expect(sale.count('settle'), `at ${milliseconds} ms`).to.equal(settlements)
         }
         time += seconds * 1000
@@ -185,7 +185,7 @@ describe('the settlements of an unknown payment', () => {
       const { from, to } = payment.payload.authorization
       const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
       sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: false })
-      await reconcile(sale.context.payments, record ?? expect.fail('no record'))
+      await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
       expect(sale.calls).to.deep.equal(['evidence'])
     })

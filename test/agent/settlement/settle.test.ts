@@ -1,7 +1,7 @@
 /** The step to `settled`: its `PAYMENT-RESPONSE` header against the encoder of @x402/core. */
 import { expect } from 'chai'
 import { decodePaymentResponseHeader, encodePaymentResponseHeader } from '@x402/core/http'
-import { unsignedStep } from '../../../agent/payments/settle.ts'
+import { unsignedStep } from '../../../agent/settlement/settle.ts'
 import { makeRecord } from '../../support/records.ts'
 
 describe('the step to settled', () => {

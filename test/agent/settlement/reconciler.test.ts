@@ -2,8 +2,8 @@
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
-import type { AuthorizationEvidence } from '../../../agent/payments/chain.ts'
-import { startReconciler, type Reconciler } from '../../../agent/payments/reconciler.ts'
+import type { Evidence } from '../../../agent/settlement/decide.ts'
+import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
@@ -37,13 +37,13 @@ describe('the reconciler', () => {
   const read = async () => shop.context.payments.log.read(identity)
   const state = async () => (await read())?.state
   const calls = (name: string) => shop.calls.filter((each) => each === name).length
-  const setEvidence = (found: AuthorizationEvidence) => void (shop.script.evidence = async () => found)
-  const free = (): AuthorizationEvidence => ({
+  const setEvidence = (found: Evidence) => void (shop.script.evidence = async () => found)
+  const free = (): Evidence => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / SECOND_MS) + 1),
     finalTime: 0n,
   })
-  const paid = (isFinal: boolean, transaction = TRANSACTION): AuthorizationEvidence => ({
+  const paid = (isFinal: boolean, transaction = TRANSACTION): Evidence => ({
     nonce: 'used',
     transfer: { from: payment.payload.authorization.from, to: testTerms.payTo, value: 1000n, transaction },
     isFinal,
@@ -228,7 +228,7 @@ describe('the reconciler', () => {
     expect(calls('settle')).to.equal(1)
   })
 
-  const ENDS: [state: RecordState, found: () => AuthorizationEvidence, after: RecordState][] = [
+  const ENDS: [state: RecordState, found: () => Evidence, after: RecordState][] = [
     ['settled', free, 'unknown'],
     ['unknown', () => ({ nonce: 'free', time: 2n ** 40n, finalTime: 2n ** 40n }), 'expired'],
     ['unknown', () => ({ nonce: 'cancelled', isFinal: true }), 'rejected'],

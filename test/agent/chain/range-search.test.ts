@@ -1,6 +1,6 @@
 /** The search of block ranges on nodes with limits. */
 import { expect } from 'chai'
-import { RANGES_MAX, RangeSearch, type BlockRange } from '../../../agent/payments/range-search.ts'
+import { RANGES_MAX, RangeSearch, type BlockRange } from '../../../agent/chain/range-search.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import { RpcError } from '../../../agent/rpc/json-rpc.ts'
 

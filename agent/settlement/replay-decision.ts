@@ -1,16 +1,14 @@
 /** Decides what to do with a request whose payment may already have a record. */
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
-import type { PaymentBinding } from './binding.ts'
+import type { PaymentBinding } from '../payments/binding.ts'
 
 export type ReplayDecision =
   /** New payment: continue with the checks. */
   | 'sell'
-  /** The outcome of the settlement is not known: ask the chain. */
+  /** The outcome is not known, or the chain shows no transfer: observe the chain. */
   | 'ask_chain'
   /** Paid: return the stored response. */
   | 'repeat'
-  /** Not charged according to the chain: read the chain once more before the refusal. */
-  | 'reconsider'
   /** Not charged, and never settled again: the client needs a new signature. */
   | 'refuse'
   /** The payment belongs to another request. */
@@ -24,8 +22,8 @@ const DECISIONS: Record<RecordState, ReplayDecision> = {
   settled: 'repeat',
   confirmed: 'repeat',
   refused: 'refuse',
-  rejected: 'reconsider',
-  expired: 'reconsider',
+  rejected: 'ask_chain',
+  expired: 'ask_chain',
 }
 
 export function decideReplay(

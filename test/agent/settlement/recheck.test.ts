@@ -1,42 +1,55 @@
 /** The command `payments recheck`, on a real response log and a scripted chain. */
 import { expect } from 'chai'
-import type { AuthorizationEvidence, Chain, EvidenceQuery } from '../../../agent/payments/chain.ts'
-import { recheckPayment } from '../../../agent/payments/recheck.ts'
+import type { Chain, UseQuery } from '../../../agent/chain/chain.ts'
+import type { ObservedPayment } from '../../../agent/chain/view.ts'
+import type { Evidence } from '../../../agent/settlement/decide.ts'
+import { observationOf } from '../../support/fake-chain.ts'
+import { recheckPayment } from '../../../agent/settlement/recheck.ts'
 import type { RecordState } from '../../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../../store/responses.ts'
 import { BUYER, makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const transaction = `0x${'ab'.repeat(32)}`
-const PAID: AuthorizationEvidence = {
+const PAID: Evidence = {
   nonce: 'used',
   transfer: { from: BUYER, to: RECEIVER, value: 1000n, transaction },
   isFinal: false,
 }
-const PAID_FINAL: AuthorizationEvidence = { ...PAID, isFinal: true }
+const PAID_FINAL: Evidence = { ...PAID, isFinal: true }
 /** Ahead of the local clock, in seconds. */
 const BLOCK_TIME = 4_000_000_000n
 
 describe('payments recheck', () => {
   let log: ResponseLog
-  let queries: EvidenceQuery[]
+  let queries: UseQuery[]
+  let observed: ObservedPayment[]
   let lines: string[]
 
   beforeEach(async () => {
     log = openResponseLog(await makeTemporaryDirectory())
     queries = []
+    observed = []
     lines = []
   })
   afterEach(() => log.close())
 
-  function recheck(identity: string, readings: AuthorizationEvidence[], fromBlock?: bigint): Promise<boolean> {
-    const chain = {
-      evidence: async (query: EvidenceQuery) => {
-        queries.push(query)
-        return readings[Math.min(queries.length, readings.length) - 1] as AuthorizationEvidence
+  function recheck(identity: string, readings: Evidence[], fromBlock?: bigint): Promise<boolean> {
+    const chain: Chain = {
+      nodeCount: 1,
+      isClockWrong: () => false,
+      observe: async (payments) => {
+        observed.push(...payments)
+        const states = [{ isNonceUsed: readings[0]?.nonce !== 'free' }]
+        const final = { number: 100n, time: readings[0]?.nonce === 'free' ? readings[0].finalTime : BLOCK_TIME }
+        return { ...observationOf(new Date(), payments, states), time: BLOCK_TIME, final }
       },
-      progress: async () => ({ time: BLOCK_TIME, finalBlock: 100n }),
-    } as Chain
+      findUse: async (query) => {
+        queries.push(query)
+        const found = readings[Math.min(queries.length, readings.length) - 1] as Evidence
+        return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
+      },
+    }
     return recheckPayment({ log, chain, now: () => new Date(), print: (line) => lines.push(line), identity, fromBlock })
   }
 
@@ -78,13 +91,13 @@ describe('payments recheck', () => {
   it('[5.7.10] changes nothing if the transfer is not there', async () => {
     const record = makeRecord({ state: 'unknown' })
     await storeRecord(log, record)
-    const other: AuthorizationEvidence = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
+    const other: Evidence = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
     for (const found of [
       other,
       { nonce: 'cancelled', isFinal: true },
       { nonce: 'free', time: 0n, finalTime: 2n ** 40n },
     ]) {
-      expect(await recheck(record.identity, [found as AuthorizationEvidence])).to.equal(false)
+      expect(await recheck(record.identity, [found as Evidence])).to.equal(false)
     }
     expect(await log.read(record.identity)).to.deep.equal(record)
     expect(await recheck('none', [PAID])).to.equal(false)
@@ -100,11 +113,10 @@ describe('payments recheck', () => {
   it('[5.7.10] checks the recorded block unless the operator names another one', async () => {
     const record = makeRecord({ state: 'unknown', from_block: '70', from_block_hash: transaction })
     await storeRecord(log, record)
-    await recheck(record.identity, [{ nonce: 'free', time: 0n, finalTime: 0n }])
-    await recheck(record.identity, [{ nonce: 'free', time: 0n, finalTime: 0n }], 5n)
-    expect(queries.map(({ fromBlock, fromBlockHash }) => [fromBlock, fromBlockHash])).to.deep.equal([
-      [70n, transaction],
-      [5n, undefined],
-    ])
+    const withoutHash = await recheck(record.identity, [PAID]).catch((error: unknown) => (error as Error).name)
+    expect(withoutHash).to.equal('WrongChain')
+    expect(observed.map(({ recordedBlock }) => recordedBlock)).to.deep.equal([70n])
+    expect(await recheck(record.identity, [PAID], 5n)).to.equal(true)
+    expect(queries.map(({ from }) => from)).to.deep.equal([{ block: 5n }])
   })
 })

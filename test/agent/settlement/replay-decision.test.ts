@@ -1,6 +1,6 @@
 /** The replay decision, over every combination. */
 import { expect } from 'chai'
-import { decideReplay, type ReplayDecision } from '../../../agent/payments/replay-decision.ts'
+import { decideReplay, type ReplayDecision } from '../../../agent/settlement/replay-decision.ts'
 import { RECORD_STATES, type ResponseRecord } from '../../../store/record.ts'
 import { makeRecord } from '../../support/records.ts'
 
@@ -37,8 +37,8 @@ describe('the replay decision', () => {
       settled: 'repeat',
       confirmed: 'repeat',
       refused: 'refuse',
-      rejected: 'reconsider',
-      expired: 'reconsider',
+      rejected: 'ask_chain',
+      expired: 'ask_chain',
     })
   })
 })

@@ -4,11 +4,12 @@ import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { openChain, type Chain, type EvidenceQuery } from '../../../agent/payments/chain.ts'
-import { interpretEvidence } from '../../../agent/payments/finding.ts'
+import { openChain, type Chain } from '../../../agent/chain/chain.ts'
+import { interpretEvidence, type Evidence } from '../../../agent/settlement/decide.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payments/terms.ts'
-import type { RpcCall } from '../../../agent/rpc/json-rpc.ts'
+import { WrongChain, type RpcCall } from '../../../agent/rpc/json-rpc.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
+import { observationOf } from '../../support/fake-chain.ts'
 import { listen } from '../../support/listen.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../support/payments.ts'
@@ -18,6 +19,26 @@ import { settleDirectly, settleTogether } from '../../support/settle-directly.ts
 const { asset, chainId } = DEPLOYMENTS.testnet
 /** With epochs of one slot, two further blocks make a block final. */
 const UNTIL_FINAL = '0x2'
+
+interface EvidenceQuery {
+  asset: string
+  authorization: AuthorizationFields
+  fromBlock?: bigint
+  fromBlockHash?: string
+  transaction?: string
+}
+
+/** What a payment's record would see. */
+async function evidenceFrom(chain: Chain, query: EvidenceQuery): Promise<Evidence> {
+  const { asset, authorization, fromBlock, fromBlockHash, transaction } = query
+  const { from: payer, nonce, validBefore } = authorization
+  const observation = await chain.observe([{ asset, payer, nonce, recordedBlock: fromBlock }], { withFinal: true })
+  const [state] = observation.payments
+  if (!state || (fromBlockHash !== undefined && state.recordedHash !== fromBlockHash)) throw new WrongChain()
+  if (!state.isNonceUsed) return { nonce: 'free', time: observation.time, finalTime: observation.final?.time ?? 0n }
+  const from = fromBlock === undefined ? { time: BigInt(validBefore) - 960n } : { block: fromBlock }
+  return chain.findUse({ asset, payer, nonce, from, transaction }, observation)
+}
 
 describe('the chain evidence', () => {
   const key = generatePrivateKey()
@@ -59,7 +80,7 @@ describe('the chain evidence', () => {
   }
   const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
   const evidence = ({ payload }: WirePayment) =>
-    chain.evidence({ asset, authorization: payload.authorization, fromBlock })
+    evidenceFrom(chain, { asset, authorization: payload.authorization, fromBlock })
   const findingOf = async (payment: WirePayment) =>
     interpretEvidence({
       evidence: await evidence(payment),
@@ -124,7 +145,7 @@ describe('the chain evidence', () => {
     await rpc(url, 'anvil_mine', '0x2')
     fromBlock = await head()
     expect(await evidence(payment)).to.deep.equal({ nonce: 'unclear' })
-    expect(await findingOf(payment)).to.equal('no_evidence')
+    expect(await findingOf(payment)).to.equal('unclear')
   })
 
   it('of an expired authorization is final only with a final block after validBefore', async () => {
@@ -138,7 +159,8 @@ describe('the chain evidence', () => {
   })
 
   describe('[5.7.15] without a recorded block', () => {
-    const withoutBlock = ({ payload }: WirePayment) => chain.evidence({ asset, authorization: payload.authorization })
+    const withoutBlock = ({ payload }: WirePayment) =>
+      evidenceFrom(chain, { asset, authorization: payload.authorization })
 
     it('is the transfer, the cancellation or a free nonce', async () => {
       const paid = await sign()
@@ -158,8 +180,6 @@ describe('the chain evidence', () => {
       let blocks = 0
       const node = await startNode(({ method, params }) => {
         const [first] = params as [unknown]
-        if (method === 'eth_chainId') return { result: numberToHex(chainId) }
-        if (method === 'eth_call') return { result: hash(1) }
         if (method === 'eth_getLogs') {
           searches.push(Number((first as { fromBlock: Hex }).fromBlock))
           return { result: [] }
@@ -170,7 +190,10 @@ describe('the chain evidence', () => {
       })
       const { payload } = await sign({ validBefore: String(validBefore) })
       chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      const found = await chain.evidence({ asset, authorization: payload.authorization })
+      const { from: payer, nonce } = payload.authorization
+      const observation = { ...observationOf(new Date(), [], []), number: BigInt(newest) }
+      const from = { time: BigInt(validBefore - 960) }
+      const found = await chain.findUse({ asset, payer, nonce, from }, observation)
       expect(found).to.deep.equal({ nonce: 'unclear' })
       return { first: searches[0], blocks }
     }
@@ -220,6 +243,7 @@ describe('the chain evidence', () => {
     let query: EvidenceQuery
 
     beforeEach(async () => {
+      fromBlock -= 1n
       const { payload } = await sign()
       query = {
         asset,
@@ -232,73 +256,44 @@ describe('the chain evidence', () => {
     const errorOf = (work: Promise<unknown>) => work.then(String, (error: unknown) => (error as Error).name)
 
     it('[5.7.8] is read while the node has this block', async () => {
-      expect(await chain.evidence(query)).to.include({ nonce: 'free' })
+      expect(await evidenceFrom(chain, query)).to.include({ nonce: 'free' })
     })
 
     it('[5.7.8] is an error if the node has another block at this height', async () => {
       const other = { ...query, fromBlockHash: `0x${'99'.repeat(32)}` }
-      expect(await errorOf(chain.evidence(other))).to.equal('WrongChain')
+      expect(await errorOf(evidenceFrom(chain, other))).to.equal('WrongChain')
     })
-
-    for (const isRecorded of [true, false])
-      it(`[5.7.8] is an error if only the reads were on another chain, ${isRecorded ? 'with' : 'without'} a recorded block`, async () => {
-        const { asset: token, authorization } = query
-        const other = { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
-        const node = await startNode(({ method, params }) => {
-          if (method === 'eth_getBlockByNumber' && params[0] === 'latest') return { result: other }
-          return method === 'eth_call' ? { result: `0x${'0'.repeat(64)}` } : undefined
-        })
-        expect(
-          await errorOf(
-            openChain({ urls: [node.url], now: () => new Date(), chainId }).evidence(
-              isRecorded ? query : { asset: token, authorization },
-            ),
-          ),
-        ).to.equal('WrongChain')
-      })
 
     it('[5.7.8] is an error if the node does not have this height', async () => {
       const above = (await head()) + 1000n
-      expect(await errorOf(chain.evidence({ ...query, fromBlock: above }))).to.not.contain('object')
+      expect(await errorOf(evidenceFrom(chain, { ...query, fromBlock: above }))).to.not.contain('object')
     })
 
-    /** A chain whose node answers the first `eth_chainId` with the right id and each later one with another id. */
-    async function openChanging() {
-      let chainIds = 0
-      const node = await startNode(({ method }) => {
-        if (method !== 'eth_chainId') return undefined
-        chainIds += 1
-        return { result: chainIds === 1 ? numberToHex(chainId) : '0x1' }
-      })
-      return openChain({ urls: [node.url], now: () => new Date(), chainId })
-    }
-
-    it('[5.7.8] is an error if only the final block came from another chain', async () => {
+    it('[5.7.8] does not count a final block above the newest one', async () => {
       const payment = await sign()
       await settleDirectly({ rpcUrl: url, payload: payment.payload })
+      await rpc(url, 'anvil_mine', UNTIL_FINAL)
       const other = { number: '0xffffff', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
       const node = await startNode(({ method, params }) =>
         method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? { result: other } : undefined,
       )
       const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      const found = await errorOf(mixed.evidence({ ...query, authorization: payment.payload.authorization }))
-      expect(found).to.not.contain('object')
+      const found = await evidenceFrom(mixed, { ...query, authorization: payment.payload.authorization })
+      expect(found).to.include({ nonce: 'used', isFinal: false })
     })
 
-    for (const tag of ['latest', 'finalized'])
-      it(`[5.7.8] rejects the progress if only the ${tag} block came from another chain`, async () => {
-        const other = { number: '0x1', hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+    for (const number of ['0x1', 'newest'])
+      it(`[5.7.8] is an error if the final block, ${number}, came from another chain`, async () => {
+        const other = { hash: `0x${'99'.repeat(32)}`, timestamp: '0x1' }
+        const at = number === 'newest' ? numberToHex(await head()) : number
         const node = await startNode(({ method, params }) =>
-          method === 'eth_getBlockByNumber' && params[0] === tag ? { result: other } : undefined,
+          method === 'eth_getBlockByNumber' && params[0] === 'finalized'
+            ? { result: { number: at, ...other } }
+            : undefined,
         )
-        expect(await errorOf(openChain({ urls: [node.url], now: () => new Date(), chainId }).progress())).to.equal(
-          'WrongChain',
-        )
+        const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
+        expect(await errorOf(mixed.observe([], { withFinal: true }))).to.equal('WrongChain')
       })
-
-    it('[5.7.8] rejects the progress if the chain id changes after the first read', async () => {
-      expect(await errorOf((await openChanging()).progress())).to.equal('WrongChain')
-    })
   })
 
   for (const reply of [{ result: null }, { error: { code: -32_602, message: 'unknown tag' } }]) {
@@ -333,7 +328,7 @@ describe('the chain evidence', () => {
         method === 'eth_getLogs' ? { error: { code: -32_601, message: 'no logs' } } : undefined,
       )
       const { authorization } = payment.payload
-      const found = await openChain({ urls: [node.url], now: () => new Date(), chainId }).evidence({
+      const found = await evidenceFrom(openChain({ urls: [node.url], now: () => new Date(), chainId }), {
         asset,
         authorization,
         fromBlock,
@@ -342,26 +337,12 @@ describe('the chain evidence', () => {
       expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
     })
 
-    it('[5.7.8] is unclear if the node has its receipt and shows the nonce as free', async () => {
-      const payment = await sign()
-      const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
-      const node = await startNode(({ method }) =>
-        method === 'eth_call' ? { result: `0x${'00'.repeat(32)}` } : undefined,
-      )
-      const { authorization } = payment.payload
-      const denying = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      expect(await denying.evidence({ asset, authorization, fromBlock, transaction })).to.deep.equal({
-        nonce: 'unclear',
-      })
-      expect(await denying.evidence({ asset, authorization, fromBlock })).to.include({ nonce: 'free' })
-    })
-
     it('is that of the logs if the reported one is of another payment', async () => {
       const [payment, other] = [await sign(), await sign()]
       const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
       const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
       const { authorization } = payment.payload
-      const found = await chain.evidence({ asset, authorization, fromBlock, transaction: reported })
+      const found = await evidenceFrom(chain, { asset, authorization, fromBlock, transaction: reported })
       expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
     })
   })

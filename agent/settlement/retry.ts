@@ -1,0 +1,57 @@
+/** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
+import type { ResponseRecord } from '../../store/record.ts'
+import type { SettlementServices } from './services.ts'
+import { reconcile } from './reconcile.ts'
+import { isOpen, reload, type Patience } from './settle.ts'
+
+/** For the record of an equal request in another process. Longer than most settlements. */
+const LOOKS_MAX = 20
+const LOOK_MS = 1_000
+/** The shortest time between two observations for the transfer of an ended payment. */
+const ENDED_MS = 60_000
+/** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
+const SETTLING_MS_MAX = 65_000
+
+/**
+ * Whether a request, of this or another process, may still be settling the record. Settlements from before the start of this
+ * process have ended with the process before it.
+ */
+export function isInProgress({ now, memory }: SettlementServices, { state, updated_at }: ResponseRecord): boolean {
+  const time = now().getTime()
+  const updatedAt = Date.parse(updated_at)
+  const age = time - updatedAt
+  const isStarted = state === 'prepared' || state === 'settling'
+  // If the clock was ahead at the start and was set back, `startedAt` is in the future and cannot be compared.
+  const isSinceStart = updatedAt >= memory.startedAt || memory.startedAt > time
+  return isStarted && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
+}
+
+/** Returns the current record, and the time until a retry observes the chain again if this one did not. */
+export async function retry(
+  payments: SettlementServices,
+  record: ResponseRecord,
+  patience: Patience,
+): Promise<{ record: ResponseRecord; waitMs: number }> {
+  const current = await waitForOtherProcess(payments, record, patience)
+  const intervalMs = isOpen(current) ? undefined : ENDED_MS
+  if (current.state !== 'rejected' && current.state !== 'expired' && !isOpen(current))
+    return { record: current, waitMs: 0 }
+  const waitMs = payments.memory.waitMs(current.identity, intervalMs)
+  if (waitMs > 0) return { record: current, waitMs }
+  return { record: await reconcile(payments, current, { cause: 'retry', patience }), waitMs: 0 }
+}
+
+/** The mutex of the payment is held, so a settlement in progress is that of another process. */
+async function waitForOtherProcess(
+  payments: SettlementServices,
+  record: ResponseRecord,
+  { until, stopSignal }: Patience,
+): Promise<ResponseRecord> {
+  let current = record
+  for (let looks = 0; looks < LOOKS_MAX && isInProgress(payments, current); looks += 1) {
+    if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
+    await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
+    current = await reload(payments, current)
+  }
+  return current
+}

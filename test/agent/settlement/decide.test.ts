@@ -1,0 +1,150 @@
+/** What is decided of a payment, in every combination: evidence to finding, and state, finding and cause to action. */
+import { expect } from 'chai'
+import {
+  decide,
+  FINDINGS,
+  interpretEvidence,
+  type Action,
+  type Cause,
+  type Evidence,
+  type Finding,
+} from '../../../agent/settlement/decide.ts'
+import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/record.ts'
+import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
+
+const NOW = 1_800_000_000
+const END = NOW + 300
+const transaction = `0x${'ab'.repeat(32)}`
+const transfer = { from: BUYER, to: RECEIVER, value: 1000n, transaction }
+const OTHER = '0x00000000000000000000000000000000000000d3'
+
+function found(evidence: Evidence, secondsLeft = END - NOW): Finding {
+  return interpretEvidence({
+    evidence,
+    authorization: { from: BUYER, to: RECEIVER, value: '1000', validAfter: '0', validBefore: String(END), nonce: '0x' },
+    requirements: { payTo: RECEIVER, amount: '1000' },
+    now: new Date((END - secondsLeft) * 1000),
+  })
+}
+
+const used = (change: Partial<typeof transfer> = {}, isFinal = true): Finding =>
+  found({ nonce: 'used', transfer: { ...transfer, ...change }, isFinal })
+const free = (finalTime: number, secondsLeft: number): Finding =>
+  found({ nonce: 'free', time: BigInt(END - secondsLeft), finalTime: BigInt(finalTime) }, secondsLeft)
+
+const CASES: [name: string, found: Finding, expected: Finding][] = [
+  ['paid in a final block', used(), 'paid_final'],
+  ['paid in a block that is not final', used({}, false), 'paid'],
+  ['paid, with addresses in upper case', used({ from: BUYER.toUpperCase(), to: RECEIVER.toUpperCase() }), 'paid_final'],
+  ['paid to another receiver', used({ to: OTHER }), 'spent_final'],
+  ['paid by another payer', used({ from: OTHER }), 'spent_final'],
+  ['paid too little', used({ value: 999n }), 'spent_final'],
+  ['paid too much', used({ value: 1001n }), 'spent_final'],
+  ['paid to another receiver in a block that is not final', used({ to: OTHER }, false), 'spent'],
+  ['cancelled in a final block', found({ nonce: 'cancelled', isFinal: true }), 'spent_final'],
+  ['cancelled in a block that is not final', found({ nonce: 'cancelled', isFinal: false }), 'spent'],
+  ['used, but no log was found', found({ nonce: 'unclear' }), 'unclear'],
+  ['free, 15 s left', free(0, 15), 'free'],
+  ['free, 14 s left', free(0, 14), 'expiring'],
+  ['free, past its end, without a final block past its end', free(END - 1, -9999), 'expiring'],
+  ['free, long past its end, without a final block', free(0, -1e6), 'expiring'],
+  ['free in a final block at its end', free(END, -1), 'expired_final'],
+]
+
+/** Evidence for each finding, an hour after the records were written. */
+const EVIDENCE: Record<Finding, { evidence: Evidence; secondsLeft?: number }> = {
+  paid: { evidence: { nonce: 'used', transfer, isFinal: false } },
+  paid_final: { evidence: { nonce: 'used', transfer, isFinal: true } },
+  spent: { evidence: { nonce: 'cancelled', isFinal: false } },
+  spent_final: { evidence: { nonce: 'cancelled', isFinal: true } },
+  free: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: 0n } },
+  expiring: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: 0n }, secondsLeft: 1 },
+  expired_final: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: BigInt(END) }, secondsLeft: -1 },
+  unclear: { evidence: { nonce: 'unclear' } },
+}
+
+const WAITS = 'wait wait wait wait wait wait wait wait'
+const PAID_ONLY = 'settled settled wait wait wait wait wait wait'
+const OPEN = 'settled settled wait rejected wait wait expired wait'
+const SETTLES = 'settled settled wait rejected settle wait expired wait'
+/** By state and cause, in the order of FINDINGS. Written out so that a change of the rule fails here. */
+const EXPECTED: Record<RecordState, Record<Cause, string>> = {
+  prepared: { sale: OPEN, retry: SETTLES, reconciler: OPEN, operator: PAID_ONLY },
+  settling: { sale: OPEN, retry: SETTLES, reconciler: SETTLES, operator: PAID_ONLY },
+  unknown: { sale: OPEN, retry: SETTLES, reconciler: SETTLES, operator: PAID_ONLY },
+  refused: { sale: OPEN, retry: OPEN, reconciler: OPEN, operator: PAID_ONLY },
+  settled: {
+    sale: 'wait confirmed wait wait wait wait wait wait',
+    retry: 'wait confirmed wait wait wait wait wait wait',
+    reconciler: 'wait confirmed reopen reopen reopen reopen reopen wait',
+    operator: 'wait confirmed wait wait wait wait wait wait',
+  },
+  confirmed: { sale: WAITS, retry: WAITS, reconciler: WAITS, operator: WAITS },
+  rejected: { sale: PAID_ONLY, retry: PAID_ONLY, reconciler: PAID_ONLY, operator: PAID_ONLY },
+  expired: { sale: PAID_ONLY, retry: PAID_ONLY, reconciler: PAID_ONLY, operator: PAID_ONLY },
+}
+const CAUSES: Cause[] = ['sale', 'retry', 'reconciler', 'operator']
+
+function decideFor(state: RecordState, finding: Finding, cause: Cause, change: Partial<ResponseRecord> = {}): Action {
+  const { evidence, secondsLeft = END - NOW } = EVIDENCE[finding]
+  const earlier = new Date((NOW - 3_600) * 1000).toISOString()
+  const record = makeRecord({ state, validBefore: String(END), prepared_at: earlier, updated_at: earlier, ...change })
+  return decide({ record, evidence, now: new Date((END - secondsLeft) * 1000), cause })
+}
+
+describe('interpretEvidence', () => {
+  for (const [name, is, expected] of CASES) {
+    it(`returns ${expected} for an authorization that is ${name}`, () => {
+      expect(is).to.equal(expected)
+    })
+  }
+})
+
+describe('decide', () => {
+  for (const state of RECORD_STATES)
+    for (const cause of CAUSES)
+      it(`[5.7.4, 5.7.5] has one action for each finding of a ${state} record, for the cause ${cause}`, () => {
+        expect(FINDINGS.map((finding) => decideFor(state, finding, cause)).join(' ')).to.equal(EXPECTED[state][cause])
+      })
+
+  it('makes only transitions that the log allows', () => {
+    for (const state of RECORD_STATES)
+      for (const finding of FINDINGS)
+        for (const cause of CAUSES) {
+          const action = decideFor(state, finding, cause)
+          const from = action === 'settle' || action === 'rejected' || action === 'expired' ? 'unknown' : state
+          const target = ({ settle: 'settling', reopen: 'unknown' } as const)[action as string] ?? action
+          if (target === 'wait' || isVoid(state)) continue
+          expect(TRANSITIONS[from], `${state} ${finding} ${cause}`).to.include(target)
+        }
+  })
+
+  describe('[5.7.2] after a refusal of the first settlement', () => {
+    const at = (seconds: number) => ({ refused_at: new Date((NOW + seconds) * 1000).toISOString() })
+
+    for (const finding of ['free', 'expiring'] as const)
+      for (const cause of ['sale', 'retry', 'reconciler'] as const)
+        it(`refuses if the nonce is ${finding} in a block after it, and else waits, for the cause ${cause}`, () => {
+          expect(decideFor('unknown', finding, cause, at(-0.001))).to.equal('refused')
+          expect(decideFor('unknown', finding, cause, at(0))).to.equal('wait')
+          expect(decideFor('unknown', finding, cause, at(1))).to.equal('wait')
+        })
+
+    it('decides by the chain if the nonce is used, or free for ever', () => {
+      for (const finding of ['paid', 'paid_final', 'spent', 'spent_final', 'expired_final', 'unclear'] as const)
+        expect(decideFor('unknown', finding, 'retry', at(-1))).to.equal(decideFor('unknown', finding, 'retry'))
+    })
+
+    it('lets only the transfer change the record for the operator', () => {
+      expect(decideFor('unknown', 'free', 'operator', at(-1))).to.equal('wait')
+    })
+  })
+
+  it('[5.7.5] reopens only in a block after the settlement was recorded', () => {
+    const updated = (seconds: number) => ({ updated_at: new Date((NOW + seconds) * 1000).toISOString() })
+    expect(decideFor('settled', 'free', 'reconciler', updated(-1))).to.equal('reopen')
+    expect(decideFor('settled', 'free', 'reconciler', updated(0))).to.equal('wait')
+    // A clock that was ahead has written it.
+    expect(decideFor('settled', 'free', 'reconciler', updated(86_400))).to.equal('reopen')
+  })
+})
