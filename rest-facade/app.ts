@@ -87,7 +87,6 @@ export function createApp({
 
   if (observe) app.use(observe)
   app.use(answerPreflight)
-  app.use(clients.limitInProgress)
   app.use(paidRoutes({ executor, baseUrl, clients }))
   if (a2aRoute) app.use(a2aRoute)
   if (mcp) app.use(mcp)

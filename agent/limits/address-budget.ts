@@ -15,6 +15,8 @@ export const WEIGHTS = { request: 1, payment: 5, guess: 5, remoteCall: 5, search
 
 /** Requests of one address that are in progress. A client that buys in parallel sends fewer. */
 export const REQUESTS_IN_PROGRESS_MAX = 64
+/** The time until a request in progress has probably ended. */
+const IN_PROGRESS_WAIT_MS = 1_000
 /** Between two look-ups of an address whose budget is spent. */
 const LOOK_UP_INTERVAL_MS = 2_000
 /** Bounds the memory, below 30 MB. The address that was idle longest is forgotten first. */
@@ -45,16 +47,18 @@ export class AddressBudgets {
     this.#accounts = new LRUCache({ max: addressesMax })
   }
 
-  /** Begins a request. Undefined if the address has too many in progress. */
-  enter(address: string): Disposable | undefined {
+  /** Begins a request of the address. Everything is refused to a request beyond those that may be in progress. */
+  enter(address: string): RequestBudget {
     const running = this.#inProgress.get(address) ?? 0
-    if (running >= REQUESTS_IN_PROGRESS_MAX) return undefined
     this.#inProgress.set(address, running + 1)
-    return { [Symbol.dispose]: () => this.#leave(address) }
+    return new RequestBudget(this, { address, isSurplus: running >= REQUESTS_IN_PROGRESS_MAX })
   }
 
-  open(address: string): RequestBudget {
-    return new RequestBudget(this, address)
+  /** For {@link RequestBudget}, like the methods below. */
+  leave(address: string): void {
+    const left = (this.#inProgress.get(address) ?? 0) - 1
+    if (left > 0) this.#inProgress.set(address, left)
+    else this.#inProgress.delete(address)
   }
 
   /** The addresses that have spent their budget. */
@@ -63,7 +67,7 @@ export class AddressBudgets {
     return [...this.#accounts.values()].filter(({ minute }) => count(minute, now) >= this.#perMinute).length
   }
 
-  /** The second of the budget, or a refusal. For {@link RequestBudget}. */
+  /** The second of the budget, or a refusal. */
   take(address: string, units: number): { kind: 'spent'; at: number } | Refused {
     const { minute } = this.#accountOf(address)
     const spending = spend(minute, { units, max: this.#perMinute, timeMs: this.#clock() })
@@ -90,24 +94,25 @@ export class AddressBudgets {
     this.#accounts.set(address, account)
     return account
   }
-
-  #leave(address: string): void {
-    const left = (this.#inProgress.get(address) ?? 0) - 1
-    if (left > 0) this.#inProgress.set(address, left)
-    else this.#inProgress.delete(address)
-  }
 }
 
 /** What one request has cost the budget of its address. */
 export class RequestBudget {
   readonly #budgets: AddressBudgets
   readonly #address: string
+  readonly #isSurplus: boolean
   #spent: { at: number; units: number }[] = []
   #mayLookUp = false
 
-  constructor(budgets: AddressBudgets, address: string) {
+  constructor(budgets: AddressBudgets, { address, isSurplus }: { address: string; isSurplus: boolean }) {
     this.#budgets = budgets
     this.#address = address
+    this.#isSurplus = isSurplus
+  }
+
+  /** The request is no longer in progress. */
+  leave(): void {
+    this.#budgets.leave(this.#address)
   }
 
   /** Makes the request cost `units` in all, or refuses it. A request that has cost more already costs the same. */
@@ -117,6 +122,7 @@ export class RequestBudget {
 
   /** Makes the request cost `units` more, or refuses it. */
   spend(units: number): Refused | undefined {
+    if (this.#isSurplus) return rateLimited(IN_PROGRESS_WAIT_MS)
     if (units <= 0) return undefined
     const taken = this.#budgets.take(this.#address, units)
     if (taken.kind === 'refused') return taken
@@ -128,7 +134,7 @@ export class RequestBudget {
   beginLookUp(): Refused | undefined {
     if (this.#mayLookUp) return undefined
     const limited = this.raiseTo(WEIGHTS.request)
-    if (limited && !this.#budgets.takeLookUp(this.#address)) return limited
+    if (limited && (this.#isSurplus || !this.#budgets.takeLookUp(this.#address))) return limited
     this.#mayLookUp = true
     return undefined
   }

@@ -151,7 +151,7 @@ const MCP_ROUTE: RouteDescription = {
     'with status 200. The payment is in `_meta["x402/payment"]`.',
   input: { in: 'body', schema: 'McpRequest', examples: exampleMcpRequests },
   contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
-  refusals: ['invalid_body', 'origin_not_allowed', ...BODY, ...ANY_ROUTE],
+  refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
   mcpOnly: true,
 }

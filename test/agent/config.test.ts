@@ -96,7 +96,7 @@ describe('[14.1] the configuration', () => {
     })
   })
 
-  it('[6.2.6] trusts 0 to 9 proxies', () => {
+  it('[6.2.7] trusts 0 to 9 proxies', () => {
     expect(['0', '1', '9'].map((TRUST_PROXY) => readConfig({ TRUST_PROXY }).trustedProxies)).to.deep.equal([0, 1, 9])
   })
 

@@ -77,26 +77,38 @@ describe('[8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7, 8.8] the limits of the contract', 
 })
 
 describe('the limits over time', () => {
-  it('[6.2.1, 6.2.4] admit 120 company requests a minute over all routes and clients, then answer 429', async () => {
-    const began = Date.now()
-    let ahead = 0
-    const now = () => new Date(began + ahead)
-    const service = await startFakedService({ now, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
+  it('[6.2.2] admit 300 quotes a minute of an address over all routes, then answer 429', async () => {
+    let time = 0
+    const service = await startFakedService({ clock: () => time, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
     try {
       const { lookup, search, resolve, a2a } = requestOverTransports(() => service)
       const company = () => lookup('1')
       const requests = [company, () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
-      for (let round = 0; round < 30; round += 1)
+      for (let round = 0; round < 75; round += 1)
         for (const ask of requests) expectRefusal(await ask(), 'payment_required')
       for (const ask of requests) {
         const reply = await ask()
         expectRefusal(reply, 'rate_limited')
-        expect(reply.headers['retry-after']).to.equal('60')
+        expect(reply.headers['retry-after']).to.equal('61')
       }
-      ahead = 59_999
+      time = 60_999
       expectRefusal(await company(), 'rate_limited')
-      ahead = 60_000
+      time = 61_000
       expectRefusal(await company(), 'payment_required')
+    } finally {
+      await service.stop()
+    }
+  })
+
+  it('[6.2.1] admit 120 sales a minute, then answer 429', async () => {
+    const service = await startFakedService({ environment: { RATE_LIMIT_PER_MINUTE: undefined } })
+    try {
+      const { lookup, payFor } = buyOverTransports(() => service)
+      const unpaid = lookup('73848')
+      const buy = async () => (await lookup('73848', await payFor(unpaid))).status
+      for (let sale = 1; sale <= 120; sale += 1) expect([sale, await buy()]).to.deep.equal([sale, 200])
+      expect(await buy()).to.equal(429)
+      expect(service.counts()).to.deep.equal({ settled: 120, recorded: 121 })
     } finally {
       await service.stop()
     }

@@ -1,91 +1,143 @@
-/** The shared rate limit on the whole service (contract 6.2). */
+/** The limit of sales and the budget of a client address, on the whole service (contract 6.2). */
 import { expect } from 'chai'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, messageBody } from '../support/transports.ts'
 
-describe('the shared rate limit', () => {
+const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
+
+function expectLimited(reply: RawReply): void {
+  expectRefusal(reply, 'rate_limited')
+  expect(reply.headers['retry-after']).to.match(/^[1-9][0-9]*$/)
+  expect(Number(reply.headers['retry-after'])).to.be.within(1, 61)
+}
+
+describe('the limit of sales', () => {
   let service: TestService
   let ahead = 0
 
   beforeEach(async () => {
     ahead = 0
     service = await startTestService({
-      environment: { RATE_LIMIT_PER_MINUTE: '3', TRUST_PROXY: '1' },
+      environment: { RATE_LIMIT_PER_MINUTE: '3' },
       now: () => new Date(Date.now() + ahead),
+      clock: () => performance.now() + ahead,
+    })
+  })
+  afterEach(() => service.stop())
+
+  const { lookup, a2a, payFor } = buyOverTransports(() => service)
+  const overRest = (payment?: string) => lookup('00000000', payment)
+  const overA2a = (payment?: string) => a2a(LOOKUP, payment)
+
+  it('[6.2.1] counts sales over REST and A2A together, and neither quotes nor replays', async () => {
+    const unpaid = overRest()
+    for (const reply of [await unpaid, await overA2a(), await overRest(), await overA2a()])
+      expectRefusal(reply, 'payment_required')
+    const payments = await Promise.all(Array.from({ length: 4 }, () => payFor(unpaid)))
+    const [first, second, third, fourth] = payments as [string, string, string, string]
+    const sold = [await overRest(first), await overA2a(second), await overRest(third)]
+    expect(sold.map(({ status }) => status)).to.deep.equal([200, 200, 200])
+    const before = await service.paid()
+    expectLimited(await overRest(fourth))
+    expectLimited(await overA2a(fourth))
+    expect(await service.paid()).to.deep.equal(before)
+    for (const payment of [first, second, third]) {
+      expect((await overRest(payment)).status).to.equal(200)
+      expect((await overA2a(payment)).status).to.equal(200)
+    }
+    expectRefusal(await overRest(), 'payment_required')
+    ahead = 61_000
+    expect((await overRest(fourth)).status).to.equal(200)
+  })
+
+  it('[6.2.1] sells to many first-time requests of one address at once, up to the limit', async () => {
+    const unpaid = overRest()
+    const payments = await Promise.all(Array.from({ length: 6 }, () => payFor(unpaid)))
+    const replies = await Promise.all(payments.map((payment) => overRest(payment)))
+    expect(replies.filter(({ status }) => status === 200)).to.have.lengthOf(3)
+    for (const reply of replies) if (reply.status !== 200) expectLimited(reply)
+  })
+})
+
+describe('the budget of a client address', () => {
+  let service: TestService
+  let ahead = 0
+
+  beforeEach(async () => {
+    ahead = 0
+    service = await startTestService({
+      environment: { ADDRESS_BUDGET: '6', TRUST_PROXY: '1' },
+      clock: () => performance.now() + ahead,
     })
   })
   afterEach(() => service.stop())
 
   const { get, lookup, a2a, mcp, payFor } = buyOverTransports(() => service)
-  const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
-  const overRest = (payment?: string) => lookup('00000000', payment)
-  const overA2a = (payment?: string) => a2a(LOOKUP, payment)
-
-  function expectLimited(reply: RawReply): void {
-    expectRefusal(reply, 'rate_limited')
-    expect(reply.headers['retry-after']).to.match(/^[1-9][0-9]*$/)
-    expect(Number(reply.headers['retry-after'])).to.be.within(1, 60)
+  const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
+  const restFrom = (address: string, payment?: string) => lookup('00000000', payment, { headers: forwarded(address) })
+  const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))
+  const codeOverMcp = async (address: string) => {
+    const { status, json } = await mcp(LOOKUP, undefined, forwarded(address))
+    return status === 429 ? 'rate_limited' : (json['error'] as { code: string }).code
   }
 
-  it('[6.2.1, 6.2.4] counts REST and A2A together and answers both with 429 and Retry-After', async () => {
-    for (const reply of [await overRest(), await overA2a(), await overRest()]) expectRefusal(reply, 'payment_required')
-    expectLimited(await overRest())
-    expectLimited(await overA2a())
-    ahead = 60_000
-    expectRefusal(await overRest(), 'payment_required')
-  })
-
-  it('[6.2.2] lets payers buy while free traffic is refused, up to the limit of paid requests', async () => {
-    const unpaid = overRest()
-    await unpaid
-    await overRest()
-    await overA2a()
-    expectLimited(await overRest())
-    const payments = await Promise.all(Array.from({ length: 4 }, () => payFor(unpaid)))
-    const [first, second, third, fourth] = payments as [string, string, string, string]
-    expect([
-      (await overRest(first)).status,
-      (await overA2a(second)).status,
-      (await overRest(third)).status,
-    ]).to.deep.equal([200, 200, 200])
-    const before = await service.paid()
-    expectLimited(await overRest(fourth))
-    expectLimited(await overA2a(fourth))
-    expect(await service.paid()).to.deep.equal(before)
-    // Replays do not count.
-    for (const payment of [first, second, third]) {
-      expect((await overRest(payment)).status).to.equal(200)
-      expect((await overA2a(payment)).status).to.equal(200)
+  it('[6.2.2, 6.2.7] is spent by quotes over all transports, and is that of a /64 prefix', async () => {
+    for (const each of ['1', '2']) {
+      expectRefusal(await restFrom(`2001:db8::${each}`), 'payment_required')
+      expectRefusal(await a2aFrom(`2001:db8::${each}`), 'payment_required')
+      expect(await codeOverMcp(`2001:db8::${each}`)).to.equal('payment_required')
     }
-    ahead = 60_000
-    expect((await overRest(fourth)).status).to.equal(200)
+    expectLimited(await restFrom('2001:db8::3'))
+    expectLimited(await a2aFrom('2001:db8::4'))
+    for (const reply of [await restFrom('192.0.2.1'), await a2aFrom('::ffff:192.0.2.1')])
+      expectRefusal(reply, 'payment_required')
+    ahead = 61_000
+    expectRefusal(await restFrom('2001:db8::3'), 'payment_required')
   })
 
-  it('[6.2.5, 6.2.6] counts quotes for each client address, over all transports', async () => {
-    const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
-    const restFrom = (address: string) => lookup('00000000', undefined, { headers: forwarded(address) })
-    const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))
-    const codeOverMcp = async (address: string) =>
-      ((await mcp(LOOKUP, undefined, forwarded(address))).json['error'] as { code: string }).code
-    for (const reply of [await restFrom('2001:db8::1'), await a2aFrom('2001:db8::2')])
-      expectRefusal(reply, 'payment_required')
-    expect(await codeOverMcp('2001:db8::3')).to.equal('payment_required')
-    expectLimited(await restFrom('2001:db8::4'))
-    expectLimited(await a2aFrom('2001:db8::5'))
-    expect(await codeOverMcp('2001:db8::6')).to.equal('rate_limited')
-    for (const reply of [await restFrom('192.0.2.1'), await a2aFrom('::ffff:192.0.2.1'), await overRest()])
-      expectRefusal(reply, 'payment_required')
-    expect(await codeOverMcp('192.0.2.1')).to.equal('payment_required')
+  it('[6.2.2] is spent by protocol calls, and not by free documents', async () => {
+    for (let attempt = 0; attempt < 8; attempt += 1) expect((await get('/api/v1/meta')).status).to.equal(200)
+    const text = messageBody({ parts: [{ text: 'hello' }] })
+    for (let attempt = 0; attempt < 6; attempt += 1) expect((await a2a(text)).status).to.equal(200)
+    expectLimited(await a2a(text))
+    // The first call without a budget is admitted as a look-up, because the payment is in the body.
+    expect(await codeOverMcp('127.0.0.1')).to.equal('rate_limited')
+    expect(await codeOverMcp('127.0.0.1')).to.equal('rate_limited')
   })
 
-  it('does not count free documents, help messages and requests with invalid input', async () => {
-    for (let attempt = 0; attempt < 5; attempt += 1) {
-      expect((await get('/api/v1/meta')).status).to.equal(200)
-      expect((await a2a(messageBody({ parts: [{ text: 'hello' }] }))).status).to.equal(200)
-      expectRefusal(await lookup('letters'), 'invalid_company_number')
-      expectRefusal(await a2a({}), 'invalid_body')
-    }
-    expectRefusal(await overRest(), 'payment_required')
+  it('[6.2.3] is given back after a sale and a replay, so an address sells more than its budget in a minute', async () => {
+    const unpaid = restFrom('192.0.2.1')
+    const payments = await Promise.all(Array.from({ length: 3 }, () => payFor(unpaid)))
+    for (const payment of payments)
+      for (const time of ['sale', 'replay'])
+        expect([time, (await restFrom('192.0.2.1', payment)).status]).to.deep.equal([time, 200])
+  })
+
+  it('[6.2.3] still answers a replay of an address whose budget is spent, every two seconds', async () => {
+    const unpaid = restFrom('192.0.2.1')
+    const payment = await payFor(unpaid)
+    const next = await payFor(unpaid)
+    expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
+    for (let attempt = 0; attempt < 5; attempt += 1) await restFrom('192.0.2.1')
+    expectLimited(await restFrom('192.0.2.1'))
+    expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
+    // The replay gave nothing back, because it cost nothing.
+    expectLimited(await restFrom('192.0.2.1', payment))
+    ahead = 2_000
+    expectLimited(await restFrom('192.0.2.1', next))
+    ahead = 4_000
+    expect((await restFrom('192.0.2.1', payment)).status).to.equal(200)
+  })
+})
+
+describe('a proxy that is not trusted', () => {
+  it('[6.2.7] is reported once, because its clients share one budget', async () => {
+    const service = await startTestService()
+    const { lookup } = buyOverTransports(() => service)
+    for (let attempt = 0; attempt < 3; attempt += 1)
+      await lookup('00000000', undefined, { headers: { 'X-Forwarded-For': '192.0.2.1' } })
+    expect(service.reports.filter(([event]) => event === 'proxy_not_trusted')).to.have.lengthOf(1)
+    await service.stop()
   })
 })

@@ -95,7 +95,7 @@ describe('a machine whose database is lost', function () {
     await server?.stop()
   })
 
-  it('[6.2.8] still quotes and answers free routes, refuses payments with 503, and sells again after a restart of the database', async () => {
+  it('still quotes and answers free routes, refuses payments with 503, and sells again after a restart of the database', async () => {
     const { lookup, payFor } = buyOverTransports(() => service)
     const payment = await payFor(lookup('00000000'))
     await server.kill()

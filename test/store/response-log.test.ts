@@ -268,9 +268,9 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       const limited = await open(2)
       const [refused, unknown] = [begin('payer/1'), begin('payer/2')]
       for (const record of [refused, unknown]) expect((await limited.claim(record)).kind).to.equal('claimed')
-      await limited.advance(unknown, { state: 'unknown', updated_at })
+      for (const record of [refused, unknown]) await limited.advance(record, { state: 'unknown', updated_at })
       expect((await limited.claim(begin('payer/3'))).kind).to.equal('full')
-      await limited.advance(refused, { state: 'refused', updated_at })
+      await limited.advance({ ...refused, state: 'unknown' }, { state: 'refused', updated_at })
       expect(await limited.countSales()).to.equal(1)
       expect((await limited.claim(begin('payer/3'))).kind).to.equal('claimed')
       expect((await limited.claim(begin('payer/4'))).kind).to.equal('full')

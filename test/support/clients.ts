@@ -9,7 +9,7 @@ const clock = () => performance.now()
 export const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
 
 export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Client {
-  return { address, budget: budgets.open(address), prove: () => undefined }
+  return { address, budget: budgets.enter(address), prove: () => undefined }
 }
 
 /** For an application without a server of its own. */

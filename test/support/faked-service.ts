@@ -35,6 +35,8 @@ interface FakedOptions {
   /** Added to the default environment. Undefined removes a variable. */
   environment?: Record<string, string | undefined>
   now?: () => Date
+  /** The clock of the limits. */
+  clock?: () => number
   dataset?: string
   limits?: Partial<HttpServerLimits>
   /** Delays settlements. */
@@ -60,6 +62,7 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
 export async function startFakedService({
   environment = {},
   now = () => new Date(),
+  clock,
   dataset = REGISTER,
   limits = {},
   beforeSettlement = async () => undefined,
@@ -89,8 +92,8 @@ export async function startFakedService({
         settled += 1
       },
     }),
-    openLog: async ({ dataDirectory }) => {
-      const log = openResponseLog(dataDirectory)
+    openLog: async ({ dataDirectory, rateLimitPerMinute: salesPerMinute }) => {
+      const log = openResponseLog(dataDirectory, { salesPerMinute, now })
       return {
         ...log,
         claim: (record) => {
@@ -102,6 +105,7 @@ export async function startFakedService({
     limits,
     processes: PROCESSES,
     now,
+    ...(clock && { clock }),
     random: () => 0.5,
     timer: pausesOnly,
     report,

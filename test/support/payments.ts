@@ -76,7 +76,7 @@ export function header(payload: unknown): string {
   return Buffer.from(JSON.stringify(payload)).toString('base64')
 }
 
-/** Adds a random payment id, as careful buyers do. Replays of such a payment are not limited (contract 6.2.7). */
+/** Adds a random payment id, as careful buyers do. An observer of the chain cannot guess such a payment (contract 6.2.6). */
 export function withPaymentId<Sent extends object>(payment: Sent): Sent & { extensions: object } {
   const id = crypto.randomUUID()
   return { ...payment, extensions: { 'payment-identifier': { info: { required: false, id } } } }

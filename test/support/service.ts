@@ -18,6 +18,8 @@ export interface TestServiceOptions {
   environment?: Record<string, string>
   replaceExternals?: (externals: Externals) => Externals
   now?: () => Date
+  /** The clock of the limits. */
+  clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
   /** Changes values that no variable of the environment sets. */
@@ -91,6 +93,7 @@ async function startSandboxService({
   environment = {},
   replaceExternals = (externals) => externals,
   now = () => new Date(),
+  clock,
   timer = pausesOnly,
   configure = (config) => config,
   report,
@@ -113,6 +116,7 @@ async function startSandboxService({
     allowed,
     processes: PROCESSES,
     now,
+    ...(clock && { clock }),
     random: () => 0.5,
     timer,
     report,

@@ -10,7 +10,7 @@ const request = (remoteAddress: string | undefined, ...forwarded: string[]) =>
   }) as unknown as IncomingMessage
 
 describe('the address of a client', () => {
-  it('[6.2.6] is the whole IPv4 address or the /64 prefix of an IPv6 address', () => {
+  it('[6.2.7] is the whole IPv4 address or the /64 prefix of an IPv6 address', () => {
     const EXAMPLES: [address: string, normal: string | undefined][] = [
       ['192.0.2.1', '192.0.2.1'],
       ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -39,11 +39,11 @@ describe('the address of a client', () => {
     for (const [address, normal] of EXAMPLES) expect(normalizeAddress(address), address).to.equal(normal)
   })
 
-  it('[6.2.6] ignores X-Forwarded-For by default', () => {
+  it('[6.2.7] ignores X-Forwarded-For by default', () => {
     expect(clientAddress(request('192.0.2.1', '198.51.100.7'), 0)).to.equal('192.0.2.1')
   })
 
-  it('[6.2.6] counts trusted proxies from the right', () => {
+  it('[6.2.7] counts trusted proxies from the right', () => {
     const forwarded = request('192.0.2.1', '203.0.113.1, 203.0.113.2', '203.0.113.3')
     const addresses = [0, 1, 2, 3, 4].map((proxies) => clientAddress(forwarded, proxies))
     expect(addresses).to.deep.equal(['192.0.2.1', '203.0.113.3', '203.0.113.2', '203.0.113.1', '203.0.113.1'])

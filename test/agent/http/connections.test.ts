@@ -16,7 +16,7 @@ const LAST = get('/last', 'Connection: close\r\n')
 const LARGE_BYTES = 32 * 1024 * 1024
 
 /**
- * A server whose route `/held` answers when the test says so, `/body` after the body, and `/large` with a large body.
+ * A server whose routes `/held` and `/proven` answer when the test says so, the latter with a verified payment, `/body` after the body, and `/large` with a large body.
  * Others answer at once.
  */
 async function startTestServer(limits: Partial<HttpServerLimits>) {
@@ -28,7 +28,10 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
   app.use((request, response) => {
     paths.push(request.path)
     if (request.path === '/held') held.push(response)
-    else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
+    else if (request.path === '/proven') {
+      server.keepOpen(request.socket)
+      held.push(response)
+    } else if (request.path === '/body') request.on('end', () => response.end('read')).resume()
     else if (request.path === '/large') response.end(Buffer.alloc(LARGE_BYTES))
     else response.end(request.path)
   })
@@ -47,8 +50,9 @@ async function startTestServer(limits: Partial<HttpServerLimits>) {
     paths,
     held,
     close: () => server.close(),
-    async dial(text = ''): Promise<Client> {
-      const socket = connect(server.port, '127.0.0.1')
+    /** Connects, by default from 127.0.0.1. */
+    async dial(text = '', localAddress = '127.0.0.1'): Promise<Client> {
+      const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
       sockets.push(socket)
       const client = new Client(socket)
       const connected = new Promise((resolve) => void socket.once('connect', resolve))
@@ -219,7 +223,7 @@ describe('the connections of the HTTP server', () => {
   describe('with the default limits', () => {
     useServer()
 
-    it('[8.12] are 2,000; one more resets the one that has been idle longest', async () => {
+    it('[8.12] are 2,000; one more resets the one of the address that has been idle longest', async () => {
       const first = await server.dial()
       for (let count = 2; count < 2_000; count += 1) await server.dial()
       const last = await server.dial(get('/one'))
@@ -280,7 +284,41 @@ describe('the connections of the HTTP server', () => {
       await first.answered(3)
     })
 
-    it('[8.12] keep a connection whose answer is being computed', async () => {
+    it('[8.12] reset one of the address with the most connections, also if it computes an answer', async () => {
+      const attacks = [
+        await server.dial(get('/held'), '127.0.0.2'),
+        await server.dial(get('/held'), '127.0.0.2'),
+        await server.dial(get('/one')),
+      ]
+      await until(() => server.held.length === 2)
+      const [oldest, other, honest] = attacks as [Client, Client, Client]
+      await honest.answered(1)
+      const next = await server.dial(get('/next'))
+      await next.answered(1)
+      await oldest.closed
+      expect(other.socket.destroyed).to.equal(false)
+      honest.socket.write(get('/two'))
+      await honest.answered(2)
+      expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
+    })
+
+    it('[8.12] keep a connection with a verified payment until its answer is sent', async () => {
+      const proven = [await server.dial(get('/proven')), await server.dial(get('/proven'))]
+      await until(() => server.held.length === 2)
+      const idle = await server.dial(get('/one'), '127.0.0.2')
+      await idle.answered(1)
+      const next = await server.dial(get('/next'), '127.0.0.3')
+      await idle.closed
+      await next.answered(1)
+      for (const response of server.held) response.end()
+      for (const each of proven) await each.answered(1)
+      const last = await server.dial(get('/last'), '127.0.0.4')
+      await last.answered(1)
+      await proven[0]?.closed
+      expect(proven[1]?.socket.destroyed).to.equal(false)
+    })
+
+    it('[8.12] keep a connection whose answer is being computed if another one of its address is idle', async () => {
       const computing = [
         await server.dial(get('/held')),
         await server.dial(get('/held')),

@@ -15,7 +15,7 @@ describe('the budget of a client address', () => {
     budgets = new AddressBudgets({ perMinute: 10, clock: () => now, addressesMax: 2 })
   })
 
-  const spend = (address: string, units: number) => budgets.open(address).spend(units)
+  const spend = (address: string, units: number) => budgets.enter(address).spend(units)
 
   it('[6.2.2] refuses the request that would exceed it, with the seconds until it is possible', () => {
     expect(spend(ONE, 10)).to.equal(undefined)
@@ -34,7 +34,7 @@ describe('the budget of a client address', () => {
   })
 
   it('[6.2.2] is raised to the cost of a request once, and returned in full', () => {
-    const request = budgets.open(ONE)
+    const request = budgets.enter(ONE)
     for (const units of [1, 5, 1, 5]) expect(request.raiseTo(units)).to.equal(undefined)
     expect(request.spend(3)).to.equal(undefined)
     expect(spend(ONE, 3)?.refusal.code).to.equal('rate_limited')
@@ -46,15 +46,15 @@ describe('the budget of a client address', () => {
 
   it('[6.2.3] admits one look-up every two seconds when it is spent, and nothing else', () => {
     spend(ONE, 10)
-    const first = budgets.open(ONE)
+    const first = budgets.enter(ONE)
     expect(first.beginLookUp()).to.equal(undefined)
     // The transport and the executor both begin the look-up.
     expect(first.beginLookUp()).to.equal(undefined)
     expect(first.raiseTo(WEIGHTS.payment)?.refusal.code).to.equal('rate_limited')
     now = 1_999
-    expect(budgets.open(ONE).beginLookUp()?.refusal.code).to.equal('rate_limited')
+    expect(budgets.enter(ONE).beginLookUp()?.refusal.code).to.equal('rate_limited')
     now = 2_000
-    expect(budgets.open(ONE).beginLookUp()).to.equal(undefined)
+    expect(budgets.enter(ONE).beginLookUp()).to.equal(undefined)
   })
 
   it('forgets the address that was idle longest', () => {
@@ -68,13 +68,16 @@ describe('the budget of a client address', () => {
   })
 
   it('[6.2.4] admits 64 requests of an address at once', () => {
-    const running = Array.from({ length: REQUESTS_IN_PROGRESS_MAX }, () => budgets.enter(ONE))
-    expect(running.every(Boolean)).to.equal(true)
     expect(REQUESTS_IN_PROGRESS_MAX).to.equal(64)
-    expect(budgets.enter(ONE)).to.equal(undefined)
-    expect(budgets.enter(OTHER)).not.to.equal(undefined)
-    running[0]?.[Symbol.dispose]()
-    expect(budgets.enter(ONE)).not.to.equal(undefined)
-    expect(budgets.enter(ONE)).to.equal(undefined)
+    const running = Array.from({ length: 64 }, () => budgets.enter(ONE))
+    expect(running.at(-1)?.spend(1)).to.equal(undefined)
+    const surplus = budgets.enter(ONE)
+    for (const refused of [surplus.spend(1), surplus.raiseTo(1), surplus.beginLookUp()])
+      expect(retryAfter(refused)).to.equal(1)
+    expect(spend(OTHER, 1)).to.equal(undefined)
+    surplus.leave()
+    running[0]?.leave()
+    expect(spend(ONE, 1)).to.equal(undefined)
+    expect(spend(ONE, 1)?.refusal.code).to.equal('rate_limited')
   })
 })

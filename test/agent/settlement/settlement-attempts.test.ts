@@ -145,7 +145,7 @@ describe('the settlements of an unknown payment', () => {
     })
 
     const retry = async () => {
-      // Another client each time, because the retries of one are limited by themselves (contract 6.2.7).
+      // Another client each time, because the retries of one are limited by themselves (contract 6.2.3).
       clients += 1
       sale.client = `192.0.2.${clients}`
       const outcome = await sale.lookup(payment)

@@ -40,7 +40,8 @@ const observe = 'agent/chain/observe.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
 const postgresLog = 'store/postgres/responses.js'
-const sharedSlots = 'store/postgres/slots.js'
+const budgets = 'agent/limits/address-budget.js'
+const reservations = 'agent/limits/payer-reservations.js'
 const byNumber = 'agent/matching/by-number.js'
 const decide = 'agent/matching/decide.js'
 const find = 'agent/matching/find.js'
@@ -203,10 +204,10 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the settlement is sent before the record is on disk',
     file: perform,
-    find: 'const { claimed, record } = await claim(',
+    find: 'const claim = await storeClaim(',
     replace:
       'payments.facilitator.settle(examined.payment, examined.payment.accepted).catch(() => undefined);' +
-      'const { claimed, record } = await claim(',
+      'const claim = await storeClaim(',
     caughtBy: 'simulate',
   },
   {
@@ -679,22 +680,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response log is not synced',
     file: 'store/environment.js',
-    find: 'noSync: !isDurable',
-    replace: 'noSync: true',
+    find: 'noMetaSync: false,',
+    replace: 'noMetaSync: false, noSync: true,',
     caughtBy: 'order',
   },
   {
-    name: 'a claim succeeds if one of its conditions holds',
+    name: 'a claim replaces the record of the same payment',
     file: responses,
-    find: '.every(Boolean)',
-    replace: '.some(Boolean)',
+    find: 'if (existing)',
+    replace: 'if (false)',
     caughtBy: 'race',
   },
   {
     name: 'a payment id is assigned without a check of its holder',
     file: responses,
-    find: 'ifFree(this.#paymentIds, payment_id, ifNew);',
-    replace: 'ifNew();',
+    find: 'const existing = this.findConflict(identity, payment_id);',
+    replace: 'const existing = this.find(identity); payment_id = undefined;',
     caughtBy: 'race',
   },
   {
@@ -890,8 +891,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim whose outcome is unknown counts as made',
     file: postgresLog,
-    find: 'claimed: existing.revision === revision',
-    replace: 'claimed: true',
+    find: 'if (existing?.revision === revision)',
+    replace: 'if (existing)',
     caughtBy: 'simulate --log postgres',
   },
   {
@@ -906,9 +907,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim in PostgreSQL replaces a record of the same payment',
     file: postgresLog,
-    find: 'values ($1, $2, $3, $4, null, $5, $6) on conflict do nothing',
-    replace:
-      'values ($1, $2, $3, $4, null, $5, $6) on conflict (identity) do update set revision = $5, record = $6, state = $4',
+    find: 'and not exists (select 1 from responses where identity = $1 or payment_id = $2) order by free_at limit 1 for update skip locked)',
+    replace: 'order by free_at limit 1 for update skip locked)',
     caughtBy: 'race --log postgres',
   },
   {
@@ -924,27 +924,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: "await client.query('set synchronous_commit = on');",
     replace: '{}',
     caughtBy: 'failover',
-  },
-  {
-    name: 'a lease that ends during a statement refuses a request',
-    file: sharedSlots,
-    find: 'waiting.statements < STATEMENTS_MAX',
-    replace: 'false',
-    caughtBy: 'test/store/postgres/slots.test.js',
-  },
-  {
-    name: 'a rate-limit slot is returned that another node has taken since',
-    file: sharedSlots,
-    find: 'and number = any($1) and holder = any($2)',
-    replace: 'and number = any($1) and $2::uuid[] is not null',
-    caughtBy: 'test/store/postgres/slots.test.js',
-  },
-  {
-    name: 'a leased rate-limit slot is used after its time',
-    file: sharedSlots,
-    find: 'row.unused > 0 && now <= row.usableUntil',
-    replace: 'row.unused > 0',
-    caughtBy: 'test/store/postgres/slots.test.js',
   },
   {
     name: 'a settled payment without a record gets 402',
@@ -996,18 +975,88 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
-    name: 'searches for the settlements of several payments are not limited together',
-    file: verify,
-    find: 'searchLimit.countForAll(client);',
-    replace: '',
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
-  },
-  {
     name: 'an earlier settlement is searched from the newest block only',
     file: chain,
     find: 'low = middle; else high = middle;',
     replace: 'low = middle; else low = middle;',
     caughtBy: 'test/agent/payments/chain.test.js',
+  },
+  {
+    name: 'sales are not limited',
+    file: responses,
+    find: "if (sale.kind === 'full') return sale;",
+    replace: '',
+    caughtBy: 'test/store/response-log.test.js',
+  },
+  {
+    name: 'a refused settlement keeps its sale',
+    file: 'store/responses.js',
+    find: "if (next.state === 'refused')",
+    replace: 'if (false)',
+    caughtBy: 'test/store/response-log.test.js',
+  },
+  {
+    name: 'two claims in PostgreSQL take the same place of the limit of sales',
+    file: postgresLog,
+    find: 'for update skip locked',
+    replace: '',
+    caughtBy: 'test/store/response-log.test.js',
+  },
+  {
+    name: 'all client addresses share one budget',
+    file: budgets,
+    find: 'const known = this.#accounts.get(address);',
+    replace: "address = 'all'; const known = this.#accounts.get(address);",
+    caughtBy: 'test/agent/limits/address-budget.test.js',
+  },
+  {
+    name: 'a look-up of a spent budget pays for a payment',
+    file: budgets,
+    find: 'if (units <= 0)',
+    replace: 'if (units <= 0 || this.#mayLookUp)',
+    caughtBy: 'test/agent/limits/address-budget.test.js',
+  },
+  {
+    name: 'a replay is charged to the budget',
+    file: 'agent/executor/replay.js',
+    find: 'client.budget.refund(); client.prove();',
+    replace: 'client.prove();',
+    caughtBy: 'test/spec/rate-limit.test.js',
+  },
+  {
+    name: 'a guess of what a payment has bought is free',
+    file: 'agent/executor/replay.js',
+    find: 'guessLimit.noteWrong(identity);',
+    replace: '',
+    caughtBy: 'test/agent/executor/guesses.test.js',
+  },
+  {
+    name: 'equal requests wait for each other without a bound',
+    file: 'agent/limits/keyed-mutex.js',
+    find: 'if (held && ahead >= WAITERS_MAX)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/limits/keyed-mutex.test.js',
+  },
+  {
+    name: 'the verified payments of a payer exceed its balance',
+    file: reservations,
+    find: 'if (known && known.reserved + amount > balance)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/limits/payer-reservations.test.js',
+  },
+  {
+    name: 'the connection with a verified payment is reset for another one',
+    file: 'agent/http/connections.js',
+    find: 'if (isKept) continue;',
+    replace: '',
+    caughtBy: 'test/agent/http/connections.test.js',
+  },
+  {
+    name: 'a connection of the address with the fewest is reset',
+    file: 'agent/http/connections.js',
+    find: 'if (sockets.length > most.length)',
+    replace: 'if (true)',
+    caughtBy: 'test/agent/http/connections.test.js',
   },
   {
     name: 'pipelined requests have no limit',

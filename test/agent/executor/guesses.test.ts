@@ -1,0 +1,99 @@
+/** Requests with a payment that differs from the recorded one: what they cost, and that they cannot lock the buyer out. */
+import { expect } from 'chai'
+import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { signedPayment, withPaymentId, type WirePayment } from '../../support/payments.ts'
+import { codeOf, SaleHarness } from '../../support/sale-harness.ts'
+
+const CONFLICT = 'payment_replay_conflict'
+
+describe('a guess of what a recorded payment has bought', () => {
+  let sale: SaleHarness
+  let payment: WirePayment
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    const frozen = new Date()
+    sale.now = () => frozen
+    payment = await signedPayment()
+    sale.client = 'buyer'
+    expect(codeOf(await sale.lookup(payment))).to.equal('answer')
+  })
+  afterEach(() => sale.close())
+
+  /** The payment in another form. Each form has another hash. */
+  const guess = async (client: string, form: number) => {
+    sale.client = client
+    return codeOf(await sale.lookup({ ...payment, extensions: { form } } as WirePayment))
+  }
+  const replayFrom = async (client: string) => {
+    sale.client = client
+    return codeOf(await sale.lookup(payment))
+  }
+
+  it('[6.2.6] is compared 20 times for all addresses together, and the buyer is still answered', async () => {
+    for (let form = 0; form < 20; form += 1) expect(await guess(`attacker ${form}`, form)).to.equal(CONFLICT)
+    expect(await guess('attacker 20', 20)).to.equal('rate_limited')
+    // Not even the right payload of another address.
+    expect(await replayFrom('attacker 21')).to.equal('rate_limited')
+    expect(await replayFrom('buyer')).to.equal('answer')
+    sale.pass(6_000)
+    expect(await replayFrom('moved buyer')).to.equal('answer')
+  })
+
+  it('[6.2.6] costs as much as a payment', async () => {
+    sale.budgetOf(2 * WEIGHTS.guess)
+    expect([await guess('attacker', 1), await guess('attacker', 2), await guess('attacker', 3)]).to.deep.equal([
+      CONFLICT,
+      CONFLICT,
+      'rate_limited',
+    ])
+  })
+
+  it('[6.2.6] is refused without a comparison if the payment has a payment id', async () => {
+    payment = withPaymentId(await signedPayment())
+    expect(await replayFrom('buyer')).to.equal('answer')
+    const { extensions: _, ...rebuilt } = payment
+    for (let attempt = 0; attempt < 25; attempt += 1) {
+      sale.client = `attacker ${attempt}`
+      expect(codeOf(await sale.lookup(rebuilt as WirePayment))).to.equal(CONFLICT)
+    }
+    expect(await replayFrom('moved buyer')).to.equal('answer')
+  })
+})
+
+describe('the verified payments of a payer', () => {
+  let sale: SaleHarness
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+  })
+  afterEach(() => sale.close())
+
+  it('[6.2.5] are sold one after the other if the balance pays for one', async () => {
+    sale.script.observe = async () => ({ balance: 1_000n })
+    const settlement = sale.block('settle')
+    const first = sale.lookup(await signedPayment())
+    await settlement.arrived(1)
+    const second = sale.lookup(await signedPayment())
+    while (sale.count('verify') < 2) await new Promise(setImmediate)
+    expect(sale.count('settle')).to.equal(1)
+    settlement.release()
+    expect([codeOf(await first), codeOf(await second)]).to.deep.equal(['answer', 'answer'])
+    expect(sale.calls.filter((call) => call === 'verify' || call === 'settle')).to.deep.equal([
+      'verify',
+      'settle',
+      'verify',
+      'verify',
+      'settle',
+    ])
+  })
+
+  it('[6.2.5] are sold at once if the balance pays for all', async () => {
+    sale.script.observe = async () => ({ balance: 2_000n })
+    const settlement = sale.block('settle')
+    const sales = [sale.lookup(await signedPayment()), sale.lookup(await signedPayment())]
+    await settlement.arrived(2)
+    settlement.release()
+    expect((await Promise.all(sales)).map(codeOf)).to.deep.equal(['answer', 'answer'])
+  })
+})
