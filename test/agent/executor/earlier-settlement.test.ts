@@ -82,7 +82,8 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
     it(`gets ${inTime} if its nonce is used and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
       readAs(reading, payment)
-      sale.script.observe = async () => ({ isNonceUsed: true })
+      const { observe } = sale.script
+      sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : { isNonceUsed: true })
       expect(await ask(payment)).to.equal(inTime)
       expect(sale.count('verify') + sale.count('settle')).to.equal(0)
     })
@@ -98,7 +99,8 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
       const payment = await signedPayment()
       sale.script.verify = async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' })
       readAs(reading, payment)
-      sale.script.observe = async () => ({})
+      const { observe } = sale.script
+      sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : {})
       expect(await ask(payment)).to.equal(inTime)
       expect(sale.count('settle')).to.equal(0)
     })
@@ -202,7 +204,7 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
       const payment = await latePayment()
       readAs(usedBy(), payment)
       expect(await askTimes(11, payment)).to.deep.equal([...Array<string>(10).fill(SETTLED), 'rate_limited'])
-      expect(sale.count('evidence')).to.equal(10)
+      expect(sale.count('observe')).to.be.above(10)
       sale.client = '192.0.2.66'
       expect(await ask(payment)).to.equal(SETTLED)
     })
@@ -221,7 +223,7 @@ describe('[5.7.6, 5.7.15] a payment without a record', () => {
       readAs(usedBy(), payments[0]!)
       const codes = await Promise.all(payments.map(ask))
       expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(5)
-      expect(sale.count('evidence')).to.equal(10)
+      expect(sale.count('observe')).to.be.above(10)
     })
 
     it('is read without a search if the nonce is free, so that late payments of a proxy do not limit each other', async () => {
