@@ -1,6 +1,6 @@
 /**
  * Limits requests with a recorded payment that has no payment id (contract 6.2.7), and searches for the settlement of a
- * payment without a record (5.7.15). The calldata of a settlement is public, so anyone can rebuild such a payment.
+ * payment without a record (5.7.12). The calldata of a settlement is public, so anyone can rebuild such a payment.
  */
 import { LRUCache } from 'lru-cache'
 import type { Refused } from '../operation/outcome.ts'

@@ -394,6 +394,26 @@ describe('a sale', () => {
       expect(await sale.lookup()).to.not.have.property('paymentResponse')
     })
 
+    it('[5.7.2] is unknown if the refusal names a transaction', async () => {
+      sale.script.settle = async () => ({ ...(await refuse()), transaction: TRANSACTION })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
+    })
+
+    it('[5.7.2] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
+      sale.script.settle = refuse
+      sale.script.evidence = async () => free()
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
+      passSeconds(30)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.evidence = async () =>
+        ({ ...free(), time: BigInt(Math.ceil(sale.now().getTime() / 1000)) }) as Evidence
+      passSeconds(30)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
     it('is unknown when the nonce is unclear nevertheless', async () => {
       sale.script.settle = refuse
       sale.script.evidence = async () => ({ nonce: 'unclear' })
@@ -492,10 +512,59 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
+    it('[5.7.10] gets 503 clock_wrong while the local clock is wrong, and is replayed nevertheless', async () => {
+      const paid = await signedPayment()
+      const bought = await sale.lookup(paid)
+      const { chain } = sale.context.payments
+      sale.context.payments = { ...sale.context.payments, chain: { ...chain, isClockWrong: () => true } }
+      sale.calls.length = 0
+      expect(summarize(await sale.lookup(payment))).to.equal('clock_wrong')
+      expect(await sale.lookup(paid)).to.deep.equal(bought)
+      expect(sale.calls).to.deep.equal([])
+    })
+
     it('is not verified when the chain is unavailable', async () => {
       sale.script.observe = () => Promise.reject(new Error('no node'))
       expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
       expect(sale.calls).to.deep.equal(['observe'])
+    })
+  })
+
+  describe('[5.6.3] while another process settles its payment', () => {
+    it('waits for the record of that process, and answers from it', async () => {
+      const { release, arrived } = sale.block('settle')
+      const first = sale.lookup(payment)
+      await arrived(1)
+      // Another process has a mutex of its own.
+      sale.context.paymentMutex = new KeyedMutex()
+      let looks = 0
+      const { log } = sale.context.payments
+      const read: typeof log.read = async (...key) => {
+        looks += 1
+        if (looks === 4) {
+          release()
+          await first
+        }
+        return log.read(...key)
+      }
+      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      expect(await sale.lookup(payment)).to.deep.equal(await first)
+      expect(sale.count('settle')).to.equal(1)
+      expect(sale.count('evidence')).to.equal(0)
+    })
+
+    it('decides by the chain after 20 looks', async () => {
+      const { arrived } = sale.block('settle')
+      void sale.lookup(payment)
+      await arrived(1)
+      sale.context.paymentMutex = new KeyedMutex()
+      sale.script.evidence = async () => used()(payment)
+      let looks = 0
+      const { log } = sale.context.payments
+      const read: typeof log.read = async (...key) => ((looks += 1), log.read(...key))
+      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(looks).to.be.within(20, 23)
     })
   })
 
