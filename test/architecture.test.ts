@@ -21,7 +21,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
   [/^@x402\//, ['agent/payments', 'agent/settlement', 'agent/client', 'agent/sandbox', 'agent']],
-  [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
+  [/^viem/, ['agent/payments', 'agent/chain', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a', 'agent/mcp']],
   [/^(yauzl|csv-parse)/, ['store/import']],
   [/^(tiny-secp256k1|hash-wasm)$/, ['agent/payments']],

@@ -1,4 +1,4 @@
-/** Lists a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.15). */
+/** Lists a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.12). */
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { SettlementServices } from '../settlement/services.ts'
 import type { AlreadySettled } from './verify.ts'

@@ -19,7 +19,7 @@ export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayme
   readonly kind: 'checked'
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isProven: boolean
-  /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.15). */
+  /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.12). */
   readonly isLate: boolean
 }
 

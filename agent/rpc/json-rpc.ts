@@ -103,7 +103,7 @@ export class WrongChain extends Error {
 const chainIdSchema = z.string().regex(/^0x[0-9a-f]{1,64}$/i)
 
 /** A node that is starting may return `null` or `0x`. That is no chain id, and the call can be repeated. */
-export async function checkChainId(rpc: Rpc, chainId: number): Promise<void> {
+async function checkChainId(rpc: Rpc, chainId: number): Promise<void> {
   const parsed = chainIdSchema.safeParse(await rpc('eth_chainId'))
   if (!parsed.success) throw new ReplyError('NO_CHAIN_ID')
   if (BigInt(parsed.data) !== BigInt(chainId)) throw new WrongChain()

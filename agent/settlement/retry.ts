@@ -2,7 +2,7 @@
 import type { ResponseRecord } from '../../store/record.ts'
 import type { SettlementServices } from './services.ts'
 import { reconcile } from './reconcile.ts'
-import { isOpen, reload, type Patience } from './settle.ts'
+import { advanceOrReload, isOpen, reload, type Patience } from './settle.ts'
 
 /** For the record of an equal request in another process. Longer than most settlements. */
 const LOOKS_MAX = 20
@@ -38,7 +38,10 @@ export async function retry(
     return { record: current, waitMs: 0 }
   const waitMs = payments.memory.waitMs(current.identity, intervalMs)
   if (waitMs > 0) return { record: current, waitMs }
-  return { record: await reconcile(payments, current, { cause: 'retry', patience }), waitMs: 0 }
+  // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
+  const isStarted = current.state === 'prepared' || current.state === 'settling'
+  const open = isStarted ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
+  return { record: await reconcile(payments, open, { cause: 'retry', patience }), waitMs: 0 }
 }
 
 /** The mutex of the payment is held, so a settlement in progress is that of another process. */

@@ -6,7 +6,7 @@ import type { ResponseRecord } from '../../store/record.ts'
 
 /** Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11). */
 const SETTLEMENTS_MAX = 20
-/** The time from the start of one settlement to the next one. It doubles with each settlement (contract 5.7.12). */
+/** The time from the start of one settlement to the next one. It doubles with each settlement (contract 5.7.11). */
 const DELAY_FIRST_MS = 5_000
 /** A tenth of the lifetime of an authorization, so that a facilitator that recovers is soon asked again. */
 const DELAY_MAX_MS = 30_000

@@ -72,6 +72,7 @@ const SALE = [
   'dataset_unavailable',
   'dataset_stale',
   'payment_verification_unavailable',
+  'clock_wrong',
   'payment_outcome_unknown',
   ...ANY_ROUTE,
 ] as const

@@ -170,6 +170,13 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     sale.script.verify = unclear
     return valid(payment)
   },
+  clock_wrong({ valid }, payment) {
+    sale.context.payments = {
+      ...sale.context.payments,
+      chain: { ...sale.context.payments.chain, isClockWrong: () => true },
+    }
+    return valid(payment)
+  },
   payment_outcome_unknown({ valid }, payment) {
     sale.script.settle = unclear
     return valid(payment)

@@ -20,7 +20,7 @@ interface Asked {
   body: Record<string, unknown>
 }
 
-describe('[5.7.15] a settled payment without a record', function () {
+describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(60_000)
   let service: TestService
   /** Replaces the evidence from the node, if set. */

@@ -153,7 +153,7 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.read(record.identity)).to.deep.equal(record)
     })
 
-    it('[5.7.15] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
+    it('[5.7.12] lists a payment without a record once, also after a restart, and removes it when it is old', async () => {
       const payment = { identity: 'a', transaction: `0x${'ab'.repeat(32)}`, found_at: updated_at }
       const [first, second] = await Promise.all([log.noteUnrecorded(payment), log.noteUnrecorded(payment)])
       expect([first, second].toSorted()).to.deep.equal(['added', 'listed'])

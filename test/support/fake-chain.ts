@@ -6,7 +6,7 @@ import type { Evidence } from '../../agent/settlement/decide.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n
-export const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
+const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
 
 /** A payer without code, with money and with a free nonce, unless stated otherwise. */
 export type FakeState = Partial<Omit<PaymentState, 'recordedHash'>> & {
@@ -39,7 +39,7 @@ export function chainOf(now: () => Date, evidenceOf: (nonce: string) => Promise<
     nodeCount: 1,
     isClockWrong: () => false,
     async observe(payments) {
-      const found = await Promise.all(payments.map(({ nonce }) => evidenceOf(nonce)))
+      const found = await Promise.all(payments.map(async ({ nonce }) => evidenceOf(nonce)))
       const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))
       const observation = observationOf(now(), payments, states)
       const [first] = found

@@ -158,7 +158,7 @@ describe('the chain evidence', () => {
     expect(await findingOf(soon)).to.equal('expiring')
   })
 
-  describe('[5.7.15] without a recorded block', () => {
+  describe('[5.7.12] without a recorded block', () => {
     const withoutBlock = ({ payload }: WirePayment) =>
       evidenceFrom(chain, { asset, authorization: payload.authorization })
 
@@ -190,10 +190,10 @@ describe('the chain evidence', () => {
       })
       const { payload } = await sign({ validBefore: String(validBefore) })
       chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      const { from: payer, nonce } = payload.authorization
+      const { from: holder, nonce } = payload.authorization
       const observation = { ...observationOf(new Date(), [], []), number: BigInt(newest) }
       const from = { time: BigInt(validBefore - 960) }
-      const found = await chain.findUse({ asset, payer, nonce, from }, observation)
+      const found = await chain.findUse({ asset, payer: holder, nonce, from }, observation)
       expect(found).to.deep.equal({ nonce: 'unclear' })
       return { first: searches[0], blocks }
     }

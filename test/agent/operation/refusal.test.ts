@@ -20,7 +20,7 @@ const CODES_BY_STATUS: Record<number, string> = {
   500: 'internal_error',
   502: 'gateway_unavailable',
   503:
-    'dataset_unavailable dataset_stale payment_verification_unavailable overloaded registry_unchecked ' +
+    'dataset_unavailable dataset_stale payment_verification_unavailable clock_wrong overloaded registry_unchecked ' +
     'payment_outcome_unknown',
 }
 

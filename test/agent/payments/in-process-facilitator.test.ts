@@ -174,7 +174,7 @@ describe('a relayer without gas', function () {
 const TRANSFER_SELECTOR = '0xe3ee160e'
 const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
 
-describe('[5.7.13] a transfer that the token reverts', function () {
+describe('[5.7.11] a transfer that the token reverts', function () {
   this.timeout(60_000)
   let place: SaleOnChain
   let node: ListeningServer

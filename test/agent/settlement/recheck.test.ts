@@ -54,7 +54,7 @@ describe('payments recheck', () => {
   }
 
   for (const state of ['prepared', 'unknown', 'refused', 'rejected', 'expired'] as const satisfies RecordState[]) {
-    it(`[5.7.10] makes a ${state} record settled if the transfer is there`, async () => {
+    it(`[14.20] makes a ${state} record settled if the transfer is there`, async () => {
       const record = makeRecord({ state })
       await storeRecord(log, record)
       expect(await recheck(record.identity.toUpperCase(), [PAID])).to.equal(true)
@@ -65,7 +65,7 @@ describe('payments recheck', () => {
   }
 
   for (const state of ['prepared', 'unknown', 'refused', 'settled', 'rejected'] as const satisfies RecordState[]) {
-    it(`[5.7.10] makes a ${state} record confirmed if the block of the transfer is final`, async () => {
+    it(`[14.20] makes a ${state} record confirmed if the block of the transfer is final`, async () => {
       const record = makeRecord({ state, from_block_hash: `0x${'cd'.repeat(32)}` })
       await storeRecord(log, record)
       expect(await recheck(record.identity, [PAID_FINAL], 5n)).to.equal(true)
@@ -80,7 +80,7 @@ describe('payments recheck', () => {
     })
   }
 
-  it('[5.7.10] leaves a confirmed record as it is', async () => {
+  it('[14.20] leaves a confirmed record as it is', async () => {
     const record = makeRecord({ state: 'confirmed' })
     await storeRecord(log, record)
     const before = await log.read(record.identity)
@@ -88,7 +88,7 @@ describe('payments recheck', () => {
     expect(await log.read(record.identity)).to.deep.equal(before)
   })
 
-  it('[5.7.10] changes nothing if the transfer is not there', async () => {
+  it('[14.20] changes nothing if the transfer is not there', async () => {
     const record = makeRecord({ state: 'unknown' })
     await storeRecord(log, record)
     const other: Evidence = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
@@ -103,14 +103,14 @@ describe('payments recheck', () => {
     expect(await recheck('none', [PAID])).to.equal(false)
   })
 
-  it('[5.7.10] continues an unfinished search', async () => {
+  it('[14.20] continues an unfinished search', async () => {
     const record = makeRecord({ state: 'unknown' })
     await storeRecord(log, record)
     expect(await recheck(record.identity, [{ nonce: 'unclear' }, { nonce: 'unclear' }, PAID])).to.equal(true)
     expect(queries).to.have.lengthOf(3)
   })
 
-  it('[5.7.10] checks the recorded block unless the operator names another one', async () => {
+  it('[14.20] checks the recorded block unless the operator names another one', async () => {
     const record = makeRecord({ state: 'unknown', from_block: '70', from_block_hash: transaction })
     await storeRecord(log, record)
     const withoutHash = await recheck(record.identity, [PAID]).catch((error: unknown) => (error as Error).name)

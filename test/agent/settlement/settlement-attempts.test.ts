@@ -41,7 +41,7 @@ describe('the settlements of an unknown payment', () => {
     [2, 0],
     [3, 0],
   ] as const) {
-    it(`[5.7.13] are ${settlements} more after ${reverts} reverted ones`, async () => {
+    it(`[5.7.11] are ${settlements} more after ${reverts} reverted ones`, async () => {
       const record = makeRecord({ state: 'unknown', reverts })
       await storeRecord(sale.context.payments.log, record)
       await reconcile(sale.context.payments, record, { cause: 'retry' })
@@ -67,7 +67,7 @@ describe('the settlements of an unknown payment', () => {
     const setTime = (milliseconds: number) => (sale.now = () => new Date(start + milliseconds))
     const stored = async () => (await sale.context.payments.log.read(record.identity)) ?? expect.fail('no record')
 
-    it('[5.7.12] wait 5, 10, 20 and then 30 seconds, also after a restart and for the reconciler', async () => {
+    it('[5.7.11] wait 5, 10, 20 and then 30 seconds, also after a restart and for the reconciler', async () => {
       let time = 0
       for (const [index, seconds] of SCHEDULE_SECONDS.entries()) {
         for (const [milliseconds, settlements] of [
@@ -84,7 +84,7 @@ describe('the settlements of an unknown payment', () => {
       }
     })
 
-    it('[5.7.12] are one for many retries at the same time', async () => {
+    it('[5.7.11] are one for many retries at the same time', async () => {
       setTime(5_000)
       await Promise.all(Array.from({ length: 20 }, () => sale.lookup(payment)))
       expect(sale.count('settle')).to.equal(1)
@@ -94,7 +94,7 @@ describe('the settlements of an unknown payment', () => {
       ['4.999 s behind', -4_999, 0],
       ['5 s behind', -5_000, 1],
     ] as const) {
-      it(`[5.7.12] are ${settlements} more by a clock that is ${name} that of the last one`, async () => {
+      it(`[5.7.11] are ${settlements} more by a clock that is ${name} that of the last one`, async () => {
         await sale.restart()
         setTime(milliseconds)
         await sale.lookup(payment)
@@ -102,7 +102,7 @@ describe('the settlements of an unknown payment', () => {
       })
     }
 
-    it('[5.7.12] end with the answer as soon as the chain shows the transfer', async () => {
+    it('[5.7.11] end with the answer as soon as the chain shows the transfer', async () => {
       setTime(1)
       expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
       const { from, to } = payment.payload.authorization
@@ -113,7 +113,7 @@ describe('the settlements of an unknown payment', () => {
       expect(sale.count('settle')).to.equal(0)
     })
 
-    it('[5.7.13] are two if each one reverts, also after a restart', async () => {
+    it('[5.7.11] are two if each one reverts, also after a restart', async () => {
       sale.script.settle = async (payload) => ({
         ...settledReply(payload),
         success: false,
@@ -152,7 +152,7 @@ describe('the settlements of an unknown payment', () => {
       return [codeOf(outcome), renderOutcome(outcome).headers['Retry-After']]
     }
 
-    it('[5.7.14] are one for all retries within two seconds, and Retry-After says when the next one is', async () => {
+    it('[5.7.9] are one for all retries within two seconds, and Retry-After says when the next one is', async () => {
       const outcomes = await Promise.all(Array.from({ length: 10 }, retry))
       expect(outcomes[0]).to.deep.equal([UNKNOWN, '5'])
       expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 9 }, () => [UNKNOWN, '2']))
@@ -170,7 +170,7 @@ describe('the settlements of an unknown payment', () => {
       }
     })
 
-    it('[5.7.14] count each payment by itself', async () => {
+    it('[5.7.9] count each payment by itself', async () => {
       await retry()
       const other = await signedPayment()
       await sale.lookup(other)
@@ -179,7 +179,7 @@ describe('the settlements of an unknown payment', () => {
       expect(sale.calls).to.deep.equal(['evidence'])
     })
 
-    it('[5.7.14] include those of the reconciler, whose result a retry gets without another one', async () => {
+    it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {
       const { log } = sale.context.payments
       const record = await log.read(paymentIdentity(payment as never))
       const { from, to } = payment.payload.authorization
@@ -190,7 +190,7 @@ describe('the settlements of an unknown payment', () => {
       expect(sale.calls).to.deep.equal(['evidence'])
     })
 
-    it('[5.7.14] are allowed again after the clock was set back', async () => {
+    it('[5.7.9] are allowed again after the clock was set back', async () => {
       await retry()
       sale.now = () => new Date(start - 1)
       await retry()

@@ -21,18 +21,20 @@ export interface Mutant {
     | `test/${string}.test.js`
 }
 
-const settle = 'agent/payments/settle.js'
+const settle = 'agent/settlement/settle.js'
 const receipts = 'agent/payments/receipts.js'
 const storedRecord = 'store/record.js'
-const reconcile = 'agent/payments/reconcile.js'
-const schedule = 'agent/payments/settlement-schedule.js'
-const attempts = 'test/agent/payments/settlement-attempts.test.js'
-const finding = 'agent/payments/finding.js'
-const chain = 'agent/payments/chain.js'
-const awaitOutcome = 'agent/payments/await-outcome.js'
+const reconcile = 'agent/settlement/reconcile.js'
+const schedule = 'agent/settlement/settlement-schedule.js'
+const attempts = 'test/agent/settlement/settlement-attempts.test.js'
+const decideSettlement = 'agent/settlement/decide.js'
+const chain = 'agent/chain/chain.js'
+const observeRecords = 'agent/settlement/observe.js'
+const memory = 'agent/settlement/memory.js'
+const recheck = 'agent/settlement/recheck.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
-const replay = 'agent/payments/replay-decision.js'
+const replay = 'agent/settlement/replay-decision.js'
 const logOwner = 'agent/check-log-owner.js'
 const verify = 'agent/executor/verify.js'
 const verifySale = 'agent/settlement/verify-sale.js'
@@ -57,13 +59,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response is sent before settled is on disk',
     file: settle,
-    find:
-      'const step = await settledStep(payments, record, settlement.transaction); ' +
-      'return recordSuccess(payments, record, { ...step, ...reported });',
+    find: 'return recordSuccess(payments, record, settlement.transaction, reported);',
     replace:
-      'const step = await settledStep(payments, record, settlement.transaction);' +
-      'recordSuccess(payments, record, step).catch(() => undefined);' +
-      'return { ...record, ...step };',
+      '{ const early = await settledStep(payments, record, settlement.transaction); recordSuccess(payments, record, settlement.transaction, reported).catch(() => undefined); return { ...record, ...early }; }',
     caughtBy: 'simulate',
   },
   {
@@ -195,10 +193,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a repeated settlement is sent before settling is on disk',
     file: settle,
-    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
+    find: 'const settling = open && (await advance(payments, open, step));',
     replace:
-      "advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time }).catch(() => undefined);" +
-      "const settling = { ...record, state: 'settling', attempt };",
+      "advance(payments, record, step).catch(() => undefined); const settling = { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {
@@ -262,22 +259,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a refusal counts after an earlier attempt',
     file: settle,
-    find: 'record.attempt === 1 &&',
-    replace: 'true &&',
+    find: "start && settlement.kind === 'refused'",
+    replace: "settlement.kind === 'refused' && (start ??= { observation: { time: 0n }, observedAt: 0 })",
     caughtBy: 'simulate',
   },
   {
     name: 'a refusal is believed on a block from before the reply',
-    file: awaitOutcome,
-    find: "evidence.nonce === 'free' && isNewerThan(evidence, repliedAt)",
-    replace: "evidence.nonce === 'free'",
+    file: decideSettlement,
+    find: 'isNewer(evidence, Date.parse(record.refused_at))',
+    replace: 'true',
     caughtBy: 'simulate',
   },
   {
     name: 'an unclear settlement is not looked up before the answer',
-    file: awaitOutcome,
-    find: 'if (isPaid && ',
-    replace: 'if (false && isPaid && ',
+    file: settle,
+    find: 'if (outcome) return outcome;',
+    replace: 'if (outcome && false) return outcome;',
     caughtBy: 'test/agent/executor/perform.test.js',
   },
   {
@@ -296,115 +293,94 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a used nonce counts as a payment',
-    file: finding,
+    file: decideSettlement,
     find: 'const isPayment = isSameAddress',
     replace: 'const isPayment = true || isSameAddress',
     caughtBy: 'simulate',
   },
   {
     name: 'a transfer of another amount is accepted',
-    file: finding,
+    file: decideSettlement,
     find: 'value === BigInt(requirements.amount)',
     replace: 'value > 0n',
     caughtBy: 'simulate',
   },
   {
     name: 'the local clock ends an unknown record',
-    file: finding,
+    file: decideSettlement,
     find: 'if (evidence.finalTime >= validBefore)',
     replace: 'if (BigInt(Math.floor(now.getTime() / 1000)) >= validBefore)',
     caughtBy: 'simulate',
   },
   {
     name: 'rejected by a block that is not final',
-    file: finding,
+    file: decideSettlement,
     find: "return evidence.isFinal ? 'spent_final' : 'spent'; }",
     replace: "return 'spent_final'; }",
     caughtBy: 'simulate',
   },
   {
     name: 'confirmed by a block that is not final',
-    file: finding,
+    file: decideSettlement,
     find: "evidence.isFinal ? 'paid_final' : 'paid'",
     replace: "'paid_final'",
     caughtBy: 'simulate',
   },
   {
-    name: 'one reading of the chain ends a payment',
-    file: 'agent/payments/denials.js',
-    find: '[identity, reading]); return false;',
-    replace: '[identity, reading]); return true;',
+    name: 'one observation ends a payment',
+    file: memory,
+    find: '[identity, second]); return false;',
+    replace: '[identity, second]); return true;',
     caughtBy: 'simulate',
   },
   {
-    name: 'a first reading that was ahead of the chain is never discarded',
-    file: 'agent/payments/denials.js',
-    find: 'return isMinuteApart(first, reading) && (',
-    replace: 'return false && (',
-    caughtBy: 'test/agent/payments/reconciler.test.js',
+    name: 'a first observation that was ahead of the chain is never discarded',
+    file: memory,
+    find: 'return isApart(first, second) && (second.time',
+    replace: 'return false && (second.time',
+    caughtBy: 'test/agent/settlement/reconciler.test.js',
   },
   {
-    name: 'the progress of another chain counts',
-    file: chain,
-    find: 'await checkChain(unchecked, chainId, [newest, final]);',
-    replace: '',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    name: 'the final block of another chain counts as final',
+    file: observe,
+    find: '!== final.hash)',
+    replace: '!== final.hash && false)',
+    caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
     name: 'the recorded block does not identify the chain',
-    file: chain,
-    find: '[...read, ...recordedBlocks(query)]',
-    replace: 'read',
-    caughtBy: 'test/agent/payments/chain.test.js',
-  },
-  {
-    name: 'the chain id is not checked after the reads',
-    file: chain,
-    find: 'await checkChainId(rpc, chainId); for',
-    replace: 'for',
-    caughtBy: 'test/agent/payments/chain.test.js',
-  },
-  {
-    name: 'a transfer is denied although the node has its receipt',
-    file: chain,
-    find: "if (!isUsed && reported.nonce === 'used')",
-    replace: 'if (false)',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    file: observeRecords,
+    find: 'recorded !== undefined && state.recordedHash !== recorded',
+    replace: 'false',
+    caughtBy: 'simulate',
   },
   {
     name: 'the search of logs does not adapt to the limits of a node',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: '!isTooWide(cause) ||',
     replace: 'true ||',
     caughtBy: 'simulate',
   },
   {
     name: 'a search of logs starts again at each reading',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'this.#progress.set(name, progress);',
     replace: '',
     caughtBy: 'simulate',
   },
   {
-    name: 'a nonce is read at a block of another chain',
-    file: chain,
-    find: 'const read = [newest];',
-    replace: 'const read = [];',
-    caughtBy: 'test/agent/payments/chain.test.js',
-  },
-  {
     name: 'a search waits for a block far beyond the chain',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'progress.end = least(progress.end, to + REORG_BLOCKS_MAX);',
     replace: '',
-    caughtBy: 'test/agent/payments/range-search.test.js',
+    caughtBy: 'test/agent/chain/range-search.test.js',
   },
   {
-    name: 'the final block of another chain counts',
-    file: chain,
-    find: 'read.push(final);',
-    replace: '',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    name: 'a final block above the newest one counts',
+    file: observe,
+    find: 'if (final.number > state.number)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
     name: 'a sale records a block without a hash',
@@ -416,21 +392,21 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an observation of a node that lags by minutes is used',
     file: observe,
-    find: 'if (isFresh)',
+    find: 'if (clock.isFresh(observation))',
     replace: 'if (true)',
     caughtBy: 'test/agent/chain/observe.test.js',
   },
   {
     name: 'a range of logs that takes too long is read again each time',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'return cause instanceof RpcError || isTimeout(cause);',
     replace: 'return cause instanceof RpcError;',
-    caughtBy: 'test/agent/payments/range-search.test.js',
+    caughtBy: 'test/agent/chain/range-search.test.js',
   },
   {
     name: 'an observation of another chain is used',
     file: observe,
-    find: 'if (state.chainId !== BigInt(chainId))',
+    find: 'if (state.chainId !== BigInt(options.chainId))',
     replace: 'if (false)',
     caughtBy: 'test/agent/chain/observe.test.js',
   },
@@ -443,43 +419,43 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a search of logs never ends while the chain grows',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'if (progress.next === from)',
     replace: '',
-    caughtBy: 'test/agent/payments/range-search.test.js',
+    caughtBy: 'test/agent/chain/range-search.test.js',
   },
   {
     name: 'a search of logs never reads longer ranges again after a refusal',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'let isLimited = false;',
     replace: 'let isLimited = progress.span < SPAN_FIRST_BLOCKS;',
-    caughtBy: 'test/agent/payments/range-search.test.js',
+    caughtBy: 'test/agent/chain/range-search.test.js',
   },
   {
     name: 'a search of logs reads above the newest block of the node',
-    file: 'agent/payments/range-search.js',
+    file: 'agent/chain/range-search.js',
     find: 'least(progress.end, to)',
     replace: 'progress.end',
-    caughtBy: 'test/agent/payments/range-search.test.js',
+    caughtBy: 'test/agent/chain/range-search.test.js',
   },
   {
     name: 'a search without a record begins at another block each time',
     file: chain,
     find: 'return low * BLOCKS_TOO_EARLY_MAX',
     replace: 'return low * BLOCKS_TOO_EARLY_MAX + (newest.number % BLOCKS_TOO_EARLY_MAX)',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
     name: 'a node without final blocks counts the newest block as final',
-    file: chain,
-    find: 'blocksBefore(newest.number, finalConfirmations)',
-    replace: 'newest.number',
+    file: 'agent/chain/blocks.js',
+    find: 'number > confirmations ? number - confirmations : 0n',
+    replace: 'number',
     caughtBy: 'simulate',
   },
   {
     name: 'an ended payment is not looked up again',
     file: replay,
-    find: "expired: 'reconsider'",
+    find: "expired: 'ask_chain'",
     replace: "expired: 'refuse'",
     caughtBy: 'test/agent/executor/perform.test.js',
   },
@@ -493,10 +469,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a settlement that a clock recorded for the future is never reopened',
-    file: reconcile,
-    find: 'return time > now().getTime() ? 0 : time',
-    replace: 'return now() ? time : 0',
-    caughtBy: 'test/agent/payments/reconciler.test.js',
+    file: decideSettlement,
+    find: 'return milliseconds > now.getTime() ? 0 : milliseconds;',
+    replace: 'return milliseconds;',
+    caughtBy: 'test/agent/settlement/decide.test.js',
   },
   {
     name: 'a payment is settled again without a delay',
@@ -534,11 +510,11 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: attempts,
   },
   {
-    name: 'each retry reads the chain',
+    name: 'each retry observes the chain',
     file: reconcile,
-    find: 'payments.readings.note(record.identity);',
+    find: 'payments.memory.noteObserved(record.identity);',
     replace: '',
-    caughtBy: attempts,
+    caughtBy: 'test/agent/settlement/settlement-attempts.test.js',
   },
   {
     name: 'two processes settle with one relayer',
@@ -562,19 +538,18 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/cli/own-process-id.test.js',
   },
   {
-    name: 'a prepared record expires at a restart',
-    file: reconcile,
-    find: "prepared: { ...UNKNOWN, free: 'wait' }",
-    replace: "prepared: { ...UNKNOWN, free: 'expired' }",
-    caughtBy: 'simulate',
+    name: 'the reconciler settles a payment that nobody repeats',
+    file: decideSettlement,
+    find: "cause === 'reconciler' && record.state !== 'prepared'",
+    replace: "cause === 'reconciler'",
+    caughtBy: 'test/agent/settlement/decide.test.js',
   },
   {
     name: 'a retry settles while another process does',
     file: settle,
-    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
+    find: 'const settling = open && (await advance(payments, open, step));',
     replace:
-      "const settling = (await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time }))" +
-      " ?? { ...record, state: 'settling', attempt };",
+      "const settling = (open && (await advance(payments, open, step))) ?? { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {
@@ -587,7 +562,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the record is not read again after a refused verification',
     file: perform,
-    find: 'const soldElsewhere = await replay(payments, examined);',
+    find: 'const soldElsewhere = await replay(payments, examined, { patience });',
     replace: 'const soldElsewhere = undefined;',
     caughtBy: 'simulate',
   },
@@ -651,10 +626,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a search of the operator confirms a payment in a block that is not final',
-    file: 'agent/payments/recheck.js',
-    find: 'if (settled && evidence.isFinal)',
-    replace: 'if (settled)',
-    caughtBy: 'test/agent/payments/recheck.test.js',
+    file: recheck,
+    find: "const action = decide({ record, evidence, now: now(), cause: 'operator' });",
+    replace: "const action = record.state === 'settled' ? 'confirmed' : 'settled';",
+    caughtBy: 'test/agent/settlement/recheck.test.js',
   },
   {
     name: 'the retention counts from the local clock alone',
@@ -672,7 +647,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a stop does not wait for the reconciler',
-    file: 'agent/payments/reconciler.js',
+    file: 'agent/settlement/reconciler.js',
     find: 'await lastRun;',
     replace: '',
     caughtBy: 'simulate',
@@ -979,7 +954,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: chain,
     find: 'low = middle; else high = middle;',
     replace: 'low = middle; else low = middle;',
-    caughtBy: 'test/agent/payments/chain.test.js',
+    caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
     name: 'sales are not limited',
@@ -1219,5 +1194,19 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'text: escapedJson(value)',
     replace: 'text: JSON.stringify(value)',
     caughtBy: 'test/agent/mcp-stdio/server.test.js',
+  },
+  {
+    name: 'a remembered refusal does not stop another settlement',
+    file: decideSettlement,
+    find: "isNewer(evidence, Date.parse(record.refused_at)) ? 'refused' : 'wait'",
+    replace: "isNewer(evidence, Date.parse(record.refused_at)) ? 'refused' : 'settle'",
+    caughtBy: 'test/agent/settlement/decide.test.js',
+  },
+  {
+    name: 'a refusal that names a transaction is remembered',
+    file: settle,
+    find: ' && settlement.transaction === undefined',
+    replace: '',
+    caughtBy: 'test/agent/executor/perform.test.js',
   },
 ]
