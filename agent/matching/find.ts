@@ -12,17 +12,19 @@ import type { ParsedName } from '../../store/index/suffixes.ts'
 import type { Candidate } from '../operation/result.ts'
 import { CANDIDATES_MAX } from '../operation/schema.ts'
 import { buildCandidate } from './candidate.ts'
-import { parseForSimilarity, parseQueryName } from './equality.ts'
+import { parseQueryName, type QueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
-import { findEqualNames } from './equal-names.ts'
+import { findEqualNames, findJoinedName } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
 import { addFromPool, highestScore, type PoolOutcome, type Search } from './score-pool.ts'
 import { corrected, CORRECTED_MAX, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
-import { similarityMeasure } from './similarity.ts'
+import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
+/** A resolution scores 779 at most for a name with an uncertain difference, so that no evidence makes it a match. */
+export const UNCERTAIN_MAX = 0.9165
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
 /** Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten. */
@@ -81,7 +83,8 @@ export function findCompanies(
     isTimeUp: () => now().getTime() - start > QUERY_TIME_MAX_MS,
   }
   const isSearch = query.fuzzy === 'always'
-  const parsed = parseForSimilarity(query.name)
+  const parsed = name.similar
+  if (isSearch || equal.size === 0) addJoinedName(search, name)
   const outcomes: PoolOutcome[] = []
   if (isSearch) outcomes.push(addContainingNames(search, parsed))
   if (isSearch ? top.canEnter(highestScore(search, CORRECTED_MAX)) : equal.size === 0)
@@ -90,6 +93,15 @@ export function findCompanies(
   const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
   return { kind: 'found', candidates, isTruncated, readingIndex }
+}
+
+/** Adds the name that differs only in spaces and "and" as the most similar one. */
+function addJoinedName({ register, query, budgets, top, scored, accepts }: Search, name: QueryName): void {
+  const joined = findJoinedName(register, name, { accepts, budgets })
+  if (joined === undefined) return
+  scored.add(joined.name)
+  const match = { matchType: 'fuzzy_name', similarity: FUZZY_MAX, exact: undefined } as const
+  top.add(buildCandidate(joined.company, query, match))
 }
 
 /** Adds the names that contain every word of a search. */
@@ -124,8 +136,9 @@ function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: Co
   if (isTimeUp()) return 'time_up'
   const measure = similarityMeasure(names, nameQuery, { suffix, budget: budgets.pairs })
   const similarityOf = (name: number) => {
-    const { similarity } = measure(name)
-    return similarity < similarityMin ? 0 : scale(similarity)
+    const { similarity, isUncertain } = measure(name)
+    if (similarity < similarityMin) return 0
+    return scale(isUncertain && fuzzy === 'without_exact' ? Math.min(similarity, UNCERTAIN_MAX) : similarity)
   }
   return addFromPool(search, pool, { similarityOf, highestOf: scale })
 }

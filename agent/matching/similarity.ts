@@ -3,9 +3,11 @@
  * below 1 keep names that may belong to another company below the score of a match, with any evidence. The formula is in
  * docs/accuracy.md.
  */
+import { equivalentsOf } from '../../store/index/equivalents.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'
 import type { NameQuery } from '../../store/index/query.ts'
+import { isNumeral } from '../../store/index/spelling.ts'
 import type { Suffix } from '../../store/index/suffixes.ts'
 
 /** A pair of words below this similarity may be two different words, so the names do not match completely. */
@@ -16,7 +18,7 @@ const OTHER_SUFFIX_FACTOR = 0.9
 const OTHER_ORDER_FACTOR = 0.9
 const MISSING_SUFFIX_FACTOR = 0.98
 /** 1 is reserved for exact matches. */
-const FUZZY_MAX = 0.9999
+export const FUZZY_MAX = 0.9999
 /** Four decimals are published, and scores are computed from the published value. */
 const PRECISION = 10_000
 
@@ -29,6 +31,8 @@ export interface NameSimilarity {
   isQueryCovered: boolean
   /** Whether every word of the query is in the name, letter by letter. */
   isLiteral: boolean
+  /** Whether a difference is in a word with a number or of few letters, which is often another company. */
+  isUncertain: boolean
 }
 
 interface Pair {
@@ -64,12 +68,15 @@ export function similarityMeasure(
     let namePaired = 0
     let isComplete = true
     let isLiteral = true
+    let isUncertain = false
     for (const pair of pairs) {
       sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
-      if (pair.similarity < 1) isLiteral = false
+      if (pair.similarity === 1) continue
+      isLiteral = false
+      isUncertain ||= isUncertainPair(index, query, { pair, words })
     }
     const isQueryCovered = paired === query.words.length
     isComplete = isComplete && isQueryCovered && namePaired === words.length
@@ -83,8 +90,34 @@ export function similarityMeasure(
       isComplete,
       isQueryCovered,
       isLiteral: isLiteral && isQueryCovered,
+      isUncertain,
     }
   }
+}
+
+/** Words of fewer letters differ by one letter from many others. */
+const CERTAIN_LETTERS_MIN = 5
+
+/** Whether a pair of different words has a number or few letters. Abbreviations and other notations of a number do not count. */
+function isUncertainPair(
+  index: NameIndex,
+  query: NameQuery,
+  { pair, words }: { pair: Pair; words: Uint32Array },
+): boolean {
+  const asked = query.words.slice(pair.first, pair.last + 1)
+  const named = Array.from(words.subarray(pair.nameFirst, pair.nameLast + 1), (word) => index.dictionary.text(word))
+  if ([...asked, ...named].some(isNumeral)) return !isEquivalentPair(asked, named)
+  // Only a space differs: the word that is written together has to be long.
+  if (asked.join('') === named.join(''))
+    return asked.join('').length < CERTAIN_LETTERS_MIN || [...asked, ...named].some(({ length }) => length === 1)
+  return [...asked, ...named].some(({ length }) => length < CERTAIN_LETTERS_MIN) && !isEquivalentPair(asked, named)
+}
+
+function isEquivalentPair(
+  [asked = '', ...more]: readonly string[],
+  [named = '', ...others]: readonly string[],
+): boolean {
+  return more.length + others.length === 0 && equivalentsOf(asked).has(named)
 }
 
 /** Rounded down, and below 1. */

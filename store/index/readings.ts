@@ -8,8 +8,8 @@ import type { OperationBudget } from './operation-budget.ts'
 import { JOINED_FACTOR, queryWeight, type NameQuery } from './query.ts'
 import { segmentWord } from './segments.ts'
 
-/** Fewer letters begin too many words. */
-const PREFIX_LETTERS_MIN = 3
+/** Fewer letters begin too many words. After another word, fewer letters are enough. */
+const PREFIX_LETTERS_MIN = { alone: 3, afterWord: 2 }
 /** Similarity of a prefix to a completion of it. A completion by few letters is more similar. */
 const COMPLETION_SIMILARITY = { min: 0.8, max: 0.95 }
 /** Operations of adding a completion. */
@@ -45,6 +45,8 @@ export function listReadings(index: NameIndex, words: readonly string[], options
   const lastWords = new Map<string, SimilarWord[]>()
   const similarTo = (word: string, isLast: boolean) => {
     if (!isLast || !options.isOpenEnded) return dictionary.findExact(word)
+    const lettersMin = words.length > 1 ? PREFIX_LETTERS_MIN.afterWord : PREFIX_LETTERS_MIN.alone
+    if (word.length < lettersMin) return dictionary.findExact(word)
     const known = lastWords.get(word) ?? withCompletions(index, word, options.budget)
     lastWords.set(word, known)
     return known
@@ -95,7 +97,6 @@ function toQuery(index: NameIndex, words: readonly string[], similar: readonly S
 /** The word and the words that begin with it. */
 function withCompletions(index: NameIndex, prefix: string, budget: OperationBudget): SimilarWord[] {
   const found = index.dictionary.findExact(prefix)
-  if (prefix.length < PREFIX_LETTERS_MIN) return found
   const words = index.dictionary.withPrefix(prefix)
   if (!budget.take(words.length * OPERATIONS_PER_COMPLETION)) return found
   const { min, max } = COMPLETION_SIMILARITY

@@ -1,5 +1,5 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
-import { SIMILARITY_MIN } from '../../agent/matching/find.ts'
+import { SIMILARITY_MIN, UNCERTAIN_MAX } from '../../agent/matching/find.ts'
 import { corrected, readingMeasure } from '../../agent/matching/search-similarity.ts'
 import { similarityMeasure } from '../../agent/matching/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
@@ -18,11 +18,12 @@ export function searchMeasure(
   const measures = readings.map((reading) => readingMeasure(index, reading, options))
   const measure = similarityMeasure(index, analyseQuery(index, core, unlimited()), options)
   return (name) => {
-    const { similarity: measured } = measure(name)
+    const { similarity: uncapped, isUncertain } = measure(name)
+    const measured = isUncertain ? Math.min(uncapped, UNCERTAIN_MAX) : uncapped
     for (const each of measures) {
       const similarity = each(name)
       if (similarity > 0) return { similarity, measured }
     }
-    return { similarity: measured < SIMILARITY_MIN.always ? 0 : corrected(measured), measured }
+    return { similarity: uncapped < SIMILARITY_MIN.always ? 0 : corrected(uncapped), measured }
   }
 }
