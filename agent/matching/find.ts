@@ -17,14 +17,12 @@ import type { QueryEvidence } from './evidence.ts'
 import { findEqualNames, findJoinedName } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
 import { addFromPool, highestScore, type PoolOutcome, type Search } from './score-pool.ts'
-import { corrected, CORRECTED_MAX, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
+import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
 import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
-/** A resolution scores 779 at most for a name with an uncertain difference, so that no evidence makes it a match. */
-export const UNCERTAIN_MAX = 0.9165
 /** Names with the highest bounds that are scored. The best ten are nearly always among the first hundred. */
 const SCORED_NAMES_MAX = 2_000
 /** Candidates reserved for names whose initials are the query, because corrections of a short word could fill all ten. */
@@ -87,8 +85,9 @@ export function findCompanies(
   if (isSearch || equal.size === 0) addJoinedName(search, name)
   const outcomes: PoolOutcome[] = []
   if (isSearch) outcomes.push(addContainingNames(search, parsed))
-  if (isSearch ? top.canEnter(highestScore(search, CORRECTED_MAX)) : equal.size === 0)
-    outcomes.push(addSimilarNames(search, parsed, query.fuzzy))
+  const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
+  if (isSearch ? top.canEnter(highestScore(search, scale(FUZZY_MAX))) : equal.size === 0)
+    outcomes.push(addSimilarNames(search, parsed, { similarityMin: SIMILARITY_MIN[query.fuzzy], scale }))
   if (outcomes.includes('time_up')) return { kind: 'too_broad' }
   const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
@@ -124,11 +123,13 @@ function addContainingNames(search: Search, { core, suffix }: ParsedName): PoolO
 }
 
 /** Adds names that have only some words of the query, or spelling variants of them. */
-function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: CompanyQuery['fuzzy']): PoolOutcome {
+function addSimilarNames(
+  search: Search,
+  { core, suffix }: ParsedName,
+  { similarityMin, scale }: { similarityMin: number; scale: (similarity: number) => number },
+): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  const similarityMin = SIMILARITY_MIN[fuzzy]
-  const scale = fuzzy === 'always' ? corrected : (similarity: number) => similarity
   const nameQuery = analyseQuery(names, core, budgets.spelling)
   if (isTimeUp()) return 'time_up'
   const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }
@@ -136,9 +137,8 @@ function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: Co
   if (isTimeUp()) return 'time_up'
   const measure = similarityMeasure(names, nameQuery, { suffix, budget: budgets.pairs })
   const similarityOf = (name: number) => {
-    const { similarity, isUncertain } = measure(name)
-    if (similarity < similarityMin) return 0
-    return scale(isUncertain && fuzzy === 'without_exact' ? Math.min(similarity, UNCERTAIN_MAX) : similarity)
+    const { similarity } = measure(name)
+    return similarity < similarityMin ? 0 : scale(similarity)
   }
   return addFromPool(search, pool, { similarityOf, highestOf: scale })
 }

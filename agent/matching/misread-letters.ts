@@ -25,7 +25,7 @@ export function restoreVowels(text: string): string {
  */
 const LOST_LETTER = 'ʔ'
 /** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
-const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒ?Â|ƒ)?(?![\p{L}¡©³º‰“šŠ])[?\uFFFD]?/gu
+const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
 
 export function markLostLetters(text: string): string {
   return text.replace(LOST, LOST_LETTER)

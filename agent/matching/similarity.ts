@@ -31,8 +31,6 @@ export interface NameSimilarity {
   isQueryCovered: boolean
   /** Whether every word of the query is in the name, letter by letter. */
   isLiteral: boolean
-  /** Whether a difference is in a word with a number or of few letters, which is often another company. */
-  isUncertain: boolean
 }
 
 interface Pair {
@@ -86,13 +84,24 @@ export function similarityMeasure(
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
     return {
-      similarity: publishedSimilarity(similarity),
+      similarity: publishedSimilarity(isUncertain ? uncertain(similarity) : similarity),
       isComplete,
       isQueryCovered,
       isLiteral: isLiteral && isQueryCovered,
-      isUncertain,
     }
   }
+}
+
+/**
+ * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
+ * compressed, not cut off, so that the order of names stays the same.
+ */
+const UNCERTAIN_MAX = 0.9165
+const UNCERTAIN_FROM = 0.9
+
+function uncertain(similarity: number): number {
+  if (similarity <= UNCERTAIN_FROM) return similarity
+  return UNCERTAIN_FROM + ((similarity - UNCERTAIN_FROM) / (1 - UNCERTAIN_FROM)) * (UNCERTAIN_MAX - UNCERTAIN_FROM)
 }
 
 /** Words of fewer letters differ by one letter from many others. */

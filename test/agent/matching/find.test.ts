@@ -94,12 +94,16 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
   )
   const exactTypeOf = exactTypes(parsed, { companies, registered })
   const joined = joinedCompany(parsed, { companies, registered })
-  const scored = companies.flatMap((company) => {
-    const exact = exactTypeOf(company)
-    const found = measure(names.findByNumber(company.company_number)!)
+  const measured = companies.map((company) => ({
+    company,
+    exact: exactTypeOf(company),
+    found: measure(names.findByNumber(company.company_number)!),
+  }))
+  const isAlone = measured.every(({ company, exact, found }) => !exact && company !== joined && !found.isContaining)
+  const scored = measured.flatMap(({ company, exact, found }) => {
     const inResolve = found.measured < 0.67 ? 0 : found.measured
     const isJoined = exact === undefined && company === joined
-    const similarity = exact ? 1 : isJoined ? 0.9999 : query.fuzzy === 'always' ? found.similarity : inResolve
+    const similarity = exact ? 1 : isJoined ? 0.9999 : query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
     if (similarity === 0) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)

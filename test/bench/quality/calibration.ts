@@ -24,7 +24,7 @@ export function sharesByScore(
   const counts = new Map<number, ScoreShare>()
   for (const evaluation of evaluations) {
     const first = firstOf(evaluation)
-    if (!first) continue
+    if (!first || contradicts(evaluation)) continue
     const from = Math.floor(first.score / STEP) * STEP
     const count = counts.get(from) ?? { from, asked: 0, right: 0 }
     count.asked += 1
@@ -34,9 +34,13 @@ export function sharesByScore(
   return [...counts.values()].toSorted((one, other) => other.from - one.from)
 }
 
-/** In a class where every match is wrong, no company is the right one. */
-function isRight({ question: { expected, accepted, class: asked } }: Evaluation, { number }: Named): boolean {
-  return !asked.mustNotMatch && expected !== undefined && accepted.includes(number)
+/** Whether the question states something else than the register on purpose, such as another legal form. */
+function contradicts({ question: { expected, class: asked } }: Evaluation): boolean {
+  return asked.mustNotMatch === true && expected !== undefined
+}
+
+function isRight({ question: { expected, accepted } }: Evaluation, { number }: Named): boolean {
+  return expected !== undefined && accepted.includes(number)
 }
 
 export function calibrationTable(evaluations: readonly Evaluation[]): string {
