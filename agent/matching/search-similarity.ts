@@ -9,25 +9,25 @@ import type { Suffix } from '../../store/index/suffixes.ts'
 import { publishedSimilarity, similarityMeasure } from './similarity.ts'
 
 /** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
-const MEASURED_MIN = { written: 0.7, otherNotation: 0.95, corrected: 0.7 }
+const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
 /** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
 export const INITIALS_SIMILARITY = 0.2
 
-/** Names that contain every word, each exactly as written. Below: 0.56 to 0.588. */
+/** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
 function written(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.56 + 0.04 * similarity)
+  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.617 + 0.03 * similarity)
 }
 
-/** Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.53 to 0.559. */
+/** Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.59 to 0.614. */
 function otherNotation(similarity: number): number {
-  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.53 + 0.03 * similarity)
+  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.59 + 0.025 * similarity)
 }
 
-/** All other names. Below 0.52 if other names are equal or contain every word. */
+/** All other names. At most 0.533 if other names are equal or contain every word. */
 export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: number) => number {
   return (similarity) => {
     if (similarity < MEASURED_MIN.corrected) return publishedSimilarity(0.7 * similarity)
-    return isAlone ? similarity : publishedSimilarity(0.49 + 0.1 * (similarity - MEASURED_MIN.corrected))
+    return isAlone ? similarity : publishedSimilarity(0.505 + 0.1 * (similarity - MEASURED_MIN.corrected))
   }
 }
 

@@ -66,15 +66,12 @@ export function similarityMeasure(
     let namePaired = 0
     let isComplete = true
     let isLiteral = true
-    let isUncertain = false
     for (const pair of pairs) {
       sum += pair.contribution
       paired += pair.last - pair.first + 1
       namePaired += pair.nameLast - pair.nameFirst + 1
       if (pair.similarity < PAIR_SIMILARITY_MIN) isComplete = false
-      if (pair.similarity === 1) continue
-      isLiteral = false
-      isUncertain ||= isUncertainPair(index, query, { pair, words })
+      if (pair.similarity < 1) isLiteral = false
     }
     const isQueryCovered = paired === query.words.length
     isComplete = isComplete && isQueryCovered && namePaired === words.length
@@ -83,8 +80,11 @@ export function similarityMeasure(
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
+    const isUncertain = () =>
+      similarity > UNCERTAIN_FROM &&
+      pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words }))
     return {
-      similarity: publishedSimilarity(isUncertain ? uncertain(similarity) : similarity),
+      similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
       isComplete,
       isQueryCovered,
       isLiteral: isLiteral && isQueryCovered,
@@ -99,8 +99,7 @@ export function similarityMeasure(
 const UNCERTAIN_MAX = 0.9165
 const UNCERTAIN_FROM = 0.9
 
-function uncertain(similarity: number): number {
-  if (similarity <= UNCERTAIN_FROM) return similarity
+function compressed(similarity: number): number {
   return UNCERTAIN_FROM + ((similarity - UNCERTAIN_FROM) / (1 - UNCERTAIN_FROM)) * (UNCERTAIN_MAX - UNCERTAIN_FROM)
 }
 

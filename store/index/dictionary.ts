@@ -52,6 +52,8 @@ export class Dictionary {
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
   readonly #byText: Uint32Array
+  /** By word, its position in `#byText`. */
+  readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
   /** Letter masks by word. */
@@ -69,6 +71,8 @@ export class Dictionary {
     this.#units = wordUnits
     this.#byText = wordsByText
     this.size = wordLengths.at(-1) ?? 0
+    this.#positions = new Uint32Array(this.size)
+    for (const [position, word] of wordsByText.entries()) this.#positions[word] = position
     this.#offsets = computeOffsets(wordLengths)
     this.#once = new Uint32Array(this.size)
     this.#twice = new Uint32Array(this.size)
@@ -104,6 +108,12 @@ export class Dictionary {
   /** The words that begin with a text, itself included, in the order of their texts. */
   withPrefix(prefix: string): Uint32Array {
     return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
+  }
+
+  /** Whether a word begins with a text, for many words. */
+  prefixFilter(prefix: string): (word: number) => boolean {
+    const [first, end] = [this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`)]
+    return (word) => this.#positions[word]! >= first && this.#positions[word]! < end
   }
 
   /** The position in `#byText` of the first word that is not before a text. */
