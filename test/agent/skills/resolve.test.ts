@@ -496,6 +496,8 @@ describe('resolve, for names that differ little', () => {
   it('[12.18] reads a name with or without The as relaxed if the register has no other such name', async () => {
     const rows = [
       ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
+      { number: '7', name: 'TWIN OAKS LIMITED' },
+      { number: '8', name: 'TWIN OAKS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
       { number: '9', name: 'THE OLD MILL LIMITED' },
       { number: '10', name: 'OLD MILL LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
     ]
@@ -514,7 +516,8 @@ describe('resolve, for names that differ little', () => {
       }
       // Another legal form, and a name that two companies have.
       expect(register.resolve({ name: 'The Harbour Lights DAC' })).to.include({ match: null })
-      expect(register.resolve({ name: 'Copper Pot Limited' })).to.include({ match: null })
+      for (const name of ['Copper Pot Limited', 'The Twin Oaks Limited'])
+        expect(register.resolve({ name }), name).to.include({ match: null })
       expect(register.resolve({ name: 'Old Mill Limited' }).match?.company.company_number).to.equal('10')
       expect(register.resolve({ name: 'The Old Mill Limited' }).match?.company.company_number).to.equal('9')
       expect(register.resolve({ name: 'The Limited' })).to.include({ match: null })
