@@ -5,10 +5,10 @@ import { analyseQuery } from '../../store/index/query.ts'
 import type { Candidate } from '../operation/result.ts'
 import { buildCandidate } from './candidate.ts'
 import { findEqualNames } from './equal-names.ts'
-import { exactMatchType, parseForSimilarity, parseQueryName } from './equality.ts'
+import { exactMatchType, isEqualWhenJoined, joinedReadings, parseQueryName, type QueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
 import type { Register } from './register.ts'
-import { similarityMeasure } from './similarity.ts'
+import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 
 /** A name below this similarity, or with a word that has no counterpart, conflicts with the record. */
 const SAME_NAME_SIMILARITY_MIN = 0.75
@@ -25,17 +25,17 @@ export function candidateByNumber(
 ): Candidate {
   const matchType = 'company_number'
   if (name === undefined) return buildCandidate(company, evidence, { matchType, similarity: 0, exact: undefined })
-  const { exact, isNameOfAnother } = compareEqualNames(registers, company, name)
+  const query = parseQueryName(name)
+  const { exact, isNameOfAnother } = compareEqualNames(registers, company, query)
   if (exact) return buildCandidate(company, evidence, { matchType, similarity: 1, exact })
-  const { similarity, isOtherName } = compareSimilarName(register, company, name)
+  const { similarity, isOtherName } = compareSimilarName(register, company, query)
   // A name that is only similar to the company's own, and equal to that of another one, contradicts the number.
   const comparison = { similarity, isOtherName: isOtherName || isNameOfAnother }
   return buildCandidate(company, evidence, { matchType, exact: undefined, ...comparison })
 }
 
 /** Finds the first reading of the name that any company equals. Tells whether this company or only another one equals it. */
-function compareEqualNames(registers: readonly Register[], company: Company, name: string) {
-  const query = parseQueryName(name)
+function compareEqualNames(registers: readonly Register[], company: Company, query: QueryName) {
   const found = registers.flatMap((register) => {
     const accepts = (position: number) => position !== register.withheld
     const { equal, readingIndex } = findEqualNames(register, query, { accepts, budgets: openQueryBudgets() })
@@ -53,8 +53,10 @@ function compareEqualNames(registers: readonly Register[], company: Company, nam
   return { exact, isNameOfAnother: found.length > 0 }
 }
 
-function compareSimilarName({ names }: Register, company: Company, name: string) {
-  const { core, suffix } = parseForSimilarity(name)
+function compareSimilarName({ names }: Register, company: Company, query: QueryName) {
+  if (joinedReadings(query).some((reading) => isEqualWhenJoined(reading, company.legal_name)))
+    return { similarity: FUZZY_MAX, isOtherName: false }
+  const { core, suffix } = query.similar
   const { spelling, pairs } = openQueryBudgets()
   const measure = similarityMeasure(names, analyseQuery(names, core, spelling), { suffix, budget: pairs })
   const position = names.findByNumber(company.company_number)

@@ -12,13 +12,13 @@ import type { ParsedName } from '../../store/index/suffixes.ts'
 import type { Candidate } from '../operation/result.ts'
 import { CANDIDATES_MAX } from '../operation/schema.ts'
 import { buildCandidate } from './candidate.ts'
-import { parseForSimilarity, parseQueryName } from './equality.ts'
+import { parseQueryName, type QueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
-import { findEqualNames } from './equal-names.ts'
+import { findEqualNames, findJoinedName } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
 import { addFromPool, highestScore, type PoolOutcome, type Search } from './score-pool.ts'
-import { corrected, CORRECTED_MAX, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
-import { similarityMeasure } from './similarity.ts'
+import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './search-similarity.ts'
+import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
@@ -81,15 +81,26 @@ export function findCompanies(
     isTimeUp: () => now().getTime() - start > QUERY_TIME_MAX_MS,
   }
   const isSearch = query.fuzzy === 'always'
-  const parsed = parseForSimilarity(query.name)
+  const parsed = name.similar
+  if (isSearch || equal.size === 0) addJoinedName(search, name)
   const outcomes: PoolOutcome[] = []
   if (isSearch) outcomes.push(addContainingNames(search, parsed))
-  if (isSearch ? top.canEnter(highestScore(search, CORRECTED_MAX)) : equal.size === 0)
-    outcomes.push(addSimilarNames(search, parsed, query.fuzzy))
+  const scale = isSearch ? correctedScale({ isAlone: scored.size === 0 }) : (similarity: number) => similarity
+  if (isSearch ? top.canEnter(highestScore(search, scale(FUZZY_MAX))) : equal.size === 0)
+    outcomes.push(addSimilarNames(search, parsed, { similarityMin: SIMILARITY_MIN[query.fuzzy], scale }))
   if (outcomes.includes('time_up')) return { kind: 'too_broad' }
   const isTruncated = outcomes.includes('truncated') || Object.values(budgets).some(({ isExceeded }) => isExceeded)
   const candidates = isSearch ? withInitialsNames(search, parsed) : top.candidates()
   return { kind: 'found', candidates, isTruncated, readingIndex }
+}
+
+/** Adds the name that differs only in spaces and "and" as the most similar one. */
+function addJoinedName({ register, query, budgets, top, scored, accepts }: Search, name: QueryName): void {
+  const joined = findJoinedName(register, name, { accepts, budgets })
+  if (joined === undefined) return
+  scored.add(joined.name)
+  const match = { matchType: 'fuzzy_name', similarity: FUZZY_MAX, exact: undefined } as const
+  top.add(buildCandidate(joined.company, query, match))
 }
 
 /** Adds the names that contain every word of a search. */
@@ -112,11 +123,13 @@ function addContainingNames(search: Search, { core, suffix }: ParsedName): PoolO
 }
 
 /** Adds names that have only some words of the query, or spelling variants of them. */
-function addSimilarNames(search: Search, { core, suffix }: ParsedName, fuzzy: CompanyQuery['fuzzy']): PoolOutcome {
+function addSimilarNames(
+  search: Search,
+  { core, suffix }: ParsedName,
+  { similarityMin, scale }: { similarityMin: number; scale: (similarity: number) => number },
+): PoolOutcome {
   const { register, budgets, accepts, isTimeUp } = search
   const { names } = register
-  const similarityMin = SIMILARITY_MIN[fuzzy]
-  const scale = fuzzy === 'always' ? corrected : (similarity: number) => similarity
   const nameQuery = analyseQuery(names, core, budgets.spelling)
   if (isTimeUp()) return 'time_up'
   const limits = { similarityMin, namesMax: SCORED_NAMES_MAX, accepts, budget: budgets.postings }

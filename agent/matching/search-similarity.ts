@@ -1,6 +1,6 @@
 /**
- * The similarity of names in a search. Names are in three ranges: those that contain every word of the query come before
- * those that contain every word in another notation, and these before names that need a correction (contract 12.13).
+ * The similarity of names in a search. It orders names of one search by kind (contract 12.13), and has about the same share of
+ * right companies for each kind, so that a higher score is better in any search (docs/accuracy.md).
  */
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'
@@ -8,22 +8,28 @@ import type { Reading } from '../../store/index/readings.ts'
 import type { Suffix } from '../../store/index/suffixes.ts'
 import { publishedSimilarity, similarityMeasure } from './similarity.ts'
 
-/** The lowest similarity of each range. The ranges do not overlap; SCORE_DEFINITION states the same values to clients. */
-const WRITTEN_MIN = 0.85
-const NOTATION_MIN = 0.7
+/** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
+const MEASURED_MIN = { written: 0.72, otherNotation: 0.95, corrected: 0.72 }
 /** The similarity of names whose initials are the query. Lower than that of all other names that are returned. */
 export const INITIALS_SIMILARITY = 0.2
 
-/** Names that contain every word, each exactly as written. */
-const written = (similarity: number) => publishedSimilarity(WRITTEN_MIN + (1 - WRITTEN_MIN) * similarity)
-/** Names that contain every word, with a completion of the last word, or with words joined or split. */
-const otherNotation = (similarity: number) =>
-  publishedSimilarity(Math.min(NOTATION_MIN + (WRITTEN_MIN - NOTATION_MIN) * similarity, WRITTEN_MIN - 0.0001))
-/** All other names. */
-export const corrected = (similarity: number) => publishedSimilarity(NOTATION_MIN * similarity)
+/** Names that contain every word, each exactly as written. Below: 0.617 to 0.639. */
+function written(similarity: number): number {
+  return publishedSimilarity(similarity >= MEASURED_MIN.written ? similarity : 0.617 + 0.03 * similarity)
+}
 
-/** The highest similarity of a name that needs a correction. */
-export const CORRECTED_MAX = corrected(1)
+/** Names that contain every word, with a completion of the last word, or with words joined or split. Below: 0.59 to 0.614. */
+function otherNotation(similarity: number): number {
+  return publishedSimilarity(similarity >= MEASURED_MIN.otherNotation ? similarity : 0.59 + 0.025 * similarity)
+}
+
+/** All other names. At most 0.533 if other names are equal or contain every word. */
+export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: number) => number {
+  return (similarity) => {
+    if (similarity < MEASURED_MIN.corrected) return publishedSimilarity(0.7 * similarity)
+    return isAlone ? similarity : publishedSimilarity(0.505 + 0.1 * (similarity - MEASURED_MIN.corrected))
+  }
+}
 
 /** The similarity for a reading of the query; 0 for a name that does not contain every word of it. */
 export function readingMeasure(

@@ -3,9 +3,11 @@
  * below 1 keep names that may belong to another company below the score of a match, with any evidence. The formula is in
  * docs/accuracy.md.
  */
+import { equivalentsOf } from '../../store/index/equivalents.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'
 import type { NameQuery } from '../../store/index/query.ts'
+import { isNumeral } from '../../store/index/spelling.ts'
 import type { Suffix } from '../../store/index/suffixes.ts'
 
 /** A pair of words below this similarity may be two different words, so the names do not match completely. */
@@ -16,7 +18,7 @@ const OTHER_SUFFIX_FACTOR = 0.9
 const OTHER_ORDER_FACTOR = 0.9
 const MISSING_SUFFIX_FACTOR = 0.98
 /** 1 is reserved for exact matches. */
-const FUZZY_MAX = 0.9999
+export const FUZZY_MAX = 0.9999
 /** Four decimals are published, and scores are computed from the published value. */
 const PRECISION = 10_000
 
@@ -78,13 +80,52 @@ export function similarityMeasure(
       (isComplete ? 1 : PARTIAL_FACTOR) *
       (isInOrder(pairs) ? 1 : OTHER_ORDER_FACTOR) *
       suffixFactor(suffix, index.suffixOf(name))
+    const isUncertain = () =>
+      similarity > UNCERTAIN_FROM &&
+      pairs.some((pair) => pair.similarity < 1 && isUncertainPair(index, query, { pair, words }))
     return {
-      similarity: publishedSimilarity(similarity),
+      similarity: publishedSimilarity(isUncertain() ? compressed(similarity) : similarity),
       isComplete,
       isQueryCovered,
       isLiteral: isLiteral && isQueryCovered,
     }
   }
+}
+
+/**
+ * Names with an uncertain difference are below this: 850 * 0.9165 plus all evidence is 899. Higher similarities are
+ * compressed, not cut off, so that the order of names stays the same.
+ */
+const UNCERTAIN_MAX = 0.9165
+const UNCERTAIN_FROM = 0.9
+
+function compressed(similarity: number): number {
+  return UNCERTAIN_FROM + ((similarity - UNCERTAIN_FROM) / (1 - UNCERTAIN_FROM)) * (UNCERTAIN_MAX - UNCERTAIN_FROM)
+}
+
+/** Words of fewer letters differ by one letter from many others. */
+const CERTAIN_LETTERS_MIN = 5
+
+/** Whether a pair of different words has a number or few letters. Abbreviations and other notations of a number do not count. */
+function isUncertainPair(
+  index: NameIndex,
+  query: NameQuery,
+  { pair, words }: { pair: Pair; words: Uint32Array },
+): boolean {
+  const asked = query.words.slice(pair.first, pair.last + 1)
+  const named = Array.from(words.subarray(pair.nameFirst, pair.nameLast + 1), (word) => index.dictionary.text(word))
+  if ([...asked, ...named].some(isNumeral)) return !isEquivalentPair(asked, named)
+  // Only a space differs: the word that is written together has to be long.
+  if (asked.join('') === named.join(''))
+    return asked.join('').length < CERTAIN_LETTERS_MIN || [...asked, ...named].some(({ length }) => length === 1)
+  return [...asked, ...named].some(({ length }) => length < CERTAIN_LETTERS_MIN) && !isEquivalentPair(asked, named)
+}
+
+function isEquivalentPair(
+  [asked = '', ...more]: readonly string[],
+  [named = '', ...others]: readonly string[],
+): boolean {
+  return more.length + others.length === 0 && equivalentsOf(asked).has(named)
 }
 
 /** Rounded down, and below 1. */

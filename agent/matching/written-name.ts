@@ -3,11 +3,15 @@ import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
 import { isAmbiguousForm } from '../../store/index/suffixes.ts'
 
 const WORD = /[\p{L}\p{N}]+/gu
+const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 /** Introduces a trading name, which the register does not hold. */
 const TRADING_AS = /(?:^|[^\p{L}\p{N}])(?:t\s?\/\s?as?|trading as)(?![\p{L}\p{N}])/iu
 /** The beginning of a text that is not part of the name, even if it ends in a legal form: another name of the company. */
 const OTHER_NAME =
   /^[^\p{L}\p{N}]*(?:t\s?\/?\s?as?|tx|trading as|f\s?\/?\s?k\s?\/?\s?a|formerly|formally|previously)(?![\p{L}\p{N}])/iu
+/** "Company No. 123", "Co. Reg. Number 123": not part of the name. */
+const NUMBER_OF_COMPANY =
+  /^[^\p{L}\p{N}]*(?:company|co)[^\p{L}\p{N}]*(?:\d|(?:no|nr|num|number|reg|regd|registered|registration|id)(?!\p{L}))/iu
 /** "Limited Edition", "Limited Liability Company", "PLC & Controls": the form is a part of the name. */
 const CONTINUES_NAME =
   /^[^\p{L}\p{N}]*(?:[&+]|(?:and|agus|by|company|co|editions?|liability|partnership)(?![\p{L}\p{N}]))/iu
@@ -39,15 +43,24 @@ export function splitTextAfterForm(name: string): WrittenName {
 }
 
 function isTextAfterName(text: string): boolean {
-  if (!/[\p{L}\p{N}]/u.test(text)) return false
-  if (OTHER_NAME.test(text)) return true
+  if (!LETTER_OR_DIGIT.test(text)) return false
+  if (OTHER_NAME.test(text) || NUMBER_OF_COMPANY.test(text)) return true
   if (CONTINUES_NAME.test(text)) return false
   // "Kerry Limited, Cork Limited" names two companies.
   return parseName(`x ${text}`).suffix === ''
 }
 
-/** The name before "T/A" or "trading as". */
+/**
+ * The company in "X T/A Y": the name before "T/A" or "trading as", or the one after it if only that one has a legal form. The
+ * whole name without "T/A".
+ */
 export function splitTradingName(name: string): string {
-  const [before = ''] = name.split(TRADING_AS, 1)
-  return /[\p{L}\p{N}]/u.test(before) ? before : name
+  const [trading] = TRADING_AS.exec(name) ?? []
+  if (trading === undefined) return name
+  const at = name.indexOf(trading)
+  const [before, after] = [name.slice(0, at), name.slice(at + trading.length)]
+  if (!LETTER_OR_DIGIT.test(before)) return name
+  return parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== '' && LETTER_OR_DIGIT.test(after)
+    ? after
+    : before
 }

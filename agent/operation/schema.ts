@@ -1,7 +1,7 @@
 /** Input schemas of the three operations: limits (contract 8) and the canonical form of inputs (contract 10). */
 import { z } from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/company.ts'
-import { hasHidden } from '../../store/hidden.ts'
+import { hasHidden, removeIgnorable } from '../../store/hidden.ts'
 
 /** For `q`, `name` and `address` (contract 8.2). Length is counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3
@@ -27,13 +27,13 @@ const TRADE_MARK_SIGNS = /[™℠]/gu
 const WHITE_SPACE = /\p{White_Space}+/gu
 
 /**
- * Normalises to NFKC, trimmed, with single spaces, without trade mark signs. This form is counted, compared, hashed and
- * returned.
+ * Normalises to NFKC, trimmed, with single spaces, without ignorable characters and trade mark signs. This form is counted,
+ * compared, hashed and returned.
  */
 function text(min: number, max: number) {
   return z
     .string({ error: textRule('must be text') })
-    .transform((value) => value.replace(WHITE_SPACE, ' '))
+    .transform((value) => removeIgnorable(value).replace(WHITE_SPACE, ' '))
     .refine((value) => !hasHidden(value), {
       error: 'must not contain control or invisible characters',
       abort: true,

@@ -105,7 +105,7 @@ function accumulateContaining(
 }
 
 /** The names in all lists; undefined without lists. None when the budget is exceeded. */
-function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): Uint32Array | undefined {
+export function intersectAll(lists: readonly Uint32Array[], budget: OperationBudget): Uint32Array | undefined {
   const [shortest, ...others] = lists.toSorted((one, other) => one.length - other.length)
   return others.reduce<Uint32Array | undefined>(
     (found, list) => (found && budget.take(found.length) ? intersect(found, list) : NO_NAMES),

@@ -9,7 +9,16 @@
 import { equivalentsOf } from './equivalents.ts'
 import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks, type LetterMasks } from './letters.ts'
 import type { OperationBudget } from './operation-budget.ts'
-import { maxEditDistance, toCodeUnits, extractNumber, spellingSimilarity, type CodeUnits } from './spelling.ts'
+import {
+  countDigits,
+  extractNumber,
+  haveCompatibleNumbers,
+  maxEditDistance,
+  spellingSimilarity,
+  toCodeUnits,
+  withLettersForDigits,
+  type CodeUnits,
+} from './spelling.ts'
 
 /** Similarity of an abbreviation or of another notation of a number. */
 const EQUIVALENT_SIMILARITY = 0.95
@@ -43,6 +52,8 @@ export class Dictionary {
   readonly #lengths: Uint32Array
   readonly #units: Uint16Array
   readonly #byText: Uint32Array
+  /** By word, its position in `#byText`. */
+  readonly #positions: Uint32Array
   /** By length, the position of its first word in `#units`. */
   readonly #offsets: Uint32Array
   /** Letter masks by word. */
@@ -60,6 +71,8 @@ export class Dictionary {
     this.#units = wordUnits
     this.#byText = wordsByText
     this.size = wordLengths.at(-1) ?? 0
+    this.#positions = new Uint32Array(this.size)
+    for (const [position, word] of wordsByText.entries()) this.#positions[word] = position
     this.#offsets = computeOffsets(wordLengths)
     this.#once = new Uint32Array(this.size)
     this.#twice = new Uint32Array(this.size)
@@ -95,6 +108,12 @@ export class Dictionary {
   /** The words that begin with a text, itself included, in the order of their texts. */
   withPrefix(prefix: string): Uint32Array {
     return this.#byText.subarray(this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`))
+  }
+
+  /** Whether a word begins with a text, for many words. */
+  prefixFilter(prefix: string): (word: number) => boolean {
+    const [first, end] = [this.#firstFrom(prefix), this.#firstFrom(`${prefix}${LAST_UNIT}`)]
+    return (word) => this.#positions[word]! >= first && this.#positions[word]! < end
   }
 
   /** The position in `#byText` of the first word that is not before a text. */
@@ -140,16 +159,32 @@ export class Dictionary {
     const allowed = maxEditDistance(text.length)
     const variants = isKnown
       ? this.#spellingVariants(text, Math.min(allowed, KNOWN_WORD_EDITS_MAX), KNOWN_WORD_FACTOR, budget)
-      : this.#spellingVariants(text, allowed, 1, budget)
-    for (const each of variants) if (!foundWords.has(each.word)) found.push(each)
-    return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
+      : [...this.#variantsWithLetters(text, budget), ...this.#spellingVariants(text, allowed, 1, budget)]
+    for (const each of variants.toSorted(bySimilarity)) {
+      if (foundWords.has(each.word)) continue
+      foundWords.add(each.word)
+      found.push(each)
+    }
+    return found.toSorted(bySimilarity)
+  }
+
+  /** The words that are similar when the digits of a word are read as letters. Each digit counts as an edit. */
+  #variantsWithLetters(text: string, budget: OperationBudget): SimilarWord[] {
+    const read = withLettersForDigits(text)
+    if (read === undefined) return []
+    const digits = countDigits(text) / text.length
+    const words = [...this.findExact(read), ...this.#spellingVariants(read, maxEditDistance(read.length), 1, budget)]
+    return words.flatMap(({ word, similarity }) =>
+      similarity > digits && haveCompatibleNumbers(text, this.text(word))
+        ? [{ word, similarity: similarity - digits }]
+        : [],
+    )
   }
 
   #spellingVariants(text: string, limit: number, factor: number, budget: OperationBudget): SimilarWord[] {
     const found: SimilarWord[] = []
-    const number = extractNumber(text)
     // Words that are numbers have no spelling variants.
-    if (limit === 0 || number === text) return found
+    if (limit === 0 || extractNumber(text) === text) return found
     const letters = toCodeUnits(text)
     const masks = letterMasks(letters.units, 0, letters.length)
     const longest = Math.min(text.length + limit, this.#longest)
@@ -160,7 +195,7 @@ export class Dictionary {
         const similarity = spellingSimilarity(letters, candidate, limit)
         if (similarity === 0) continue
         if (!budget.take(OPERATIONS_PER_VARIANT)) return found
-        if (extractNumber(this.text(word)) === number) found.push({ word, similarity: similarity * factor })
+        if (haveCompatibleNumbers(text, this.text(word))) found.push({ word, similarity: similarity * factor })
       }
     }
     return found
@@ -222,6 +257,10 @@ export class Dictionary {
     this.#lengthGroups[this.#longest + 1] = firsts.length
     return Uint32Array.from([...firsts, this.size])
   }
+}
+
+function bySimilarity(one: SimilarWord, other: SimilarWord): number {
+  return other.similarity - one.similarity || one.word - other.word
 }
 
 /** Sorts words in the order of their numbers. */

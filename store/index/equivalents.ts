@@ -21,7 +21,9 @@ const GROUPS = `
   architects archs, centre center, communications comms, doctor dr, junior jnr jr, senior snr sr,
   laboratories labs, laboratory lab, number no, northern nthn, southern sthn, and n, 1 one, 2 two ii, 3 three iii,
   4 four iv, 5 five, 6 six vi, 7 seven vii, 8 eight viii, 9 nine ix, 10 ten, 11 eleven xi, 12 twelve xii,
-  13 thirteen xiii, 20 twenty, 24 twentyfour, 50 fifty, 100 hundred
+  13 thirteen xiii, 20 twenty, 24 twentyfour, 50 fifty, 100 hundred,
+  1st first, 2nd second, 3rd third, 4th fourth, 5th fifth, 6th sixth, 7th seventh, 8th eighth, 9th ninth, 10th tenth,
+  11th eleventh, 12th twelfth, 20th twentieth, 21st twentyfirst
 `
 
 const EQUIVALENTS = new Map<string, Set<string>>()

@@ -85,6 +85,13 @@ export class NameIndex {
     return nameStarts[name + 1]! - nameStarts[name]!
   }
 
+  /** Calls `visit` for the words of a name in order. Does not create a view, unlike `words`. */
+  forEachWord(name: number, visit: (word: number) => void): void {
+    const { nameStarts, nameWords } = this.#parts
+    const end = nameStarts[name + 1]!
+    for (let at = nameStarts[name]!; at < end; at += 1) visit(nameWords[at]!)
+  }
+
   /** Whether a name has these words from a position on. Does not create a view, unlike `words`. */
   hasWordsAt(name: number, position: number, wanted: readonly number[]): boolean {
     const { nameStarts, nameWords } = this.#parts

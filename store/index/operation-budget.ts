@@ -36,8 +36,8 @@ export class OperationBudget {
  * one. Twice what 99 % of queries with two typos need at a million companies.
  */
 const SPELLING_OPERATIONS_MAX = 1_000_000
-/** Names visited in the postings of words. A query of the two most common words of the register needs fewer. */
-const POSTING_OPERATIONS_MAX = 200_000
+/** Names visited in the postings of words. The two most common words of the Irish register are in fewer of a million names. */
+const POSTING_OPERATIONS_MAX = 150_000
 /** Comparisons of words when names are scored. A query of two common words needs fewer. */
 const PAIR_OPERATIONS_MAX = 75_000
 /** Company records read: the slowest operation. Few names have the same score as the tenth best. */

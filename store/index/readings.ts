@@ -2,18 +2,23 @@
  * Readings of a search: the words as written, with neighbours joined, and with words split into words of the register. A
  * reading has no spelling variants and no abbreviations. The last word may be a prefix.
  */
+import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import { JOINED_FACTOR, queryWeight, type NameQuery } from './query.ts'
 import { segmentWord } from './segments.ts'
 
-/** Fewer letters begin too many words. */
-const PREFIX_LETTERS_MIN = 3
+/** Fewer letters begin too many words. After another word, fewer letters are enough. */
+const PREFIX_LETTERS_MIN = { alone: 3, afterWord: 2 }
 /** Similarity of a prefix to a completion of it. A completion by few letters is more similar. */
 const COMPLETION_SIMILARITY = { min: 0.8, max: 0.95 }
 /** Operations of adding a completion. */
 const OPERATIONS_PER_COMPLETION = 40
+/** Listing more completions takes longer than looking for them in the names with the other words. */
+const COMPLETIONS_MANY = 1_000
+/** Operations of looking for completions in a name. */
+const OPERATIONS_PER_NAME = 20
 /** Splits of a word that are tried. */
 const SEGMENTATIONS_MAX = 4
 const READINGS_MAX = 16
@@ -41,16 +46,12 @@ export function listReadings(index: NameIndex, words: readonly string[], options
     ...joined.flatMap((read, at) => (dictionary.find(read[at]!) === undefined ? [] : [{ words: read, splits: [] }])),
     ...listSplitReadings(index, words, options.budget),
   ]
-  /** Most readings end in the same word, and a prefix can have thousands of completions. */
-  const lastWords = new Map<string, SimilarWord[]>()
-  const similarTo = (word: string, isLast: boolean) => {
-    if (!isLast || !options.isOpenEnded) return dictionary.findExact(word)
-    const known = lastWords.get(word) ?? withCompletions(index, word, options.budget)
-    lastWords.set(word, known)
-    return known
-  }
+  const similarTo = (read: readonly string[], position: number) =>
+    position === read.length - 1 && options.isOpenEnded
+      ? withCompletions(index, read, options.budget)
+      : dictionary.findExact(read[position]!)
   return readings.slice(0, READINGS_MAX).flatMap(({ words: read, splits }, at) => {
-    const similar = read.map((word, position) => similarTo(word, position === read.length - 1))
+    const similar = read.map((_, position) => similarTo(read, position))
     if (similar.some(({ length }) => length === 0)) return []
     const runs = splits.map((parts) => parts.map((part) => dictionary.find(part)!))
     return [{ query: toQuery(index, read, similar), factor: at === 0 ? 1 : JOINED_FACTOR, runs }]
@@ -92,17 +93,39 @@ function toQuery(index: NameIndex, words: readonly string[], similar: readonly S
   }
 }
 
-/** The word and the words that begin with it. */
-function withCompletions(index: NameIndex, prefix: string, budget: OperationBudget): SimilarWord[] {
-  const found = index.dictionary.findExact(prefix)
-  if (prefix.length < PREFIX_LETTERS_MIN) return found
-  const words = index.dictionary.withPrefix(prefix)
-  if (!budget.take(words.length * OPERATIONS_PER_COMPLETION)) return found
+/** The last word and the words that begin with it. If these are many, only those of names that have the words before it. */
+function withCompletions(index: NameIndex, words: readonly string[], budget: OperationBudget): SimilarWord[] {
+  const { dictionary } = index
+  const prefix = words.at(-1)!
+  const found = dictionary.findExact(prefix)
+  const lettersMin = words.length > 1 ? PREFIX_LETTERS_MIN.afterWord : PREFIX_LETTERS_MIN.alone
+  if (prefix.length < lettersMin) return found
+  const all = dictionary.withPrefix(prefix)
+  const isMany = words.length > 1 && all.length > COMPLETIONS_MANY
+  const completions = isMany ? listCompletionsBeside(index, words, budget) : all
+  if (!budget.take(completions.length * OPERATIONS_PER_COMPLETION)) return found
   const { min, max } = COMPLETION_SIMILARITY
   const [exact] = found
-  for (const word of words) {
-    const similarity = min + (max - min) * (prefix.length / index.dictionary.length(word))
+  for (const word of completions) {
+    const similarity = min + (max - min) * (prefix.length / dictionary.length(word))
     if (word !== exact?.word) found.push({ word, similarity })
   }
   return found.toSorted((one, other) => other.similarity - one.similarity || one.word - other.word)
 }
+
+/** The words that begin with the last word, in names that have all words before it. */
+function listCompletionsBeside(index: NameIndex, words: readonly string[], budget: OperationBudget): Uint32Array {
+  const before = words.slice(0, -1).map((word) => index.dictionary.find(word))
+  if (before.includes(undefined)) return NO_WORDS
+  const names = intersectAll(
+    before.map((word) => index.postings(word!)),
+    budget,
+  )
+  if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
+  const begins = index.dictionary.prefixFilter(words.at(-1)!)
+  const found = new Set<number>()
+  for (const name of names) index.forEachWord(name, (word) => void (begins(word) && found.add(word)))
+  return Uint32Array.from(found).toSorted()
+}
+
+const NO_WORDS = new Uint32Array()

@@ -80,13 +80,53 @@ export function spellingSimilarity(one: CodeUnits, other: CodeUnits, limit: numb
   return found > limit ? 0 : 1 - found / Math.max(one.length, other.length)
 }
 
+const DIGIT = /[0-9]/
+
+/**
+ * Whether the numbers in two words allow that one is a misspelling of the other: they are equal, or one word has no number
+ * and the other has digits in place of letters, as in VENTURE5 for VENTURES. A number that is only added is another name.
+ */
+export function haveCompatibleNumbers(one: string, other: string): boolean {
+  const [oneNumber, otherNumber] = [extractNumber(one), extractNumber(other)]
+  if (oneNumber === otherNumber) return true
+  if (oneNumber !== '' && otherNumber !== '') return false
+  const withDigits = oneNumber === '' ? other : one
+  return hasDigitAmongLetters(withDigits) && one.replace(EVERY_DIGIT, '') !== other.replace(EVERY_DIGIT, '')
+}
+
+function hasDigitAmongLetters(word: string): boolean {
+  return DIGIT.test(word) && NOT_A_DIGIT.test(word)
+}
+
+/** Digits by the letters that they resemble, in words that were typed or read with digits for letters. */
+const DIGITS_AS_LETTERS = 'oizeasgtbg'
+
+/** The word with letters for its digits; undefined for a word without digits, or of digits only. */
+export function withLettersForDigits(word: string): string | undefined {
+  return hasDigitAmongLetters(word)
+    ? word.replace(EVERY_DIGIT, (digit) => DIGITS_AS_LETTERS[Number(digit)]!)
+    : undefined
+}
+
+/** Whether a word has a digit or is a Roman numeral. */
+export function isNumeral(word: string): boolean {
+  return extractNumber(word) !== ''
+}
+
+/** The number of digits in a word. */
+export function countDigits(word: string): number {
+  return word.match(EVERY_DIGIT)?.length ?? 0
+}
+
+const EVERY_DIGIT = /[0-9]/g
 const ROMAN_NUMERAL = /^(?=..)c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3})$/
-const NOT_A_DIGIT = /[^0-9]+/g
+const NOT_A_DIGIT = /[^0-9]/
+const EVERY_OTHER = /[^0-9]+/g
 
 /**
  * The number in a word: the whole word for a Roman numeral of two letters or more, otherwise its digits. Words with
  * different numbers are never spelling variants: "57" and "58", "II" and "III".
  */
 export function extractNumber(word: string): string {
-  return ROMAN_NUMERAL.test(word) ? word : word.replace(NOT_A_DIGIT, '')
+  return ROMAN_NUMERAL.test(word) ? word : word.replace(EVERY_OTHER, '')
 }

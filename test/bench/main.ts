@@ -26,7 +26,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   quality: {
     run: quality,
     usage:
-      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE]',
+      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE] [--removals N] [--classes ID,...]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
@@ -47,7 +47,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'baseline connections data debug from half log minutes only out rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'baseline classes connections data debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

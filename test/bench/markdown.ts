@@ -38,6 +38,10 @@ export function markdown(headings: readonly string[], lines: readonly (readonly 
   return [row(first), row(widths.map((width) => '-'.repeat(width))), ...rest.map(row)].join('\n')
 }
 
+/** Below it, two digits would round one in 20,000 to one in 10,000. */
+const SMALL_SHARE = 0.0001
+
 export function percent(value: number): string {
-  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(2))} %`
+  const digits = value < SMALL_SHARE ? 3 : 2
+  return Number.isNaN(value) ? '-' : `${Number((value * 100).toFixed(digits))} %`
 }

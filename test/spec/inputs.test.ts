@@ -12,20 +12,26 @@ import {
   type Operation,
 } from '../support/transports.ts'
 
-/** Texts with control or invisible characters. Every text input refuses them (contract 10.1). */
-const HIDDEN_CHARACTERS: [name: string, text: string][] = [
+/** Texts with control characters or other characters without a visible form. Every text input refuses them. */
+const CONTROL_CHARACTERS: [name: string, text: string][] = [
+  ['a NUL', 'Foo\u0000Bar'],
+  ['a delete', 'Foo\u007FBar'],
+  ['a C1 control', 'Foo\u0086Bar'],
+  ['an annotation mark', 'Foo\uFFF9Bar'],
+  ['a noncharacter', 'Foo\uFFFEBar'],
+]
+
+/** Characters that are displayed as nothing. Every text input loses them. */
+const IGNORED_CHARACTERS: [name: string, text: string][] = [
   ['a bidi override', 'Foo\u202EBar'],
   ['a bidi isolate', 'Foo\u2066Bar'],
   ['an Arabic letter mark', 'Foo\u061CBar'],
   ['a zero-width space', 'Foo\u200BBar'],
   ['a zero-width joiner', 'Foo\u200DBar'],
-  ['a byte order mark', '\uFEFFFoo Bar'],
+  ['a byte order mark', '\uFEFFFooBar'],
   ['a soft hyphen', 'Foo\u00ADBar'],
-  ['a variation selector', 'Foo\uFE0FBar'],
+  ['a variation selector', 'FooBar\uFE0F'],
   ['a Hangul filler', 'Foo\u3164Bar'],
-  ['a NUL', 'Foo\u0000Bar'],
-  ['a delete', 'Foo\u007FBar'],
-  ['a C1 control', 'Foo\u0086Bar'],
   ['a language tag', 'Foo\u{E0041}Bar'],
 ]
 
@@ -163,10 +169,20 @@ describe('the input of search and resolve', () => {
   })
 
   describe('[10.1] has no text with', () => {
-    for (const [name, text] of HIDDEN_CHARACTERS) {
+    for (const [name, text] of CONTROL_CHARACTERS) {
       it(name, async () => {
         for (const [field, build] of Object.entries({ ...FIELDS, ...STATUS_FIELD }))
           await expectRefused(build(text), `${field} must not contain control or invisible characters`)
+      })
+    }
+  })
+
+  describe('[10.1] ignores in a text', () => {
+    for (const [name, text] of IGNORED_CHARACTERS) {
+      it(name, async () => {
+        for (const build of Object.values({ ...FIELDS, ...STATUS_FIELD })) await expectQuoted(build(text))
+        const { url } = quoteOf(await a2a(searching({ q: text })))
+        expect(url).to.equal(`${service.url}${SEARCH}?q=FooBar&limit=5`)
       })
     }
   })

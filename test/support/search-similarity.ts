@@ -1,6 +1,6 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
 import { SIMILARITY_MIN } from '../../agent/matching/find.ts'
-import { corrected, readingMeasure } from '../../agent/matching/search-similarity.ts'
+import { correctedScale, readingMeasure } from '../../agent/matching/search-similarity.ts'
 import { similarityMeasure } from '../../agent/matching/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
@@ -8,11 +8,16 @@ import { listReadings } from '../../store/index/readings.ts'
 import type { ParsedName } from '../../store/index/suffixes.ts'
 import { unlimited } from './names.ts'
 
-/** `measured` is the similarity that a resolution uses. */
-export function searchMeasure(
-  index: NameIndex,
-  { core, suffix }: ParsedName,
-): (name: number) => { similarity: number; measured: number } {
+export interface SearchSimilarity {
+  /** Whether the name contains every word of the query. */
+  isContaining: boolean
+  /** The similarity of a search; `isAlone` states that no name of the search is equal or contains every word. */
+  similarity: (isAlone: boolean) => number
+  /** The similarity of a resolution. */
+  measured: number
+}
+
+export function searchMeasure(index: NameIndex, { core, suffix }: ParsedName): (name: number) => SearchSimilarity {
   const options = { suffix, budget: unlimited() }
   const readings = listReadings(index, core, { isOpenEnded: suffix === '', budget: unlimited() })
   const measures = readings.map((reading) => readingMeasure(index, reading, options))
@@ -21,8 +26,10 @@ export function searchMeasure(
     const { similarity: measured } = measure(name)
     for (const each of measures) {
       const similarity = each(name)
-      if (similarity > 0) return { similarity, measured }
+      if (similarity > 0) return { isContaining: true, similarity: () => similarity, measured }
     }
-    return { similarity: measured < SIMILARITY_MIN.always ? 0 : corrected(measured), measured }
+    const isCandidate = measured >= SIMILARITY_MIN.always
+    const similarity = (isAlone: boolean) => (isCandidate ? correctedScale({ isAlone })(measured) : 0)
+    return { isContaining: false, similarity, measured }
   }
 }

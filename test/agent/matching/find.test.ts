@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import {
   exactMatchType,
   isEqualWhenJoined,
+  joinedReadings,
   parseForSimilarity,
   parseQueryName,
   type QueryName,
@@ -16,7 +17,6 @@ import type { Company } from '../../../store/company.ts'
 import { OperationBudget, type QueryBudgets } from '../../../store/index/operation-budget.ts'
 import { joinedKey } from '../../../store/index/joined-names.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
-import { splitAttachedSuffix } from '../../../store/index/suffixes.ts'
 import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'
 import { searchMeasure } from '../../support/search-similarity.ts'
@@ -47,21 +47,39 @@ const find = (register: TestRegister, query: CompanyQuery) => {
   return found
 }
 
-/** The exact match of each company: by the first reading that any company equals, else by the only joined name. */
-function exactTypes(parsed: QueryName, among: { companies: readonly Company[]; registered: readonly Company[] }) {
+interface Companies {
+  companies: readonly Company[]
+  registered: readonly Company[]
+}
+
+/** The exact match of each company: by the first reading that any company equals, else by the only name but for "the". */
+function exactTypes(parsed: QueryName, { companies, registered }: Companies) {
   for (const reading of parsed.readings) {
     const typeOf = ({ legal_name }: Company) => exactMatchType(parsed, legal_name, reading)
-    if (among.companies.some((company) => typeOf(company) !== undefined)) return typeOf
+    if (companies.some((company) => typeOf(company) !== undefined)) return typeOf
   }
-  for (const reading of parsed.readings) {
-    const key = joinedKey(splitAttachedSuffix(reading).core)
-    const joined = among.registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key)
-    if (joined.length === 0) continue
-    const [only] = joined.length === 1 ? joined : []
-    const isEqual = only !== undefined && isEqualWhenJoined(reading, only.legal_name)
-    return (company: Company) => (isEqual && company === only ? ('relaxed_name' as const) : undefined)
+  const coreOf = ({ legal_name }: Company) => parseName(legal_name).core.join(' ')
+  for (const { core, suffix } of parsed.readings) {
+    const other = core[0] === 'the' ? core.slice(1).join(' ') : `the ${core.join(' ')}`
+    const same = registered.filter((company) => [core.join(' '), other].includes(coreOf(company)))
+    const [only] = same.length === 1 && other !== '' ? same : []
+    if (only === undefined || !companies.includes(only) || coreOf(only) !== other) continue
+    if (suffix !== '' && parseName(only.legal_name).suffix !== suffix) continue
+    return (company: Company) => (company === only ? ('relaxed_name' as const) : undefined)
   }
   return () => undefined
+}
+
+/** The only company that differs from a reading in spaces and "and". */
+function joinedCompany(parsed: QueryName, { companies, registered }: Companies): Company | undefined {
+  for (const reading of joinedReadings(parsed)) {
+    const key = joinedKey(reading.core)
+    const joined = registered.filter(({ legal_name }) => joinedKey(parseName(legal_name).core) === key)
+    if (joined.length === 0) continue
+    const only = joined.length === 1 ? joined[0]! : undefined
+    return only && companies.includes(only) && isEqualWhenJoined(reading, only.legal_name) ? only : undefined
+  }
+  return undefined
 }
 
 /** The reference: scores every company and sorts. Returns number, score and match type of the ten best. */
@@ -75,11 +93,17 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
     ({ status }) => query.status === undefined || status?.toLowerCase() === query.status,
   )
   const exactTypeOf = exactTypes(parsed, { companies, registered })
-  const scored = companies.flatMap((company) => {
-    const exact = exactTypeOf(company)
-    const found = measure(names.findByNumber(company.company_number)!)
+  const joined = joinedCompany(parsed, { companies, registered })
+  const measured = companies.map((company) => ({
+    company,
+    exact: exactTypeOf(company),
+    found: measure(names.findByNumber(company.company_number)!),
+  }))
+  const isAlone = measured.every(({ company, exact, found }) => !exact && company !== joined && !found.isContaining)
+  const scored = measured.flatMap(({ company, exact, found }) => {
     const inResolve = found.measured < 0.67 ? 0 : found.measured
-    const similarity = exact ? 1 : query.fuzzy === 'always' ? found.similarity : inResolve
+    const isJoined = exact === undefined && company === joined
+    const similarity = exact ? 1 : isJoined ? 0.9999 : query.fuzzy === 'always' ? found.similarity(isAlone) : inResolve
     if (similarity === 0) return []
     const matchType = exact ?? 'fuzzy_name'
     const evidence = compareEvidence(company, query)

@@ -21,6 +21,11 @@ const ENDS_EARLIER: [name: string, before: string][] = [
   ['Tipperton Limited Riverstick', 'Tipperton Limited'],
   ['Tipperton DAC (CRO No. 666443)', 'Tipperton DAC'],
   ['Tipperton Teoranta, Gaillimh', 'Tipperton Teoranta'],
+  ['Tipperton Ltd (Company No. 666443)', 'Tipperton Ltd'],
+  ['Tipperton Limited, company number 666443', 'Tipperton Limited'],
+  ['Tipperton Limited Company Reg. No: 666443', 'Tipperton Limited'],
+  ['Tipperton Ltd Co. No. 666443', 'Tipperton Ltd'],
+  ['Tipperton Ltd company 666443', 'Tipperton Ltd'],
   // The longest notation of the first legal form
   ['Tipperton Company Limited by Guarantee (Cork)', 'Tipperton Company Limited by Guarantee'],
   ['Tipperton Designated Activity Company - Cork', 'Tipperton Designated Activity Company'],
@@ -34,6 +39,8 @@ const WHOLE = [
   'Limited Editions Ireland',
   'Kerrigan Limited Edition Prints',
   'Kerrigan Limited Liability Company',
+  'Kerrigan Limited Company Northern',
+  'Kerrigan Limited Company of Cork',
   'Kerrigan Limited & Harrington',
   'Kerrigan Limited, Harrington Limited',
   'S.M.C. PLC & Controls Limited',
@@ -73,8 +80,14 @@ describe('a written name', () => {
     expect(split).to.be.above(100)
   })
 
-  it('ends before T/A without a legal form, for similarity', () => {
-    for (const name of ['Kerrigan T/A Blue Door', 'Kerrigan (t/a Blue Door)', 'Kerrigan trading as Blue Door'])
+  it('[12.19] is after T/A if only that name has a legal form, and otherwise before it, for similarity', () => {
+    for (const name of ['Kerrigan T/A Blue Door', 'Kerrigan (t/a Blue Door)', 'Kerrigan Ltd trading as Blue Door Ltd'])
+      expect(parseName(splitTradingName(name)).core).to.deep.equal(['kerrigan'])
+    for (const name of [
+      'Blue Door t/a Kerrigan Ltd',
+      'Blue Door (trading as Kerrigan Limited)',
+      'Blue Door T/A Kerrigan DAC.',
+    ])
       expect(parseName(splitTradingName(name)).core).to.deep.equal(['kerrigan'])
     for (const name of ['Kerrigan Ta Foods', 'T/A Kerrigan', 'Cat/Apple']) expect(splitTradingName(name)).to.equal(name)
   })

@@ -75,15 +75,43 @@ describe('a text input', () => {
     accepts('search', q('3 & Co'))
   })
 
-  it('[10.1] rejects every invisible character of Unicode except white space, and unpaired surrogates, and accepts all others', () => {
+  it('[10.1] has no characters that are displayed as nothing, and the length without them', () => {
+    const ignorable = [
+      '\u200B',
+      '\uFEFF',
+      '\u00AD',
+      '\u200E',
+      '\u200F',
+      '\u202E',
+      '\u2066',
+      '\u061C',
+      '\uFE0F',
+      '\u3164',
+      '\u{E0041}',
+    ]
+    for (const each of ignorable) {
+      expect(accepts('search', q(`${each}Fo${each}o b${each}ar${each}`)), JSON.stringify(each)).to.include({
+        q: 'Foo bar',
+      })
+      expect(refuses('search', q(`a${each}b`))?.field).to.equal('q')
+      expect(refuses('search', q(each.repeat(5)))?.field).to.equal('q')
+    }
+    expect(accepts('search', q('\u200B'.repeat(160) + 'abc'))).to.include({ q: 'abc' })
+  })
+
+  it('[10.1] rejects every other invisible character of Unicode except white space, and unpaired surrogates, and accepts all others', () => {
     expect(refuses('search', q('abc\ud800def'))?.field).to.equal('q')
     const wrong: string[] = []
     for (const text of allOfUnicode(PER_TEXT)) {
       const hidden = hiddenIn(text).filter((character) => !/\p{White_Space}/u.test(character))
-      wrong.push(...hidden.filter((character) => parseOperation('search', q(`abc${character}def`)).kind === 'valid'))
-      const visible = Array.from(text).filter((character) => !hidden.includes(character))
-      const parsed = parseOperation('search', q(`abc${visible.join('')}`))
-      if (parsed.kind === 'invalid' || hiddenIn(JSON.stringify(parsed.operation)).length > 0) wrong.push(...visible)
+      const [ignorable, rejected] = [true, false].map((isWanted) =>
+        hidden.filter((character) => /^\p{Default_Ignorable_Code_Point}$/u.test(character) === isWanted),
+      ) as [string[], string[]]
+      wrong.push(...rejected.filter((character) => parseOperation('search', q(`abc${character}def`)).kind === 'valid'))
+      const accepted = Array.from(text).filter((character) => !rejected.includes(character))
+      const parsed = parseOperation('search', q(`abc${accepted.join('')}`))
+      if (parsed.kind === 'invalid' || hiddenIn(JSON.stringify(parsed.operation)).length > 0) wrong.push(...accepted)
+      wrong.push(...ignorable.filter((character) => parseOperation('search', q(`abc${character}`)).kind === 'invalid'))
     }
     expect(wrong).to.deep.equal([])
   })

@@ -39,8 +39,8 @@ const ROWS: Row[] = [
   { number: '400', name: 'BALLYGRENNAN FARM LIMITED', eircode: 'E21 A1A1', address: 'BALLYGRENNAN' },
   { number: '401', name: 'BALLYBRENNAN FARM LIMITED', eircode: 'E21 B2B2' },
   // Names with "and", and written in one or two words
-  { number: '450', name: 'FENWICK & LOWRY DESIGN LIMITED' },
-  { number: '451', name: 'STONEBRIDGE WATERWORKS LIMITED' },
+  { number: '450', name: 'FENWICK & LOWRY DESIGN LIMITED', eircode: 'P31 A1A1', address: 'WEIR LANE' },
+  { number: '451', name: 'STONEBRIDGE WATERWORKS LIMITED', eircode: 'P31 B2B2', address: 'WEIR LANE' },
   { number: '452', name: 'PINE HOLLOW GARDENS LIMITED' },
   { number: '453', name: 'PINEHOLLOW GARDENS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
   { number: '454', name: 'CNOC SÉ LIMITED' },
@@ -187,7 +187,9 @@ describe('resolve', () => {
     it('[12.10] reads a name up to its legal form and ignores what follows', () => {
       const written =
         'Kerrigan Foods Ltd T/A Harrington Mills|Kerrigan Foods Limited trading as Harrington Mills Ltd|' +
-        'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork'
+        'Kerrigan Foods Ltd.T/A The Mill|Kerrigan Foods Limited (The Mill)|Kerrigan Foods Ltd - Cork|' +
+        'Kerrigan Foods Ltd (Company No. 100)|Kerrigan Foods Limited, company number 100|' +
+        'Kerrigan Foods Ltd. Co. Reg. No. 100|Kerrigan Foods Limited Company 100'
       for (const name of written.split('|')) {
         const resolved = resolve({ name })
         expectMatch(resolved, '100')
@@ -215,20 +217,28 @@ describe('resolve', () => {
       expectNoMatch(resolve({ name: 'Zyxwvu Limited (CRO No. 100)' }), 'no_match', [])
     })
 
-    it('[12.11] ignores "and" and spaces when one company of the snapshot has the name then', () => {
+    it('[12.11] finds a name that differs in "and" and spaces first, as ambiguous, and matches it with an equal Eircode', () => {
       const same =
         'Fenwick Lowry Design Limited/Fenwick & Lowrydesign/Stone Bridge Water Works Ltd/Stonebridge & Waterworks/' +
         'Stonebridge WaterworksLtd'
       for (const name of same.split('/')) {
-        const { status, match } = resolve({ name })
-        expect(status, name).to.equal('matched')
-        expect(match).to.include({ match_type: 'relaxed_name', score: 960 })
+        const number = name.startsWith('Fen') ? '450' : '451'
+        const alone = resolve({ name })
+        expectNoMatch(alone, 'ambiguous', [number])
+        expect(alone.candidates[0], name).to.include({ match_type: 'fuzzy_name', score: 849 })
+        expect(alone.candidates[0]?.signals).to.include({ name_similarity: 0.9999, relaxed_name_exact: false })
+        expectMatch(resolve({ name, eircode: number === '450' ? 'P31 A1A1' : 'P31 B2B2' }), number)
+        expectNoMatch(resolve({ name, address: 'Weir Lane' }), 'ambiguous', [number])
       }
     })
 
     it('[12.11] does not ignore them with another legal form, or when two companies have the name, live or dissolved', () => {
-      expectNoMatch(resolve({ name: 'Stone Bridge Waterworks DAC' }), 'ambiguous', ['451'])
-      expectNoMatch(resolve({ name: 'Pine Hollowgardens Limited' }), 'ambiguous', ['452'])
+      const stonebridge = resolve({ name: 'Stone Bridge Waterworks DAC' })
+      expectNoMatch(stonebridge, 'ambiguous', ['451'])
+      expect(stonebridge.candidates[0]?.score).to.be.below(780)
+      const pineHollow = resolve({ name: 'Pine Hollowgardens Limited' })
+      expectNoMatch(pineHollow, 'ambiguous', ['452'])
+      expect(pineHollow.candidates[0]?.score).to.be.below(849)
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
     })
 
@@ -421,5 +431,120 @@ describe('resolve', () => {
       expect(one).to.equal(other)
     }
     await again.close()
+  })
+})
+
+describe('resolve, for names that differ little', () => {
+  const evidence = { eircode: 'H91 A1A1', address: 'Quay Street' }
+  const rowsOf = (...names: string[]): Row[] =>
+    names.map((name, at) => ({ number: String(at + 1), name, eircode: 'H91 A1A1', address: 'QUAY STREET' }))
+  const withRegister = async (rows: Row[], use: (register: TestRegister) => void) => {
+    const register = await openTestRegister(rows)
+    try {
+      use(register)
+    } finally {
+      await register.close()
+    }
+  }
+
+  const OTHER_COMPANIES: [query: string, registered: string][] = [
+    ['CRO III PATENT HOLDINGS LIMITED', 'CROÍ II PATENT HOLDINGS LIMITED'],
+    ['L WALSH AGRI YOUGHAL LIMITED', 'LWALSH AGRI YOUGHAL LIMITED'],
+    ['GS PL LIMITED', 'GSPL LIMITED'],
+    ['GSPL LIMITED', 'GS PL LIMITED'],
+    ['HARBOUR INVESTMENTS 1 5 LIMITED', 'HARBOUR INVESTMENTS 15 LIMITED'],
+    ['ROUTE66 DINERS LIMITED', 'ROUTE 66 DINERS LIMITED'],
+    ['MVSO 110 LIMITED', 'MVISO 110 LIMITED'],
+    ['KERRIGAN B2C FOODS LIMITED', 'KERRIGAN B2B FOODS LIMITED'],
+    ['KERRIGAN PHASEB FOODS LIMITED', 'KERRIGAN PHASE8 FOODS LIMITED'],
+    ['KERRIGAN GLEM FOODS LIMITED', 'KERRIGAN GLEN FOODS LIMITED'],
+    ['KERRIGAN GLE FOODS LIMITED', 'KERRIGAN GLEN FOODS LIMITED'],
+    ['KERRIGAN GLENA FOODS LIMITED', 'KERRIGAN GLEN FOODS LIMITED'],
+  ]
+  for (const [query, registered] of OTHER_COMPANIES) {
+    it(`[12.2, 12.11] does not match ${registered} for ${query}, whatever the evidence`, async () => {
+      await withRegister(rowsOf(registered), (register) => {
+        const found = register.resolve({ name: query, ...evidence })
+        expect(found.status).to.be.oneOf(['ambiguous', 'no_match'])
+        expect(found.candidates[0]?.score ?? 0).to.be.at.most(779 + 120)
+        expect(register.resolve({ name: query }).candidates[0]?.score ?? 0).to.be.at.most(779)
+      })
+    })
+  }
+
+  const JOINED: [query: string, registered: string][] = [
+    ['VALLEYVIEW FARM LIMITED', 'VALLEY VIEW FARM LIMITED'],
+    ['VALLEY VIEW FARM LIMITED', 'VALLEYVIEW FARM LIMITED'],
+    ['AT MOTORS LIMITED', 'A&T MOTORS LIMITED'],
+    ['A & T MOTORS LIMITED', 'AT MOTORS LIMITED'],
+  ]
+  for (const [query, registered] of JOINED) {
+    it(`[12.11] matches ${registered} for ${query} only with an equal Eircode`, async () => {
+      await withRegister(rowsOf(registered, 'OTHER MOTORS LIMITED', 'OTHER FARM LIMITED'), (register) => {
+        const alone = register.resolve({ name: query })
+        expect(alone).to.include({ status: 'ambiguous', match: null })
+        expect(alone.candidates[0]).to.include({ match_type: 'fuzzy_name', score: 849 })
+        expect(register.resolve({ name: query, address: 'Quay Street' })).to.include({ status: 'ambiguous' })
+        expect(register.resolve({ name: query, eircode: 'H91A1A1' })).to.include({ status: 'matched' })
+        expect(register.search({ q: query }).candidates[0]).to.include({ match_type: 'fuzzy_name', score: 849 })
+        const byNumber = register.resolve({ name: query, company_number: '1' })
+        expect(byNumber.candidates[0]?.conflicts).to.deep.equal([])
+      })
+    })
+  }
+
+  it('[12.18] reads a name with or without The as relaxed if the register has no other such name', async () => {
+    const rows = [
+      ...rowsOf('THE LANTERN ROOMS LIMITED', 'HARBOUR LIGHTS LIMITED', 'THE COPPER POT LIMITED', 'COPPER POT DAC'),
+      { number: '7', name: 'TWIN OAKS LIMITED' },
+      { number: '8', name: 'TWIN OAKS LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
+      { number: '9', name: 'THE OLD MILL LIMITED' },
+      { number: '10', name: 'OLD MILL LIMITED', status: 'Dissolved', dissolved: '2020-01-01' },
+    ]
+    await withRegister(rows, (register) => {
+      for (const [name, number] of [
+        ['Lantern Rooms Ltd', '1'],
+        ['Lantern Rooms', '1'],
+        ['The Harbour Lights Limited', '2'],
+        ['The Harbour Lights Limited T/A The Bar', '2'],
+      ] as const) {
+        const { status, match } = register.resolve({ name })
+        expect(status, name).to.equal('matched')
+        expect(match?.company.company_number).to.equal(number)
+        expect(match).to.include({ match_type: 'relaxed_name', score: 960 })
+        expect(register.resolve({ name, company_number: number })).to.include({ status: 'matched' })
+      }
+      // Another legal form, and a name that two companies have.
+      expect(register.resolve({ name: 'The Harbour Lights DAC' })).to.include({ match: null })
+      for (const name of ['Copper Pot Limited', 'The Twin Oaks Limited'])
+        expect(register.resolve({ name }), name).to.include({ match: null })
+      expect(register.resolve({ name: 'Old Mill Limited' }).match?.company.company_number).to.equal('10')
+      expect(register.resolve({ name: 'The Old Mill Limited' }).match?.company.company_number).to.equal('9')
+      expect(register.resolve({ name: 'The Limited' })).to.include({ match: null })
+    })
+  })
+
+  it('[10.1] matches a name with characters that are displayed as nothing', async () => {
+    await withRegister(rowsOf('KERRIGAN FOODS LIMITED'), (register) => {
+      for (const each of ['\u200B', '\uFEFF', '\u00AD', '\u200E', '\uFE0F'])
+        expect(register.resolve({ name: `${each}Kerri${each}gan Foods${each} Limited` })).to.include({
+          status: 'matched',
+        })
+    })
+  })
+
+  it('[12.19] finds the company after T/A if only that name has a legal form, and matches it with an equal Eircode', async () => {
+    await withRegister(rowsOf('KERRIGAN FOODS LIMITED', 'BLUE DOOR LIMITED'), (register) => {
+      for (const name of ['Blue Door Cafe t/a Kerrigan Foods Ltd', 'Zyxwvu trading as Kerrigan Foods Limited (Cork)']) {
+        const alone = register.resolve({ name })
+        expect(alone).to.include({ status: 'ambiguous' })
+        expect(alone.candidates[0]?.company.company_number).to.equal('1')
+        expect(register.resolve({ name, eircode: 'H91A1A1' }).match?.company.company_number).to.equal('1')
+        expect(register.search({ q: name }).candidates[0]?.company.company_number).to.equal('1')
+      }
+      expect(register.resolve({ name: 'Blue Door Ltd t/a Kerrigan Foods Ltd' }).match?.company.company_number).to.equal(
+        '2',
+      )
+    })
   })
 })

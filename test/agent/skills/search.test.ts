@@ -157,6 +157,7 @@ describe('a search as a person types it', () => {
     'CLEARPOINT POWER LIMITED',
     'ELECTRICITY SUPPLY BOARD',
     'ESC LIMITED',
+    'FIRST CORPORATE TREASURY LIMITED',
     ...Array.from({ length: 40 }, (_, each) => `${'ABCDEFGHIJ'[each % 10]}${'KLMN'[each % 4]}ORD GROUP LIMITED`),
     ...Array.from({ length: 20 }, (_, each) => `RT${'ABCDEFGHIJ'[each % 10]}${each} TRADING LIMITED`),
     ...Array.from({ length: 14 }, (_, each) => `ES${'ABCDFGHIJKLMNO'[each]} TRADING LIMITED`),
@@ -176,8 +177,20 @@ describe('a search as a person types it', () => {
   it('[12.13] lists names that contain every word before names that need a correction', () => {
     expect(names('Tesco').slice(0, 2)).to.deep.equal([NAMES[0], NAMES[1]])
     const [first, second] = found('Tesco')
-    expect(first?.score).to.be.within(722, 849)
-    expect(second?.score).to.be.at.most(594)
+    expect(first?.score).to.be.within(524, 543)
+    expect(second?.score).to.be.at.most(453)
+  })
+
+  it('[12.13] gives a name its similarity of a resolution if it lacks little, unless another name contains every word', () => {
+    const [alone] = found('Murphy Constructoin')
+    const [resolved] = register.resolve({ name: 'Murphy Constructoin' }).candidates
+    expect(alone).to.deep.equal({ name: 'MURPHY CONSTRUCTION LIMITED', score: resolved?.score })
+    expect(alone?.score).to.be.above(750)
+    // The same name after one that is equal.
+    const beside = found('Murphi Construction').find(({ name }) => name === 'MURPHY CONSTRUCTION LIMITED')
+    expect(beside?.score).to.be.within(429, 453)
+    // Every word and little more.
+    expect(found('Dublin Bus Service')[0]?.score).to.be.above(800)
   })
 
   it('[12.13] gives a rare abbreviation the weight of its common form', () => {
@@ -187,17 +200,44 @@ describe('a search as a person types it', () => {
   it('[12.13, 12.14] completes the last word, after names that have it whole', () => {
     expect(names('Murphy Construct').slice(0, 2)).to.deep.equal([NAMES[7], NAMES[5]])
     expect(names('Murphy Con').slice(0, 3)).to.have.members(NAMES.slice(5, 8))
-    for (const { score } of found('Murphy Co')) expect(score).to.be.at.most(594)
-    for (const { score } of found('Murphy Con').slice(0, 3)) expect(score).to.be.within(595, 721)
+    // Two letters are enough after another word, and three without one.
+    expect(names('Murphy Co').slice(0, 3)).to.have.members(NAMES.slice(5, 8))
+    for (const query of ['Murphy C', 'Mur Co'])
+      for (const { score } of found(query)) expect(score, query).to.be.at.most(453)
+    for (const query of ['Murphy Co', 'Murphy Con'])
+      for (const { score } of found(query).slice(0, 3)) expect(score).to.be.within(501, 522)
   })
 
   it('[12.14, 12.17] does not complete the last word of a name with a legal form, nor any word of a resolution', () => {
-    const [complete] = found('Murphy Consult Limited')
-    expect(complete?.score ?? 0).to.be.at.most(594)
+    for (const query of ['Murphy Con', 'Murphy Co']) {
+      expect(found(query)[0]?.score).to.be.at.least(501)
+      for (const { score } of found(`${query} Limited`)) expect(score).to.be.below(501)
+    }
     for (const { score } of register.resolve({ name: 'Murphy Cons' }).candidates) expect(score).to.be.below(595)
     expect(register.resolve({ name: 'Tesco' }).candidates.map(({ company }) => company.legal_name)).not.to.include(
       NAMES[0],
     )
+  })
+
+  it('[12.20] finds the name in a web or e-mail address', () => {
+    const written =
+      'dublinbusservices.ie|DUBLINBUSSERVICES.IE|www.dublinbusservices.ie|https://www.dublin-bus-services.ie/contact?a=b|' +
+      'info@dublinbusservices.ie|info@mail.dublinbusservices.com|dublinbusservices.ie Ltd'
+    for (const query of written.split('|')) expect(names(query)[0], query).to.equal('DUBLIN BUS SERVICES LIMITED')
+    expect(names('dublinbus.services@gmail.com')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
+    expect(names('Murphy Construction Ltd. Co. Cork')[0]).to.equal('MURPHY CONSTRUCTION LIMITED')
+  })
+
+  it('[12.21] finds names whose accents became question marks or were misread', () => {
+    const written =
+      'D?BLIN BUS SERVICES LTD|Dublin B\uFFFDs Serv\uFFFDces|DÃƒÂºblin BÃƒÂºs Services|DÃ?blin Bus Services'
+    for (const query of written.split('|')) expect(names(query)[0], query).to.equal('DUBLIN BUS SERVICES LIMITED')
+  })
+
+  it('[12.22] reads a digit in a word as a letter, and first and 1st as one word', () => {
+    expect(names('DU8LIN BU5 5ERV1CE5 LTD')[0]).to.equal('DUBLIN BUS SERVICES LIMITED')
+    expect(names('1st Corporate Treasury')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
+    expect(names('First Corporate Treasury')[0]).to.equal('FIRST CORPORATE TREASURY LIMITED')
   })
 
   it('[12.15] splits words that are written together, and joins words that are written apart', () => {

@@ -822,6 +822,41 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/skills/resolve.test.js',
   },
   {
+    name: 'initials and numbers are joined with other words',
+    file: 'agent/matching/equality.js',
+    find: 'words.every((word) => word.length > 1 && !isNumeral(word))',
+    replace: 'true',
+    caughtBy: 'test/agent/skills/resolve.test.js',
+  },
+  {
+    name: 'evidence makes a match of a name with another number or short word',
+    file: 'agent/matching/similarity.js',
+    find: 'isUncertain() ? compressed(similarity) : similarity',
+    replace: 'similarity',
+    caughtBy: 'test/agent/skills/resolve.test.js',
+  },
+  {
+    name: 'a name without The matches although two companies have it',
+    file: equalNames,
+    find: 'name === undefined || others.length > 0',
+    replace: 'name === undefined',
+    caughtBy: 'test/agent/skills/resolve.test.js',
+  },
+  {
+    name: 'a number that is added to a word is read as a letter',
+    file: 'store/index/spelling.js',
+    find: "&& one.replace(EVERY_DIGIT, '') !== other.replace(EVERY_DIGIT, '')",
+    replace: '',
+    caughtBy: 'test/store/index/dictionary.test.js',
+  },
+  {
+    name: 'an input keeps characters that are displayed as nothing',
+    file: 'agent/operation/schema.js',
+    find: 'removeIgnorable(value)',
+    replace: 'value',
+    caughtBy: 'test/agent/operation/schema.test.js',
+  },
+  {
     name: 'a name before T/A matches without a legal form',
     file: writtenName,
     find: "parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)",
@@ -852,8 +887,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a name that needs a correction comes before one that has every word',
     file: 'agent/matching/search-similarity.js',
-    find: 'publishedSimilarity(NOTATION_MIN * similarity)',
-    replace: 'publishedSimilarity(similarity)',
+    find: 'return isAlone ?',
+    replace: 'return true ?',
     caughtBy: 'test/agent/skills/search.test.js',
   },
   {

@@ -26,3 +26,22 @@ export function andDropped(_random: Random, name: string): string | undefined {
   const dropped = core.replace(/\s*&\s*|\s+AND\s+/gi, ' ').trim()
   return dropped === core || dropped === '' ? undefined : name.replace(core, dropped)
 }
+
+const OWN_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS', 'HARBOUR LIGHTS'] as const
+
+/** Only the name after T/A has a legal form, so it is the company. */
+export function afterTradingName(random: Random, name: string): string | undefined {
+  if (partsOf(name).form === undefined) return undefined
+  return `${pick(random, OWN_NAMES)}${pick(random, TRADING_AS)}${name}`
+}
+
+export function withCompanyNumber(random: Random, { name, number }: BenchCompany): string | undefined {
+  if (partsOf(name).form === undefined) return undefined
+  return pick(random, [
+    `${name} (Company No. ${number})`,
+    `${name}, company number ${number}`,
+    `${name} Company Reg. No. ${number}`,
+    `${name} (Co. No. ${number})`,
+    `${name} - company registration number: ${number}`,
+  ])
+}

@@ -1,28 +1,53 @@
 /** The query classes: how each changes a company name, and what the service must do with the result. */
 import type { Random } from '../../../agent/sandbox/sample-random.ts'
-import { andDropped, withTextAfterForm, withTradingName } from './around.ts'
+import { afterTradingName, andDropped, withCompanyNumber, withTextAfterForm, withTradingName } from './around.ts'
 import {
   otherNumberWithEvidence,
+  shortTypoWithEvidence,
   typoWithEvidence,
   withAddressFragment,
+  withEircodeAfter,
   withRightEircode,
   withWrongEircode,
   type QueryInput,
 } from './evidence.ts'
 import { formDropped, formSwapped, formWrong } from './legal-forms.ts'
-import { joined, partsOf } from './names.ts'
+import { fold, joined, partsOf } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
-import { brandOnly, initialsOnly, lastWordCut, prefixAlone, withoutSpaces } from './search-classes.ts'
-import { andRewritten, fadasChanged, initialsRewritten, punctuationChanged, spelledBySound } from './spelling.ts'
-import { withTwoTypos, withTypo } from './typos.ts'
-import { abbreviated, numbersRewritten, wordAdded, wordMissing, wordsJoinedOrSplit, wordsSwapped } from './words.ts'
+import {
+  brandOnly,
+  firstWordAndTwoLetters,
+  initialsOnly,
+  lastWordCut,
+  prefixAlone,
+  withoutSpaces,
+} from './search-classes.ts'
+import {
+  andRewritten,
+  fadasChanged,
+  fadasLost,
+  fadasMisreadTwice,
+  initialsRewritten,
+  punctuationChanged,
+  spelledBySound,
+  withInvisible,
+} from './spelling.ts'
+import { misreadByOcr, withDigit, withTwoTypos, withTypo } from './typos.ts'
+import { asWebAddress, LABEL } from './web-address.ts'
+import {
+  abbreviated,
+  articleChanged,
+  initialOrNumberJoined,
+  numbersRewritten,
+  ordinalsRewritten,
+  wordAdded,
+  wordMissing,
+  wordsJoinedOrSplit,
+  wordsSwapped,
+} from './words.ts'
 
 /** Makes the query of one class for a company; undefined when the class does not apply to it. */
-export type Perturbation = (
-  random: Random,
-  company: BenchCompany,
-  register: ReferenceRegister,
-) => QueryInput | undefined
+type Perturbation = (random: Random, company: BenchCompany, register: ReferenceRegister) => QueryInput | undefined
 
 export interface QuestionClass {
   id: string
@@ -126,9 +151,62 @@ export const CLASSES: readonly QuestionClass[] = [
     id: '22',
     label: '& or and omitted',
     perturb: byName(andDropped),
+    recoverable: 'always',
+  },
+  {
+    id: '22b',
+    label: '& or and omitted, or words joined or split, with the Eircode',
+    perturb: withEircodeAfter((random, name) => andDropped(random, name) ?? wordsJoinedOrSplit(random, name)),
+    recoverable: 'always',
+  },
+  {
+    id: '23',
+    label: 'a company number after the name',
+    perturb: (random, company) => toQuery(company.name, withCompanyNumber(random, company)),
     hasOtherText: true,
     isSameName: true,
     recoverable: 'always',
+  },
+  {
+    id: '24',
+    label: 'an invisible character',
+    perturb: byName(withInvisible),
+    hasOtherText: true,
+    isSameName: true,
+    recoverable: 'always',
+  },
+  {
+    id: '25',
+    label: 'The added or omitted',
+    perturb: byName(articleChanged),
+    hasOtherText: true,
+    isSameName: true,
+    recoverable: 'always',
+  },
+  { id: '26', label: 'after a trading name', perturb: byName(afterTradingName), recoverable: 'always' },
+  {
+    id: '27',
+    label: 'a web or e-mail address',
+    perturb: byName(asWebAddress),
+    accepted: (register, query) => register.withLetters(letters(LABEL.exec(query.toLowerCase())?.[1] ?? '')),
+    recoverable: 'always',
+  },
+  { id: '28', label: 'a digit for a letter', perturb: inCore(withDigit), recoverable: 'long names' },
+  { id: '29', label: 'three errors of character recognition', perturb: inCore(misreadByOcr), recoverable: 'never' },
+  { id: '30', label: 'accents as question marks', perturb: byName(fadasLost), recoverable: 'long names' },
+  { id: '31', label: 'accents misread twice', perturb: byName(fadasMisreadTwice), recoverable: 'long names' },
+  { id: '32', label: '1st, first', perturb: byName(ordinalsRewritten), recoverable: 'always' },
+  {
+    id: '33',
+    label: 'an initial or number joined or split, with the Eircode',
+    perturb: withEircodeAfter(initialOrNumberJoined),
+    recoverable: 'always',
+  },
+  {
+    id: '34',
+    label: 'one typo in a short word or one with a digit, with Eircode and address',
+    perturb: shortTypoWithEvidence,
+    recoverable: 'never',
   },
   {
     id: 's1',
@@ -165,7 +243,16 @@ export const CLASSES: readonly QuestionClass[] = [
     accepted: (register, query) => [...register.withInitials(query), ...register.withWord(query)],
     recoverable: 'never',
   },
+  {
+    id: 's6',
+    label: 'the first word and two letters',
+    perturb: partOf(firstWordAndTwoLetters),
+    accepted: (register, query) => register.beginningWith(query),
+    recoverable: 'never',
+  },
 ]
+
+const letters = (text: string) => fold(text).replaceAll(' ', '')
 
 export const OMITTED_CLASS = '15, former names, because the dataset has none.'
 
@@ -175,9 +262,6 @@ const UNREGISTERED = { mustNotMatch: true, recoverable: 'never' } as const
 export const NEGATIVES = {
   recombined: { id: 'n1', label: 'not registered, recombined words', ...UNREGISTERED },
   invented: { id: 'n2', label: 'not registered, invented words', ...UNREGISTERED },
-  removed: { id: 'n3', label: 'removed from the register', ...UNREGISTERED },
-  removedWithEircode: { id: 'n4', label: 'removed, with Eircode', ...UNREGISTERED },
-  removedMistyped: { id: 'n5', label: 'removed, one typo, with Eircode and address', ...UNREGISTERED },
   tradingName: { id: 'n6', label: 'not registered, T/A a registered name', ...UNREGISTERED },
   listed: { id: 'n7', label: 'a given list, not registered', ...UNREGISTERED },
   otherNumber: { id: 'n8', label: 'the number of a company with a similar name', ...UNREGISTERED },

@@ -2,6 +2,7 @@
 import { groupedBy } from './grouped.ts'
 import { isRecoverable } from './tally.ts'
 import type { Named } from './product.ts'
+import type { BenchCompany } from './register.ts'
 import type { Evaluation } from './evaluate.ts'
 
 /** Per class. */
@@ -37,6 +38,6 @@ function line(
   return `${questionClass.id}\tquery ${JSON.stringify(asked)}\texpected ${text(expected)}\tgot ${text(got)}\t${resolution}`
 }
 
-function text(company: Named | undefined): string {
+function text(company: Named | BenchCompany | undefined): string {
   return company ? `${company.number} ${company.name}` : 'none'
 }

@@ -11,6 +11,8 @@ export interface Evaluation {
   first: Named | undefined
   resolution: Resolution
   match: Named | undefined
+  /** The first candidate of the resolution. */
+  resolved: Named | undefined
 }
 
 export function evaluate(question: Question, product: Product): Evaluation {
@@ -23,6 +25,7 @@ export function evaluate(question: Question, product: Product): Evaluation {
     first: found[0],
     resolution: resolutionOf(question, resolved),
     match: resolved.match,
+    resolved: resolved.first,
   }
 }
 

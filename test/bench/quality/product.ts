@@ -10,11 +10,14 @@ type SearchResult = readonly Named[] | undefined
 export interface Named {
   number: string
   name: string
+  score: number
 }
 
 export interface Resolved {
   status: 'matched' | 'ambiguous' | 'conflicting' | 'no_match' | 'refused'
   match: Named | undefined
+  /** The first candidate, whatever the status. */
+  first: Named | undefined
 }
 
 export interface Product {
@@ -36,15 +39,16 @@ export function createProduct(context: SkillContext): Product {
     },
     resolve(operation) {
       const prepared = prepareAnswer(operation, context)
-      if (prepared.kind === 'refused') return { status: 'refused', match: undefined }
+      if (prepared.kind === 'refused') return { status: 'refused', match: undefined, first: undefined }
       const answer = resolveResponseSchema.parse(JSON.parse(prepared.body))
       version = answer.matching_version
-      return { status: answer.status, match: answer.match ? toNamed(answer.match) : undefined }
+      const [first] = answer.candidates.map(toNamed)
+      return { status: answer.status, match: answer.match ? toNamed(answer.match) : undefined, first }
     },
     matchingVersion: () => version,
   }
 }
 
-function toNamed({ company }: Candidate): Named {
-  return { number: company.company_number, name: company.legal_name }
+function toNamed({ company, score }: Candidate): Named {
+  return { number: company.company_number, name: company.legal_name, score }
 }

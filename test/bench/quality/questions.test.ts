@@ -86,16 +86,29 @@ describe('the questions', () => {
     expect((collisions.get('9') ?? 0) + (collisions.get('3b') ?? 0)).to.be.greaterThan(0)
   })
 
-  it('ask for removed companies, with and without Eircode, unless another company has the name', () => {
+  it('ask for removed companies in every class, unless another company has the name', () => {
     const twin = { eircode: 'T12 AB35', addressLines: ['MAIN STREET'] }
     const removed = [
       benchCompany('7', 'GONE LIMITED', { eircode: 'T12 AB34' }),
       benchCompany('8', 'TWIN WELLS LIMITED', twin),
     ]
-    const { questions, collisions } = made(removed)
-    const asked = questions.filter(({ class: each }) => ['n3', 'n4'].includes(each.id)).map((each) => each.asked)
-    expect(asked).to.deep.equal([{ name: 'GONE LIMITED' }, { name: 'GONE LIMITED', eircode: 'T12 AB34' }])
-    expect(['n3', 'n4', 'n5'].map((id) => collisions.get(id))).to.deep.equal([1, 1, 1])
+    const about = made(removed).questions.filter(({ isRemoved }) => isRemoved)
+    expect(about.map(({ expected }) => expected)).to.not.include(removed[0])
+    for (const { asked, accepted } of about) {
+      expect(asked.name).to.not.include('TWIN')
+      expect(accepted).to.deep.equal([])
+    }
+    const ofClass = (id: string) => about.filter((each) => each.class.id === id).map((each) => each.asked)
+    expect(ofClass('0')).to.deep.equal([{ name: 'GONE LIMITED' }])
+    expect(ofClass('18')).to.deep.equal([{ name: 'GONE LIMITED', eircode: 'T12 AB34' }])
+    expect(ofClass('4')).to.deep.equal([{ name: 'GONE' }])
+  })
+
+  it('are of the given classes only, and at most as many of each as asked for', () => {
+    const sample = companies.map((company) => ({ company, stratum: 'live' as const }))
+    const limits = { classes: new Set(['0', '4']), classMax: 2 }
+    const { questions } = makeQuestions({ register, sample, removed: [], seed: SEED, ...limits })
+    expect(questions.map(({ class: { id } }) => id)).to.deep.equal(['0', '0', '4', '4'])
   })
 
   it('include unregistered names', () => {

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto'
 import { parseOperation, type Operation } from '../../../agent/operation/schema.ts'
 import { pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { CLASSES, NEGATIVES, type Perturbation, type QuestionClass } from './classes.ts'
-import { typoWithEvidence, withRightEircode, type QueryInput } from './evidence.ts'
+import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
+import type { QueryInput } from './evidence.ts'
 import { coreLength, fold, partsOf } from './names.ts'
 import { invented, recombined } from './negatives.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
@@ -17,13 +17,6 @@ const CANDIDATES = 10
 const NEGATIVES_RATIO = 0.5
 const NEGATIVES_SEED_STEP = 7919
 
-/** The questions about each company that was removed from the register. */
-const REMOVED_CLASSES: readonly { questionClass: QuestionClass; perturb: Perturbation }[] = [
-  { questionClass: NEGATIVES.removed, perturb: (_random, { name }) => ({ name }) },
-  { questionClass: NEGATIVES.removedWithEircode, perturb: withRightEircode },
-  { questionClass: NEGATIVES.removedMistyped, perturb: typoWithEvidence },
-]
-
 export interface Question {
   class: QuestionClass
   asked: QueryInput
@@ -31,6 +24,8 @@ export interface Question {
   resolve: Operation
   /** Undefined when no registered company is the right answer. */
   expected: BenchCompany | undefined
+  /** Whether the question is about a company that was removed from the register. Every match is wrong. */
+  isRemoved: boolean
   /** The right search results: companies that the query does not distinguish from the expected one. */
   accepted: readonly string[]
   /** Whether only the expected company has the name as asked, after normalisation and without other text. */
@@ -52,32 +47,52 @@ interface QuestionsRequest {
   seed: number
   /** Names that may be registered; the others must not match. */
   unlisted?: readonly string[]
+  /** The ids of the classes that are asked; all by default. */
+  classes?: ReadonlySet<string> | undefined
+  /** The most questions of a class about registered companies, and about removed ones. */
+  classMax?: number
 }
 
-/** Applies every class to every sampled company, then adds the unregistered names. */
-export function makeQuestions({ register, sample, removed, seed, unlisted = [] }: QuestionsRequest): Questions {
+/** Applies every class to every sampled and removed company, then adds the unregistered names. */
+export function makeQuestions(request: QuestionsRequest): Questions {
+  const { register, sample, removed, seed, unlisted = [], classes, classMax = Number.POSITIVE_INFINITY } = request
+  const isAsked = ({ id }: QuestionClass) => classes?.has(id) ?? true
   const questions: Question[] = []
   const collisions = new Map<string, number>()
   const addCollision = (id: string) => collisions.set(id, (collisions.get(id) ?? 0) + 1)
-  const add = (questionClass: QuestionClass, asked: QueryInput | undefined, expected?: BenchCompany) => {
-    if (!asked) return
+  const add = (draft: Omit<Draft, 'isRemoved'> & { isRemoved?: boolean }) => {
+    const { class: questionClass, asked, expected, isRemoved = false } = draft
     const named = register.named(asked.name)
     if (named.length > 0 && (!expected || !named.includes(expected.number))) addCollision(questionClass.id)
-    else questions.push(...complete({ class: questionClass, asked, expected }, named, register))
+    else questions.push(...complete({ class: questionClass, asked, expected, isRemoved }, named, register))
   }
-  for (const [stream, questionClass] of CLASSES.entries())
-    for (const { company } of sample)
-      add(
-        questionClass,
-        questionClass.perturb?.(randomFor(seed, Number(company.number), stream), company, register),
-        company,
-      )
+  const ask = (companies: Iterable<BenchCompany>, isRemoved: boolean) => {
+    for (const [stream, questionClass] of CLASSES.entries()) {
+      if (!isAsked(questionClass)) continue
+      const end = questions.length + classMax
+      for (const company of companies) {
+        if (questions.length >= end) break
+        const asked = questionClass.perturb?.(randomFor(seed, Number(company.number), stream), company, register)
+        if (asked) add({ class: questionClass, asked, isRemoved, expected: isRemoved ? undefined : company })
+      }
+    }
+  }
+  ask(
+    sample.map(({ company }) => company),
+    false,
+  )
+  // A company whose name another one still has is a right answer even with a typo.
+  ask(
+    removed.filter(({ name }) => register.named(name).length === 0),
+    true,
+  )
+  if (classes) return { questions, collisions }
 
   const count = Math.ceil(sample.length * NEGATIVES_RATIO)
   const addUnregistered = (questionClass: QuestionClass, make: (random: Random) => string) => {
     for (let index = 0; index < count; index += 1) {
       const name = make(randomFor(seed + NEGATIVES_SEED_STEP, index, CLASSES.length))
-      if (register.named(name).length === 0) add(questionClass, { name })
+      if (register.named(name).length === 0) add({ class: questionClass, asked: { name }, expected: undefined })
     }
   }
   addUnregistered(NEGATIVES.recombined, (random) => recombined(random, register))
@@ -86,21 +101,17 @@ export function makeQuestions({ register, sample, removed, seed, unlisted = [] }
     NEGATIVES.tradingName,
     (random) => `${invented(random)} T/A ${partsOf(pick(random, register.companies).name).core}`,
   )
-  for (const name of unlisted) if (register.named(name).length === 0) add(NEGATIVES.listed, { name })
+  for (const name of unlisted)
+    if (register.named(name).length === 0) add({ class: NEGATIVES.listed, asked: { name }, expected: undefined })
   for (const { company } of sample) {
     const neighbour = findNeighbour(fold(partsOf(company.name).core), register)
-    if (neighbour !== undefined) add(NEGATIVES.otherNumber, { name: company.name, company_number: neighbour }, company)
-  }
-  for (const company of removed) {
-    for (const { questionClass, perturb } of REMOVED_CLASSES) {
-      const asked = perturb(randomFor(seed, Number(company.number), CLASSES.length), company, register)
-      // Another company still has the name, so it is a right answer even with a typo.
-      if (asked && register.named(company.name).length > 0) addCollision(questionClass.id)
-      else add(questionClass, asked)
-    }
+    const asked = { name: company.name, company_number: neighbour ?? '' }
+    if (neighbour !== undefined) add({ class: NEGATIVES.otherNumber, asked, expected: company })
   }
   return { questions, collisions }
 }
+
+type Draft = Pick<Question, 'class' | 'asked' | 'expected' | 'isRemoved'>
 
 /** All companies that the query fits as well as the expected one. */
 function acceptedFor(
@@ -117,11 +128,7 @@ function acceptedFor(
 }
 
 /** Returns nothing for input that the service rejects. */
-function complete(
-  draft: Pick<Question, 'class' | 'asked' | 'expected'>,
-  named: readonly string[],
-  register: ReferenceRegister,
-): Question[] {
+function complete(draft: Draft, named: readonly string[], register: ReferenceRegister): Question[] {
   const { asked, expected } = draft
   const { name: q, eircode } = asked
   const accepted = expected ? acceptedFor(draft.class, { asked, expected, named, register }) : []

@@ -45,6 +45,14 @@ export function drawSample(register: ReferenceRegister, { size, seed }: { size: 
   return [...drawn, ...rest.slice(0, Math.max(0, size - drawn.length))]
 }
 
+/** All companies, in the order of a shuffle. */
+export function drawAll({ companies }: ReferenceRegister, seed: number): Sampled[] {
+  return shuffled(companies, seed).map((company) => ({
+    company,
+    stratum: company.condition === 'other' ? 'neither live nor dissolved' : company.condition,
+  }))
+}
+
 /** A deterministic shuffle. */
 export function shuffled<Value>(values: readonly Value[], seed: number): Value[] {
   const keyed = values.map((value, index) => ({ value, key: randomFor(seed, index, ORDER_STREAM)() }))

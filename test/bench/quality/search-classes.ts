@@ -31,6 +31,13 @@ export function lastWordCut(random: Random, { name }: BenchCompany): string | un
   return [...words.slice(0, -1), last.slice(0, length)].join(' ')
 }
 
+/** The first word and the first two letters of the second one. */
+export function firstWordAndTwoLetters(_random: Random, { name }: BenchCompany): string | undefined {
+  const [first = '', second = ''] = coreWords(name)
+  const isLong = LETTERS.test(first) && first.length >= BRAND_LETTERS_MIN && LETTERS.test(second) && second.length > 2
+  return isLong ? `${first} ${second.slice(0, 2)}` : undefined
+}
+
 export function prefixAlone(random: Random, { name }: BenchCompany): string | undefined {
   const words = coreWords(name).filter((word) => LETTERS.test(word) && word.length > PREFIX_ALONE_LETTERS)
   return words.length === 0 ? undefined : pick(random, words).slice(0, PREFIX_ALONE_LETTERS)

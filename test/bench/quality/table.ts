@@ -28,6 +28,18 @@ export function classTable(evaluations: readonly Evaluation[], collisions: Reado
   return markdown(HEADINGS, [...lines, line('all', tally(evaluations), collisionCount)])
 }
 
+/** The questions about removed companies, where every match is wrong. */
+export function removedTable(evaluations: readonly Evaluation[]): string {
+  const lines = [...classesOf(evaluations), undefined].map((each) => {
+    const { asked, resolutions } = tally(each ? ofClass(evaluations, each) : evaluations)
+    const { right, wrong, ambiguous, conflicting, no_match } = resolutions
+    const label = each ? `${each.id} ${each.label}` : 'all'
+    const shares = [ambiguous, conflicting, no_match].map((count) => percent(share(count, asked)))
+    return [label, String(asked), String(right + wrong)].concat(shares)
+  })
+  return markdown(['class', 'asked', 'matched wrong', 'ambiguous', 'conflicting', 'no match'], lines)
+}
+
 function line(label: string, { asked, findable, top1, top5, top10, resolutions }: Tally, collisions: number): string[] {
   const { right, wrong, ambiguous, conflicting, no_match, refused } = resolutions
   return [

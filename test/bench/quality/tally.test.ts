@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { benchCompany } from '../../support/bench-company.ts'
 import { tableLines } from '../../support/markdown.ts'
+import { sharesByScore } from './calibration.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import { debugText } from './debug.ts'
 import type { Product, Resolved } from './product.ts'
@@ -28,6 +29,7 @@ function question(change: Partial<Question> = {}): Question {
     search: { operation: 'search', input: { q: 'ACNE LIMITED', limit: 10 } },
     resolve: { operation: 'resolve', input: { name: 'ACNE LIMITED' } },
     expected: benchCompany(NUMBER, 'ACME LIMITED'),
+    isRemoved: false,
     accepted: [NUMBER],
     isUnique: false,
     isLong: true,
@@ -42,10 +44,13 @@ interface Answers {
 }
 
 function fake({ found = [], status = 'no_match', matched }: Answers): Product {
-  const named = (number: string) => ({ number, name: `COMPANY ${number}` })
+  const named = (number: string) => ({ number, name: `COMPANY ${number}`, score: 960 })
   return {
     search: () => found.map(named),
-    resolve: () => ({ status, match: matched === undefined ? undefined : named(matched) }),
+    resolve: () => {
+      const match = matched === undefined ? undefined : named(matched)
+      return { status, match, first: match }
+    },
     matchingVersion: () => undefined,
   }
 }
@@ -73,7 +78,7 @@ describe('an evaluation', () => {
 
   it('treats every match as wrong in classes without a right answer', () => {
     expect(evaluated(matched(NUMBER), { class: WRONG_EIRCODE }).resolution).to.equal('wrong')
-    expect(evaluated(matched(NUMBER), { class: NEGATIVES.removed, expected: undefined }).resolution).to.equal('wrong')
+    expect(evaluated(matched(NUMBER), { isRemoved: true, expected: undefined }).resolution).to.equal('wrong')
   })
 
   for (const status of ['ambiguous', 'conflicting', 'no_match', 'refused'] as const) {
@@ -132,17 +137,26 @@ describe('the targets', () => {
   const good = evaluated({ found: [NUMBER], ...matched(NUMBER) })
   const wrong = evaluated({ found: [NUMBER], ...matched('1') })
 
-  it('allow one wrong match in 2,000 and not two', () => {
-    expect(isMet([...times(1_999, good), wrong], 'wrong matches, all')).to.equal(true)
-    expect(isMet([...times(1_998, good), wrong, wrong], 'wrong matches, all')).to.equal(false)
+  it('allow one wrong match in 20,000 and not two, with the company in the register and without it', () => {
+    const removed = (each: Evaluation) => ({ ...each, question: question({ isRemoved: true }) })
+    for (const [target, of] of [
+      ['wrong matches, the company is in the register', (each: Evaluation) => each],
+      ['wrong matches, the company is removed', removed],
+    ] as const) {
+      expect(isMet([...times(19_999, of(good)), of(wrong)], target)).to.equal(true)
+      expect(isMet([...times(19_998, of(good)), of(wrong), of(wrong)], target)).to.equal(false)
+    }
   })
 
   it('require no match for nine of ten names that are not registered', () => {
-    for (const unregistered of [NEGATIVES.removed, NEGATIVES.listed]) {
-      const change = { class: unregistered, expected: undefined, accepted: [] }
+    for (const [target, unregistered] of [
+      ['no match, name of a removed company', { class: classOf('0'), isRemoved: true }],
+      ['no match, a given list', { class: NEGATIVES.listed }],
+    ] as const) {
+      const change = { ...unregistered, expected: undefined, accepted: [] }
       const [none, some] = [evaluated({}, change), evaluated({ status: 'ambiguous' }, change)]
-      expect(isMet([...times(9, none), some], `no match, ${unregistered.id}`)).to.equal(true)
-      expect(isMet([...times(8, none), some], `no match, ${unregistered.id}`)).to.equal(false)
+      expect(isMet([...times(9, none), some], target)).to.equal(true)
+      expect(isMet([...times(8, none), some], target)).to.equal(false)
     }
   })
 
@@ -186,5 +200,22 @@ describe('the targets', () => {
 
   it('are not measured without questions', () => {
     expect(isMet([evaluated({}, { class: WRONG_EIRCODE })], 'top 1, one typo')).to.equal(undefined)
+  })
+})
+
+describe('the calibration', () => {
+  it('counts right first candidates by score, also of questions about removed companies', () => {
+    const right = evaluated({ found: [NUMBER] })
+    const evaluations = [
+      ...times(3, right),
+      evaluated({ found: ['1', NUMBER] }),
+      evaluated({ found: [NUMBER] }, { isRemoved: true, expected: undefined, accepted: [] }),
+      evaluated({ found: [NUMBER] }, { class: WRONG_EIRCODE }),
+      evaluated({ found: [] }),
+    ]
+    expect(sharesByScore(evaluations, ({ first }) => first)).to.deep.equal([{ from: 950, asked: 5, right: 3 }])
+    const low = evaluations.map((each) => each.first && { ...each, first: { ...each.first, score: 499 } })
+    const mixed = [...evaluations, ...low.filter((each) => each !== undefined)]
+    expect(sharesByScore(mixed, ({ first }) => first).map(({ from }) => from)).to.deep.equal([950, 450])
   })
 })

@@ -21,13 +21,14 @@ export function exhaustiveOf({ dataset }: SkillContext): OpenContender {
         const limits = { accepts: () => true, budgets: openQueryBudgets() }
         const { equal } = findEqualNames({ snapshot: dataset.snapshot, names: index }, parseQueryName(text), limits)
         const measure = searchMeasure(index, parseForSimilarity(text))
-        const scored: { number: string; score: number }[] = []
-        for (let name = 0; name < index.size; name += 1) {
+        const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
+        const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
+        const scored = measured.flatMap(({ name, similarity }) => {
           const exact = equal.get(name)?.exact
-          const { similarity } = measure(name)
-          if (exact === undefined && similarity === 0) continue
-          scored.push({ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', similarity) })
-        }
+          const found = similarity(isAlone)
+          if (exact === undefined && found === 0) return []
+          return [{ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', found) }]
+        })
         return bestAndTies(scored)
       },
       close: async () => undefined,

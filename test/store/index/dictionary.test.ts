@@ -32,13 +32,28 @@ function scanSimilar(all: readonly string[], text: string): Map<string, number> 
   for (const other of equivalentsOf(text)) if (all.includes(other)) found.set(other, 0.95)
   if (extractNumber(text) === text) return found
   const limit = Math.min(maxEditDistance(text.length), isKnown ? 1 : 2)
+  const similarityWithin = (asked: string, other: string) => {
+    const apart = referenceDistance(asked, other)
+    return apart > limit ? 0 : 1 - apart / Math.max(asked.length, other.length)
+  }
+  // Digits among letters are also read as the letters that they resemble, each as one edit.
+  const read = text.replace(/\d/g, (digit) => 'oizeasgtbg'.charAt(Number(digit)))
+  const digits = isKnown || extractNumber(text) === '' ? 0 : (text.match(/\d/g)?.length ?? 0)
   for (const other of all) {
-    const apart = referenceDistance(text, other)
-    if (found.has(other) || apart > limit || extractNumber(other) !== extractNumber(text)) continue
-    const similarity = 1 - apart / Math.max(text.length, other.length)
+    if (found.has(other) || !areNumbersCompatible(text, other)) continue
+    const ofRead = digits > 0 ? similarityWithin(read, other) - digits / text.length : 0
+    const similarity = Math.max(similarityWithin(text, other), ofRead)
     if (similarity > 0) found.set(other, isKnown ? similarity * 0.9 : similarity)
   }
   return found
+}
+
+/** Equal numbers, or digits in place of letters in one of the words. */
+function areNumbersCompatible(one: string, other: string): boolean {
+  const numbers = [extractNumber(one), extractNumber(other)]
+  if (numbers[0] === numbers[1]) return true
+  const isMixed = /\d/.test(one + other) && ![one, other].some((each) => /^\d+$/.test(each))
+  return numbers.includes('') && isMixed && one.replace(/\d/g, '') !== other.replace(/\d/g, '')
 }
 
 const byText = (one: string, other: string) => (one < other ? -1 : 1)
@@ -88,6 +103,16 @@ describe('the dictionary', () => {
       }),
       { numRuns: 300 },
     )
+  })
+
+  it('reads a digit among letters as a letter, but not a number that is added', () => {
+    const dictionary = dictionaryOf(['ventures', 'phase', 'connemara'])
+    const similar = (text: string) =>
+      dictionary.findSimilar(text, unlimited()).map(({ word: number }) => dictionary.text(number))
+    expect(similar('venture5')).to.deep.equal(['ventures'])
+    expect(similar('v3ntur35')).to.deep.equal(['ventures'])
+    expect(similar('c0nnernara')).to.deep.equal(['connemara'])
+    for (const text of ['phase2', 'phase22', '2phase']) expect(similar(text)).to.deep.equal([])
   })
 
   it('never matches another number, and matches abbreviations and variants with lower similarity', () => {
