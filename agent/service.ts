@@ -328,7 +328,7 @@ async function createRoutes(
   },
 ): Promise<ReturnType<typeof createApp>> {
   const { baseUrl, catalog, executor, registry, clients, companyNumber, observe, keys } = parts
-  const { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
+  const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const { onSale } = executor
   const terms = buildTerms(config.mode, externals.payTo)
   const extensionUri = paymentExtensionUri(baseUrl)
@@ -341,7 +341,7 @@ async function createRoutes(
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
-  const limits = { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
+  const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
   const pages = await openDocuments({ deployment, companyNumber, catalog })
   const facts = { version, terms, onSale, rateLimitPerMinute, catalog, now }

@@ -6,6 +6,8 @@ export interface Deployment extends ServiceFacts {
   baseUrl: string
   a2aEnabled: boolean
   mcpEnabled: boolean
+  /** Units a minute of each client address. */
+  addressBudget: number
   /** The retention period of stored responses. */
   retentionDays: number
   /** The URI of the payment extension: a section of the HTML guide. */

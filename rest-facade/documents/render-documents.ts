@@ -110,7 +110,17 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
-  const { baseUrl, version, terms, onSale, rateLimitPerMinute, a2aEnabled, retentionDays, extensionUri } = deployment
+  const {
+    baseUrl,
+    version,
+    terms,
+    onSale,
+    rateLimitPerMinute,
+    addressBudget,
+    a2aEnabled,
+    retentionDays,
+    extensionUri,
+  } = deployment
   const { examples, licence } = deployment
   const first = firstOperation(examples)
   const answers = exampleAnswers(deployment)
@@ -133,6 +143,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['domain_version', terms.domain.version],
     ['quote_seconds', String(QUOTE_LIFETIME_SECONDS)],
     ['rate_limit', String(rateLimitPerMinute)],
+    ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
     ['operations', onSale.map((name) => `- ${endpoint(name)}: ${formatUsd(terms.prices[name])} USD`).join('\n')],

@@ -61,6 +61,7 @@ describe('[14.1] the configuration', () => {
       dataset: undefined,
       trustedProxies: 0,
       rateLimitPerMinute: 120,
+      addressBudget: 300,
       a2aEnabled: true,
       contactEmail: undefined,
       logLevel: 'info',

@@ -19,6 +19,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 120,
+    addressBudget: 300,
     a2aEnabled: true,
     mcpEnabled: true,
     retentionDays: 30,

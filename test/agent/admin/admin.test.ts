@@ -51,8 +51,8 @@ describe('the admin address', function () {
     for (const state of ['prepared', 'settled'])
       expect(await sample('company_agent_payment_transitions_total', { state }), state).to.equal(1)
     expect(await sample('company_agent_open_payments', { state: 'settled' })).to.equal(1)
-    expect(await sample('company_agent_rate_limit_slots', { kind: 'paid' })).to.be.at.least(1)
-    expect(await sample('company_agent_rate_limit_slots_max')).to.equal(10_000)
+    expect(await sample('company_agent_sales_last_minute')).to.be.at.least(1)
+    expect(await sample('company_agent_sales_per_minute_max')).to.equal(10_000)
     expect(await sample('company_agent_dataset_companies')).to.be.greaterThan(0)
   })
 

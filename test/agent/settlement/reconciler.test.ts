@@ -150,7 +150,9 @@ describe('the reconciler', () => {
   it('reaches every record by starting with those that have waited longest', async () => {
     const { log } = shop.context.payments
     const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
-    await Promise.all(names.map((name) => log.claim(makeRecord({ identity: name, state: 'unknown' }))))
+    await Promise.all(
+      names.map((name) => log.claim(makeRecord({ identity: name, payment_hash: name, state: 'unknown' }))),
+    )
     const seen = new Set<string>()
     shop.context.payments = {
       ...shop.context.payments,

@@ -196,7 +196,9 @@ export class SimulatedServer {
     // Each request comes from another address, because buyers here repeat faster than a budget allows.
     this.#asked += 1
     const address = `client ${this.#asked}`
-    const client = { address, budget: this.#budgets.enter(address), prove: () => undefined }
+    const budget = this.#budgets.enter(address)
+    budget.leave()
+    const client = { address, budget, prove: () => undefined }
     const order = { operation, paymentHeaders, client, resourceUrl: resourceUrl(BASE_URL, operation) }
     this.#waiting.add(answer)
     void this.#answerWith(answer, { owner, outcome: this.#executor.perform(order) })

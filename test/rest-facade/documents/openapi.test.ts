@@ -23,6 +23,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
       terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
       onSale: OPERATION_NAMES,
       rateLimitPerMinute: 120,
+      addressBudget: 300,
       a2aEnabled,
       mcpEnabled: true,
       retentionDays: 30,

@@ -32,6 +32,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     terms: buildTerms(mode, PAY_TO),
     onSale: OPERATION_NAMES,
     rateLimitPerMinute: 77,
+    addressBudget: 193,
     a2aEnabled,
     mcpEnabled: true,
     retentionDays: 45,
