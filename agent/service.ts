@@ -333,7 +333,7 @@ async function createRoutes(
 
   const limits = { rateLimitPerMinute, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, companyNumber, catalog })
+  const pages = await openDocuments({ deployment, companyNumber, catalog, now })
   const facts = { version, terms, onSale, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
