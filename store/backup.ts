@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { constants, copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -69,8 +69,10 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
 export async function restore({ dataDirectory, keysDirectory, folder }: BackupOptions) {
+  await refuseLinks([folder, ...[MANIFEST_FILE, RESPONSES, KEYS].map((name) => join(folder, name))])
   const manifest = await readManifest(folder)
   const target = responsesFolder(dataDirectory)
+  await refuseLinks([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
   for (const path of [target, keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
@@ -89,6 +91,14 @@ export async function restore({ dataDirectory, keysDirectory, folder }: BackupOp
   await rename(restoring, target)
   await syncDirectory(dataDirectory)
   return { ...counts, createdAt: manifest.created_at }
+}
+
+/** Links in a folder of another person could name any file of this machine, whose content would become a key or the log. */
+async function refuseLinks(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const stats = await lstat(path).catch(() => undefined)
+    if (stats?.isSymbolicLink()) throw new StoreError(`${path}: is a link; a restore follows none`)
+  }
 }
 
 /** LMDB copies the state of one transaction, while other processes read and write. */

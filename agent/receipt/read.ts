@@ -34,11 +34,14 @@ export function receiptOf({ extensions }: SettlementResponse): string {
   return extensions[RECEIPT_EXTENSION].info.receipt
 }
 
-/** The issuer that a receipt names. The signature is not verified, so anyone can have written this text. */
+/**
+ * The issuer that a receipt names, which is an origin. The signature is not verified, so anyone can have written this text: a
+ * path, a query or a fragment could make a request of another URL than that of a key set.
+ */
 export function statedIssuer(receipt: string): string | undefined {
   try {
     const { iss } = decodeJwt(receipt)
-    return iss !== undefined && /^https?:\/\/[!-~]+$/.test(iss) && URL.canParse(iss) ? iss : undefined
+    return iss !== undefined && /^https?:\/\/[^/?#@\\]+$/.test(iss) && URL.canParse(iss) ? iss : undefined
   } catch {
     return undefined
   }

@@ -1,5 +1,5 @@
 /** Backup and restore of a running service's response log and keys. */
-import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
@@ -112,6 +112,31 @@ describe('a backup', () => {
       expect(await readdir(parent)).not.to.include('target')
     })
   }
+
+  for (const path of ['.', 'backup.json', 'responses', 'responses/data.mdb', 'keys', 'keys/one.jwk.json']) {
+    it(`is not restored if ${path} is a link`, async () => {
+      await claimMany(1)
+      await mkdir(source.keysDirectory, { recursive: true })
+      await writeFile(join(source.keysDirectory, 'one.jwk.json'), '{}')
+      await backUp({ ...source, folder, now })
+      const moved = join(parent, 'moved')
+      await rename(join(folder, path), moved)
+      await symlink(moved, join(folder, path))
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
+      expect(await readdir(parent)).not.to.include('target')
+    })
+  }
+
+  it('is not restored into a directory that is a link', async () => {
+    await claimMany(1)
+    await backUp({ ...source, folder, now })
+    const elsewhere = join(parent, 'elsewhere')
+    await mkdir(elsewhere)
+    await mkdir(target.dataDirectory)
+    await symlink(elsewhere, target.keysDirectory)
+    expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
+    expect(await readdir(elsewhere)).to.deep.equal([])
+  })
 
   it('of a running service gives every earlier buyer the same answer, and charges no later one again', async () => {
     const service = await startTestService()
