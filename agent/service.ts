@@ -27,6 +27,7 @@ import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
+import { checkReceiptKeys } from './check-receipt-keys.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog, openConfiguredSlots } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
@@ -181,7 +182,9 @@ async function openOwnLog({ config, externals, allowed = {}, report }: ServiceOp
   const log = await openConfiguredLog(config, report)
   try {
     const terms = buildTerms(config.mode, externals.payTo)
-    await checkLogOwner({ log, dataDirectory: config.dataDirectory, terms, allowed })
+    const { dataDirectory, keysDirectory } = config
+    await checkLogOwner({ log, dataDirectory, terms, allowed })
+    await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
     return log
   } catch (cause) {
     await log.close()

@@ -25,7 +25,7 @@ import {
   isVersion,
   isVoid,
   lacksReceipt,
-  newestOf,
+  newestFirst,
   randomFirstRevision,
   type ListResult,
   type RecordChange,
@@ -94,12 +94,12 @@ export class ResponseDatabase {
     return [this.#unfinished, this.#records].every((database) => database.getKeysCount({ limit: 1 }) === 0)
   }
 
-  newestRecord(): ResponseRecord | undefined {
+  newestRecords(): ResponseRecord[] {
     this.#checkOpen()
     const limit = NEWEST_READ_MAX
     const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
     const identities = [...this.listUnfinished(undefined, limit), ...finished]
-    return newestOf(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
+    return newestFirst(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
   }
 
   find(identity: string): ResponseRecord | undefined {

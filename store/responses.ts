@@ -153,7 +153,7 @@ export function openResponseLog(
 
     isEmpty: async () => database.isEmpty(),
 
-    newestRecord: async () => database.newestRecord(),
+    newestRecords: async () => database.newestRecords(),
 
     close: () => database.close(),
   }

@@ -21,6 +21,7 @@ export const addServeCommand: AddCommand = (program, context) => {
     .description('Run the service')
     .option('--new-log', 'use another response log in DATA_DIR than before, for example an empty one')
     .option('--new-receiver', 'give the response log to the receiver PAY_TO, if all payments are final')
+    .option('--new-keys', 'accept that the keys of earlier receipts are lost, so that these no longer verify')
     .addHelpText('after', HELP)
     .action((allowed: AllowedChanges) => serve(context, allowed))
 }

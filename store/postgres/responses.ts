@@ -22,7 +22,7 @@ import {
   isVoid,
   isVersion,
   lacksReceipt,
-  newestOf,
+  newestFirst,
   type ListResult,
   type RecordChange,
   type RecordState,
@@ -252,9 +252,9 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     return (await this.#query(ANY_RECORD, [])).rows.length === 0
   }
 
-  async newestRecord(): Promise<ResponseRecord | undefined> {
+  async newestRecords(): Promise<ResponseRecord[]> {
     const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return newestOf(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
+    return newestFirst(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The program as a process: its first lines, signals, failures to start, and the commands beside a running service. */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -145,6 +146,32 @@ describe('the command serve, if it cannot start', () => {
     await ready(allowed)
     allowed.process.kill('SIGTERM')
     await allowed.ended
+    await ready(start())
+  })
+
+  it('[14.20] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async function () {
+    // Five starts of the program.
+    this.timeout(150_000)
+    const first = start()
+    const url = await ready(first)
+    const paid = await run('client', 'lookup', '00000000', '--url', url)
+    expect(paid.code, paid.stderr).to.equal(0)
+    first.process.kill('SIGTERM')
+    await first.ended
+    const moved = join(directory, 'mistyped')
+    const wrong = { ...environment, KEYS_DIR: moved }
+    await expectFailure(start(wrong), /^The keys directory lacks the key \S+ of earlier receipts: .* --new-keys\n$/)
+    expect(existsSync(moved)).to.equal(false)
+    const allowed = startChild('agent/main.js', ['serve', '--new-keys'], wrong)
+    children.push(allowed)
+    await ready(allowed)
+    allowed.process.kill('SIGTERM')
+    await allowed.ended
+    // The decision stays, also before the next sale.
+    const again = start(wrong)
+    await ready(again)
+    again.process.kill('SIGTERM')
+    await again.ended
     await ready(start())
   })
 

@@ -1151,7 +1151,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a log of an earlier version gets the configured receiver',
     file: logOwner,
-    find: 'const newest = await log.newestRecord();',
+    find: 'const [newest] = await log.newestRecords();',
     replace: 'const newest = undefined;',
     caughtBy: 'test/agent/check-log-owner.test.js',
   },
