@@ -24,7 +24,7 @@ import { observeChain, observeFacilitator, observeLog } from './admin/observed-s
 import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
-import { addStateMetrics } from './admin/state-metrics.ts'
+import { addReadinessMetrics, addStateMetrics } from './admin/state-metrics.ts'
 import type { Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkReceiptKeys } from './check-receipt-keys.ts'
@@ -213,6 +213,7 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
     : () => undefined
   const readiness = () =>
     checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
+  addReadinessMetrics(metrics, readiness)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   // The default port is probably in use by another service on this machine. Run without the address.

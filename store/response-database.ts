@@ -12,6 +12,7 @@ import {
   finishedKey,
   identityIn,
   OWNER_KEY,
+  PROBE_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   UNFINISHED_DATABASE,
@@ -87,6 +88,12 @@ export class ResponseDatabase {
         return next
       }),
     )
+  }
+
+  /** Resolves when a write is on disk. */
+  async checkWritable(): Promise<void> {
+    this.#checkOpen()
+    await this.#environment.put(PROBE_KEY, Date.now())
   }
 
   isEmpty(): boolean {

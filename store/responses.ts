@@ -36,6 +36,8 @@ interface ClaimResult {
 
 /** The interface of the log. It is small, so that a shared database can implement it instead of LMDB. */
 export interface ResponseLog {
+  /** Writes durably without an effect. Rejects if a sale could not be stored. */
+  checkWritable(): Promise<void>
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
@@ -146,6 +148,8 @@ export function openResponseLog(
     unrecorded: async () => database.listUnrecorded(),
 
     prune: (request) => database.prune(request),
+
+    checkWritable: () => database.checkWritable(),
 
     owner: async () => database.owner(),
 

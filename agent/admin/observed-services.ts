@@ -82,6 +82,10 @@ class ObservedLog implements ResponseLog {
     return timed(this.#observer, 'log_payer', () => this.#log.hasPaid(payerKey))
   }
 
+  checkWritable() {
+    return this.#log.checkWritable()
+  }
+
   unfinished() {
     return this.#log.unfinished()
   }

@@ -33,6 +33,7 @@ import {
 import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../runtime.ts'
 import { openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
+import { describeFailure } from './failure.ts'
 import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */
@@ -40,6 +41,11 @@ const KEYS_PER_READ_MAX = 1_000
 /** A conflicting record can be removed between the write and the read; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
+/**
+ * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in place
+ * would also succeed on a full disk.
+ */
+const CHECK_WRITABLE = `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`
 const INSERT = `insert into responses (identity, payer_key, payment_id, state, final_at, revision, record)
   values ($1, $2, $3, $4, null, $5, $6) on conflict do nothing`
 const FIND = 'select identity, revision, record from responses where identity = $1'
@@ -118,7 +124,7 @@ export async function openPostgresResponseLog({ url, report }: PostgresLogOption
   } catch (cause) {
     await pool.end()
     if (cause instanceof StoreError) throw cause
-    throw new StoreError('RESPONSE_LOG cannot be used: the database does not answer, or refuses this user', { cause })
+    throw new StoreError(`RESPONSE_LOG cannot be used: ${describeFailure(cause)}`, { cause })
   }
 }
 
@@ -246,6 +252,10 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     const stored = await this.owner()
     if (!stored) throw new StoreError('The owner of the response log was removed while it was written')
     return stored
+  }
+
+  async checkWritable(): Promise<void> {
+    await this.#query(CHECK_WRITABLE, [])
   }
 
   async isEmpty(): Promise<boolean> {

@@ -83,8 +83,6 @@ export async function runFailovers({ runs, seed }: { runs: number; seed: number 
     await using cluster = await PostgresCluster.start()
     await cluster.query(`create database ${DATABASE}`)
     await migrateDatabase(cluster.url(DATABASE))
-    // The services must wait for the standby whatever the default of the database is.
-    await cluster.query(`alter database ${DATABASE} set synchronous_commit = local`)
     const { accounts, directories } = await prepareNodes(directory, rpcUrl)
     await using drill = new Drill({ cluster, rpcUrl, accounts, directories })
     return await drill.all(runs, seed)

@@ -919,9 +919,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a commit does not wait for the synchronous standby',
     file: 'store/postgres/connection.js',
-    find: "await client.query('set synchronous_commit = on');",
-    replace: '{}',
-    caughtBy: 'failover',
+    find: '!DURABLE_COMMITS.has(settings.commit)',
+    replace: 'false',
+    caughtBy: 'test/store/postgres/responses.test.js',
   },
   {
     name: 'a lease that ends during a statement refuses a request',
