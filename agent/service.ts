@@ -25,7 +25,8 @@ import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addReadinessMetrics, addStateMetrics } from './admin/state-metrics.ts'
-import type { Config } from './config.ts'
+import { errorCode } from '../store/error-code.ts'
+import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkReceiptKeys } from './check-receipt-keys.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
@@ -216,8 +217,21 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   addReadinessMetrics(metrics, readiness)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
+  if (!isDefaultPort) return server.catch(failToListen)
   // The default port is probably in use by another service on this machine. Run without the address.
-  return isDefaultPort ? server.catch((cause: unknown) => report('admin_port_unusable', cause)) : server
+  return server.catch((cause: unknown) => report('admin_port_unusable', cause))
+}
+
+/** The message of the system does not say which of the two addresses of the service it means. */
+function failToListen(cause: unknown): never {
+  switch (errorCode(cause)) {
+    case 'EADDRINUSE':
+      throw new ConfigError('ADMIN_PORT is in use by another process', { cause })
+    case 'EACCES':
+      throw new ConfigError('This user may not use ADMIN_PORT', { cause })
+    default:
+      throw new ConfigError('ADMIN_HOST is not an address of this machine', { cause })
+  }
 }
 
 function createSaleContext(

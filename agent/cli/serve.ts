@@ -29,6 +29,8 @@ export const addServeCommand: AddCommand = (program, context) => {
 async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
+  const { prepareDataDirectory } = await import('../../store/data-directory.ts')
+  await prepareDataDirectory(config.dataDirectory)
   await checkDirectories(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const stop = nextSignal()
@@ -39,6 +41,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
   const log = openLog(config.logLevel)
+  const { findIgnored } = await import('../ignored-variables.ts')
+  for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const events = logEvents(log)
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
