@@ -1163,6 +1163,27 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {
+    name: 'a start does not check the keys of earlier receipts',
+    file: 'agent/check-receipt-keys.js',
+    find: 'if (missing.length === 0)',
+    replace: 'if (true)',
+    caughtBy: 'test/agent/main.test.js',
+  },
+  {
+    name: 'a service is ready although its response log cannot be written',
+    file: 'agent/admin/readiness.js',
+    find: 'await log.checkWritable();',
+    replace: '',
+    caughtBy: 'test/agent/admin/admin.test.js',
+  },
+  {
+    name: 'a restore follows links',
+    file: 'store/backup.js',
+    find: 'if (stats?.isSymbolicLink())',
+    replace: 'if (false)',
+    caughtBy: 'test/store/backup.test.js',
+  },
+  {
     name: 'the local MCP server has no limit of a day',
     file: 'agent/mcp-stdio/server.js',
     find: 'payTo, amountMax, amountPerDayMax }',
