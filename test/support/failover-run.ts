@@ -247,6 +247,8 @@ class Drill implements AsyncDisposable {
       startChild('test/programs/killable-service.js', ['never'], {
         RESPONSE_LOG: cluster.url(DATABASE),
         DATA_DIR: directory,
+        // All machines of a log have the same keys.
+        KEYS_DIR: join(directory, '..', 'keys'),
         RPC_URL: rpcUrl,
         DATASET: REGISTER,
         PORT: '0',
