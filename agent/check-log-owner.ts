@@ -15,6 +15,8 @@ export interface AllowedChanges {
   newLog?: boolean
   /** The log may get the configured receiver. */
   newReceiver?: boolean
+  /** The keys of earlier receipts may be missing. */
+  newKeys?: boolean
 }
 
 interface OwnerCheck {
@@ -49,7 +51,7 @@ async function setFirstOwner({ log, terms, markedId }: FirstOwner): Promise<LogO
       'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log',
     )
   // An earlier version stored no owner, and its records name the receiver.
-  const newest = await log.newestRecord()
+  const [newest] = await log.newestRecords()
   const { network, asset, payTo } = newest ? recordedPayment(newest).requirements : terms
   const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
   return log.setOwner({ log_id: markedId ?? randomUUID(), ...owner }, undefined)

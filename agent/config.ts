@@ -139,6 +139,9 @@ const schema = z.object({
 
 export type Config = ReturnType<typeof readConfig>
 
+/** The variables that the program reads. */
+export const VARIABLE_NAMES: ReadonlySet<string> = new Set(Object.keys(schema.shape))
+
 export function readConfig(environment: Record<string, string | undefined>) {
   const parsed = schema.safeParse(environment)
   if (!parsed.success) {

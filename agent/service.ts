@@ -23,9 +23,11 @@ import { observeChain, observeFacilitator, observeLog } from './admin/observed-s
 import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
-import { addStateMetrics } from './admin/state-metrics.ts'
-import type { Config } from './config.ts'
+import { addReadinessMetrics, addStateMetrics } from './admin/state-metrics.ts'
+import { errorCode } from '../store/error-code.ts'
+import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
+import { checkReceiptKeys } from './check-receipt-keys.ts'
 import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
@@ -192,7 +194,9 @@ async function openOwnLog({ config, externals, allowed = {}, now, report }: Serv
   const log = await openConfiguredLog({ config, salesPerMinute: config.rateLimitPerMinute, now, report })
   try {
     const terms = buildTerms(config.mode, externals.payTo)
-    await checkLogOwner({ log, dataDirectory: config.dataDirectory, terms, allowed })
+    const { dataDirectory, keysDirectory } = config
+    await checkLogOwner({ log, dataDirectory, terms, allowed })
+    await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: allowed.newKeys === true })
     return log
   } catch (cause) {
     await log.close()
@@ -221,10 +225,24 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
     : () => undefined
   const readiness = () =>
     checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
+  addReadinessMetrics(metrics, readiness)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
+  if (!isDefaultPort) return server.catch(failToListen)
   // The default port is probably in use by another service on this machine. Run without the address.
-  return isDefaultPort ? server.catch((cause: unknown) => report('admin_port_unusable', cause)) : server
+  return server.catch((cause: unknown) => report('admin_port_unusable', cause))
+}
+
+/** The message of the system does not say which of the two addresses of the service it means. */
+function failToListen(cause: unknown): never {
+  switch (errorCode(cause)) {
+    case 'EADDRINUSE':
+      throw new ConfigError('ADMIN_PORT is in use by another process', { cause })
+    case 'EACCES':
+      throw new ConfigError('This user may not use ADMIN_PORT', { cause })
+    default:
+      throw new ConfigError('ADMIN_HOST is not an address of this machine', { cause })
+  }
 }
 
 function createSaleContext(
@@ -343,7 +361,7 @@ async function createRoutes(
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, companyNumber, catalog })
+  const pages = await openDocuments({ deployment, companyNumber, catalog, now })
   const facts = { version, terms, onSale, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,

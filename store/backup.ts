@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { constants, copyFile, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -21,6 +21,8 @@ const MANIFEST_FILE = 'backup.json'
 const RESPONSES = 'responses'
 const KEYS = 'keys'
 const DATA_FILE = 'data.mdb'
+/** The response log in a backup. */
+const LOG_PATH = `${RESPONSES}/${DATA_FILE}`
 const PRIVATE_FILE_MODE = 0o600
 
 const manifestSchema = z.strictObject({
@@ -38,6 +40,8 @@ interface BackupOptions {
   keysDirectory: string
   /** The folder of the backup. */
   folder: string
+  /** False if the response log is in a database, which has a backup of its own. */
+  hasLog?: boolean
 }
 
 /**
@@ -45,15 +49,20 @@ interface BackupOptions {
  * @throws StoreError when the folder exists or the log cannot be read; the message is one line
  */
 export async function backUp(options: BackupOptions & { now: () => Date }): Promise<RecordCounts> {
-  const { dataDirectory, keysDirectory, folder, now } = options
+  const { dataDirectory, keysDirectory, folder, now, hasLog = true } = options
   await makeNewDirectory(folder)
-  await mkdir(join(folder, RESPONSES), { mode: PRIVATE_DIRECTORY_MODE })
   await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
-  await copyLog(responsesFolder(dataDirectory), join(folder, RESPONSES))
+  if (hasLog) {
+    await mkdir(join(folder, RESPONSES), { mode: PRIVATE_DIRECTORY_MODE })
+    await copyLog(responsesFolder(dataDirectory), join(folder, RESPONSES))
+  }
   for (const name of await fileNames(keysDirectory))
     await copyDurably(join(keysDirectory, name), join(folder, KEYS, name))
-  const counts = await countRecords(join(folder, RESPONSES))
-  const paths = [`${RESPONSES}/${DATA_FILE}`, ...(await fileNames(join(folder, KEYS))).map((name) => `${KEYS}/${name}`)]
+  const counts = hasLog ? await countRecords(join(folder, RESPONSES)) : { records: 0, damaged: 0 }
+  const paths = [
+    ...(hasLog ? [LOG_PATH] : []),
+    ...(await fileNames(join(folder, KEYS))).map((name) => `${KEYS}/${name}`),
+  ]
   const files: Record<string, string> = {}
   for (const path of paths) files[path] = await sha256Of(join(folder, path))
   const manifest: z.infer<typeof manifestSchema> = { version: 1, created_at: now().toISOString(), ...counts, files }
@@ -68,10 +77,14 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
  * @returns the numbers of restored records and the time of the backup
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
-export async function restore({ dataDirectory, keysDirectory, folder }: BackupOptions) {
+export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: BackupOptions) {
+  await refuseLinks([folder, ...[MANIFEST_FILE, RESPONSES, KEYS].map((name) => join(folder, name))])
   const manifest = await readManifest(folder)
+  if (LOG_PATH in manifest.files !== hasLog)
+    throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
   const target = responsesFolder(dataDirectory)
-  for (const path of [target, keysDirectory]) {
+  await refuseLinks([target, keysDirectory, ...Object.keys(manifest.files).map((path) => join(folder, path))])
+  for (const path of [...(hasLog ? [target] : []), keysDirectory]) {
     if ((await fileNames(path)).length > 0) throw new StoreError(`${path}: exists; move it away before a restore`)
   }
   for (const [path, digest] of Object.entries(manifest.files)) {
@@ -80,22 +93,32 @@ export async function restore({ dataDirectory, keysDirectory, folder }: BackupOp
   }
   const restoring = `${target}.restoring`
   await rm(restoring, { recursive: true, force: true })
-  for (const path of [restoring, keysDirectory]) await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  await copyDurably(join(folder, RESPONSES, DATA_FILE), join(restoring, DATA_FILE))
-  const counts = await countRecords(restoring)
+  const folders = [...(hasLog ? [restoring] : []), keysDirectory]
+  for (const path of folders) await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  if (hasLog) await copyDurably(join(folder, LOG_PATH), join(restoring, DATA_FILE))
+  const counts = hasLog ? await countRecords(restoring) : { records: 0, damaged: 0 }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
+  if (!hasLog) return { ...counts, createdAt: manifest.created_at }
   await rmdir(target).catch(() => undefined)
   await rename(restoring, target)
   await syncDirectory(dataDirectory)
   return { ...counts, createdAt: manifest.created_at }
 }
 
-/** LMDB copies the state of one transaction, while other processes read and write. */
+/** Links in a folder of another person could name any file of this machine, whose content would become a key or the log. */
+async function refuseLinks(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    const stats = await lstat(path).catch(() => undefined)
+    if (stats?.isSymbolicLink()) throw new StoreError(`${path}: is a link; a restore follows none`)
+  }
+}
+
+/** LMDB copies the state of one transaction, while other processes read and write. The copy has no free pages. */
 async function copyLog(from: string, to: string): Promise<void> {
   const environment = openEnvironment({ folder: from, kind: 'responses', readOnly: true })
   try {
-    await environment.backup(to, false)
+    await environment.backup(to, true)
   } catch (cause) {
     throw new StoreError(`${to}: the response log could not be copied`, { cause })
   } finally {

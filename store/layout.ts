@@ -41,6 +41,8 @@ export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
 
 export const LAYOUT_KEY = 'layout'
 export const OWNER_KEY = 'owner'
+/** Written to check that the response log can be written. */
+export const PROBE_KEY = 'probe'
 export const CURRENT_KEY = 'current'
 export const CRASHED_KEY = 'crashed'
 export const INFO_KEY = 'info'

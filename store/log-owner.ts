@@ -10,7 +10,7 @@ import { StoreError } from './environment.ts'
 import { errorCode } from './error-code.ts'
 import type { ResponseRecord } from './record.ts'
 
-/** The most unfinished and the most final records that `newestRecord` reads. */
+/** The most unfinished and the most final records that `newestRecords` reads. */
 export const NEWEST_READ_MAX = 10
 
 export interface LogOwner {
@@ -31,9 +31,10 @@ export interface OwnedLog {
   /** Whether the log has no record. */
   isEmpty(): Promise<boolean>
   /**
-   * The record whose sale began last, of some unfinished ones and of those that became final last. Damaged records are skipped.
+   * Some unfinished records and those that became final last, in the order of their sales, newest first. Damaged records are
+   * skipped.
    */
-  newestRecord(): Promise<ResponseRecord | undefined>
+  newestRecords(): Promise<ResponseRecord[]>
 }
 
 const markerSchema = z.strictObject({ log_id: z.uuid() })

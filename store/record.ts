@@ -155,8 +155,8 @@ export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boole
 }
 
 /** The record whose sale began last. */
-export function newestOf(records: readonly ResponseRecord[]): ResponseRecord | undefined {
-  return records.toSorted((one, other) => (one.prepared_at < other.prepared_at ? -1 : 1)).at(-1)
+export function newestFirst(records: readonly ResponseRecord[]): ResponseRecord[] {
+  return records.toSorted((one, other) => (one.prepared_at < other.prepared_at ? 1 : -1))
 }
 
 /** Revisions count up from here and must stay safe integers. */

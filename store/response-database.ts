@@ -12,6 +12,7 @@ import {
   finishedKey,
   identityIn,
   OWNER_KEY,
+  PROBE_KEY,
   PAYMENT_IDS_DATABASE,
   RECORDS_DATABASE,
   SALES_KEY,
@@ -26,7 +27,7 @@ import {
   isVersion,
   isVoid,
   lacksReceipt,
-  newestOf,
+  newestFirst,
   randomFirstRevision,
   type Claim,
   type ListResult,
@@ -92,17 +93,23 @@ export class ResponseDatabase {
     )
   }
 
+  /** Resolves when a write is on disk. */
+  async checkWritable(): Promise<void> {
+    this.#checkOpen()
+    await this.#environment.put(PROBE_KEY, Date.now())
+  }
+
   isEmpty(): boolean {
     this.#checkOpen()
     return [this.#unfinished, this.#records].every((database) => database.getKeysCount({ limit: 1 }) === 0)
   }
 
-  newestRecord(): ResponseRecord | undefined {
+  newestRecords(): ResponseRecord[] {
     this.#checkOpen()
     const limit = NEWEST_READ_MAX
     const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
     const identities = [...this.listUnfinished(undefined, limit), ...finished]
-    return newestOf(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
+    return newestFirst(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
   }
 
   find(identity: string): ResponseRecord | undefined {

@@ -28,6 +28,8 @@ import { ResponseDatabase } from './response-database.ts'
 
 /** The interface of the log. It is small, so that a shared database can implement it instead of LMDB. */
 export interface ResponseLog {
+  /** Writes durably without an effect. Rejects if a sale could not be stored. */
+  checkWritable(): Promise<void>
   /** The record of this payment, or else the record of the payment that has this payment id. */
   read(identity: string, paymentId?: string): Promise<ResponseRecord | undefined>
   /**
@@ -133,13 +135,15 @@ export function openResponseLog(
 
     prune: (request) => database.prune(request),
 
+    checkWritable: () => database.checkWritable(),
+
     owner: async () => database.owner(),
 
     setOwner: (next, current) => database.setOwner(next, current),
 
     isEmpty: async () => database.isEmpty(),
 
-    newestRecord: async () => database.newestRecord(),
+    newestRecords: async () => database.newestRecords(),
 
     close: () => database.close(),
   }

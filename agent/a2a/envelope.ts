@@ -79,9 +79,6 @@ type SendMessageParams = z.output<typeof sendMessageSchema>
 const UNSUPPORTED_METHODS: ReadonlyMap<string, ErrorObject> = new Map([
   ['SendStreamingMessage', RPC_ERRORS.unsupported],
   ['SubscribeToTask', RPC_ERRORS.unsupported],
-  ['GetTask', RPC_ERRORS.unsupported],
-  ['ListTasks', RPC_ERRORS.unsupported],
-  ['CancelTask', RPC_ERRORS.unsupported],
   ['GetExtendedAgentCard', RPC_ERRORS.unsupported],
   ['CreateTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],
   ['GetTaskPushNotificationConfig', RPC_ERRORS.pushNotSupported],

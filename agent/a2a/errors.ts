@@ -45,7 +45,7 @@ export const RPC_ERRORS = {
   taskNotFound: toJsonRpcError(new TaskNotFoundError('The service has no tasks.')),
   pushNotSupported: toJsonRpcError(new PushNotificationNotSupportedError('Push notifications are not supported.')),
   unsupported: toJsonRpcError(
-    new UnsupportedOperationError('This operation is not supported. The service has no tasks and no streams.'),
+    new UnsupportedOperationError('This operation is not supported. The service has no streams and no extended card.'),
   ),
   contextsUnsupported: toJsonRpcError(new UnsupportedOperationError('Conversation contexts are not supported.')),
   contentType: toJsonRpcError(new ContentTypeNotSupportedError('The content must be JSON, with a text or data part.')),

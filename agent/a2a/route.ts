@@ -21,6 +21,7 @@ import { PAYMENT_HEADERS } from '../payments/terms.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
 import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
+import { answerTaskMethod } from './task-methods.ts'
 
 /** Contract 4.5.1. */
 export const A2A_BODY_BYTES_MAX = 16_384
@@ -62,6 +63,8 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const envelope = readEnvelope(body)
     const { id } = envelope
     if (readVersion(request) !== A2A_VERSION) throw new RpcFault(RPC_ERRORS.version, id)
+    const tasks = answerTaskMethod(envelope)
+    if (tasks) return renderRpc(id, { jsonrpc: '2.0', result: tasks })
     checkMethod(envelope)
     const extensions = (request.get('A2A-Extensions') ?? '').split(',').map((uri) => uri.trim())
     const hasExtension = extensions.includes(extensionUri)

@@ -85,6 +85,10 @@ class ObservedLog implements ResponseLog {
     return this.#log.countSales()
   }
 
+  checkWritable() {
+    return this.#log.checkWritable()
+  }
+
   unfinished() {
     return this.#log.unfinished()
   }

@@ -7,8 +7,6 @@ import { withTimeLimit } from '../rpc/deadline.ts'
 
 /** Shorter than the usual time limit of a probe. */
 const CHECK_MS_MAX = 3_000
-/** No payment has this identity. */
-const PROBE_IDENTITY = 'readiness'
 
 export interface ReadinessParts {
   catalog: Catalog
@@ -33,7 +31,7 @@ export async function checkServiceReadiness(parts: ReadinessParts): Promise<Read
   const [response_log, chainAnswers] = await Promise.all([
     succeeds(async () => {
       checkDisk()
-      await log.read(PROBE_IDENTITY)
+      await log.checkWritable()
     }),
     succeeds(() => chain.observe([])),
   ])

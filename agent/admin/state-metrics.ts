@@ -6,6 +6,7 @@ import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { RelayerFunds } from '../payments/in-process-facilitator.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
+import type { Readiness } from './readiness.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
@@ -69,6 +70,16 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     read: async () => [['', (await state.log.unrecorded()).length]],
   })
   addOpenPaymentMetrics(metrics, state)
+}
+
+/** Measured at each scrape, so an outage also shows while nobody buys. */
+export function addReadinessMetrics(metrics: ServiceMetrics, readiness: () => Promise<Readiness>): void {
+  metrics.addGauge({
+    name: 'company_agent_ready',
+    help: 'Whether each part that a sale needs works: 1 or 0',
+    label: 'part',
+    read: async () => Object.entries(await readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+  })
 }
 
 /** The gauges of a scrape share one reading of the payments. */

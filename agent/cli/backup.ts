@@ -7,6 +7,7 @@ import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
 answers: keep it secret. Snapshots are not copied; an import rebuilds them.
+If RESPONSE_LOG is a database, only the keys are copied: copy the database with pg_dump.
 
 Example:
   irish-company-agent backup /var/backups/companies-1`
@@ -18,6 +19,8 @@ are neither charged again nor answered (409 payment_already_settled). docs/opera
 Example:
   DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`
 
+const DATABASE_NOTE = 'The response log is in a database: copy it with pg_dump.'
+
 export const addBackupCommands: AddCommand = (program, context) => {
   program
     .command('backup')
@@ -28,7 +31,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
       const { backUp } = await import('../../store/backup.ts')
       const directories = await readDirectories(context, folder)
       const counts = await backUp({ ...directories, now: context.now })
-      context.print(`backed up ${describeCounts(counts)}`)
+      context.print(directories.hasLog ? `backed up ${describeCounts(counts)}` : `backed up the keys. ${DATABASE_NOTE}`)
       context.finish(counts.damaged === 0)
     })
   program
@@ -38,8 +41,10 @@ export const addBackupCommands: AddCommand = (program, context) => {
     .addHelpText('after', RESTORE_HELP)
     .action(async (folder: string) => {
       const { restore } = await import('../../store/backup.ts')
-      const { createdAt, ...counts } = await restore(await readDirectories(context, folder))
-      context.print(`restored ${describeCounts(counts)} of ${createdAt}`)
+      const directories = await readDirectories(context, folder)
+      const { createdAt, ...counts } = await restore(directories)
+      const restored = directories.hasLog ? describeCounts(counts) : 'the keys'
+      context.print(`restored ${restored} of ${createdAt}`)
       context.finish(counts.damaged === 0)
     })
 }
@@ -50,6 +55,5 @@ function describeCounts({ records, damaged }: RecordCounts): string {
 
 async function readDirectories(context: CommandContext, folder: string) {
   const { dataDirectory, keysDirectory, responseLog }: Config = await loadConfig(context)
-  if (responseLog !== undefined) throw new Error('RESPONSE_LOG is a database: use the backup of PostgreSQL')
-  return { dataDirectory, keysDirectory, folder: resolve(folder) }
+  return { dataDirectory, keysDirectory, folder: resolve(folder), hasLog: responseLog === undefined }
 }

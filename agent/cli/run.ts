@@ -91,6 +91,12 @@ function describeFailure(error: unknown): string {
   switch ('code' in error && error.code) {
     case 'EADDRINUSE':
       return 'PORT is in use by another process'
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'syscall' in error && /^(?:listen|getaddrinfo)$/.test(String(error.syscall))
+        ? 'HOST is not an address of this machine'
+        : error.message
     case 'EACCES':
       return 'This user may not use PORT or DATA_DIR'
     case 'ENOSPC':

@@ -21,6 +21,7 @@ export const addServeCommand: AddCommand = (program, context) => {
     .description('Run the service')
     .option('--new-log', 'use another response log in DATA_DIR than before, for example an empty one')
     .option('--new-receiver', 'give the response log to the receiver PAY_TO, if all payments are final')
+    .option('--new-keys', 'accept that the keys of earlier receipts are lost, so that these no longer verify')
     .addHelpText('after', HELP)
     .action((allowed: AllowedChanges) => serve(context, allowed))
 }
@@ -28,6 +29,8 @@ export const addServeCommand: AddCommand = (program, context) => {
 async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
+  const { prepareDataDirectory } = await import('../../store/data-directory.ts')
+  await prepareDataDirectory(config.dataDirectory)
   await checkDirectories(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const stop = nextSignal()
@@ -38,6 +41,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
   const log = openLog(config.logLevel)
+  const { findIgnored } = await import('../ignored-variables.ts')
+  for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
   const events = logEvents(log)
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.

@@ -2,7 +2,7 @@
  * Reads the files of `verify`: each form in which a buyer can hold an answer and its receipt. An error is one line that names
  * the file.
  */
-import { open } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { errorCode } from '../../store/error-code.ts'
 import { parseStrictJson } from '../operation/strict-json.ts'
 import {
@@ -65,6 +65,7 @@ export async function readReceiptFile(file: string): Promise<FoundReceipt> {
 /** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
 export async function readTextFile(file: string): Promise<string> {
   const bytes = await readBounded(file).catch((cause: unknown) => {
+    if (cause instanceof NotAFile) throw cause
     throw new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause })
   })
   if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
@@ -74,8 +75,14 @@ export async function readTextFile(file: string): Promise<string> {
   return text
 }
 
-/** Undefined if the file is too large. Counts while it reads, because a pipe and a device have no size. */
+class NotAFile extends Error {}
+
+/**
+ * Undefined if the file is too large. A pipe blocks until someone writes to it, and a device may never end, so neither is
+ * opened. Counts while it reads, because a file can grow.
+ */
 async function readBounded(path: string): Promise<Buffer | undefined> {
+  if (!(await stat(path)).isFile()) throw new NotAFile(`${path} is not a regular file`)
   await using file = await open(path)
   const chunks: Buffer[] = []
   let length = 0

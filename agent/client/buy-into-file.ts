@@ -7,6 +7,8 @@ import { sendPayment, sendRequest, signPurchase, toSaved, type BuyerRuntime, typ
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
+import { locationOf, type StoredEntry } from './storage.ts'
+import type { ReservedAuthorization, Spending } from './spending.ts'
 import { compareQuote, decodeQuote, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
@@ -17,10 +19,12 @@ export const RUNTIME: BuyerRuntime = {
 
 interface PurchaseTask {
   request: PurchaseRequest
-  file: string
+  entry: StoredEntry
   privateKey: `0x${string}`
   /** Throws if the quote must not be signed. */
-  approve: (quote: DecodedQuote) => Promise<void> | void
+  approve: (quote: DecodedQuote) => void
+  /** Limits the spending of a day. */
+  spending?: Spending | undefined
   receipts: ReceiptPolicy
   runtime: BuyerRuntime
 }
@@ -43,30 +47,42 @@ export interface BoughtAnswer extends PurchaseAnswer {
  * @throws if `approve` does, if the file belongs to another request, if no answer arrives, or if the receipt is wrong
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
-  const { request, file, privateKey, approve, runtime } = task
-  const saved = await findPurchase(file)
+  const { request, entry, privateKey, approve, spending, runtime } = task
+  const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
   const unpaid = await sendRequest(runtime, request)
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', isPaymentSent: false }
   const quote = decodeQuote(unpaid.paymentRequired)
-  await approve(quote)
+  approve(quote)
 
-  const purchase = await signPurchase(request, quote, { privateKey, now: new Date() })
+  const reserve = spending && reserveAmount(spending, { purchase: entry.name, quote })
+  const purchase = await signPurchase(request, quote, { privateKey, now: new Date(), reserve })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
-  const isCreated = await createPurchase(file, purchase)
-  return completePurchase(task, isCreated ? purchase : await readPurchase(file))
+  const isCreated = await createPurchase(entry, purchase)
+  if (!isCreated && purchase.reservation !== undefined) await spending?.release(purchase.reservation)
+  return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
+}
+
+function reserveAmount(spending: Spending, { purchase, quote }: { purchase: string; quote: DecodedQuote }) {
+  return async (authorization: ReservedAuthorization): Promise<string> => {
+    const amount = Number(quote.requirements.amount)
+    const reservation = await spending.reserve({ purchase, amount, authorization })
+    if (reservation !== undefined) return reservation
+    throw new PurchaseError('day_limit_reached', 'The payment would exceed the limit of the day. Nothing was signed')
+  }
 }
 
 /** Sends the payment of a purchase that is on disk. */
 async function completePurchase(task: PurchaseTask, saved: Purchase): Promise<BoughtAnswer> {
-  const { request, file, runtime } = task
+  const { request, entry, runtime } = task
   if (!isSameRequest(saved.request, request)) {
+    const file = locationOf(entry)
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
   }
   const purchase = { ...saved, request }
-  const answer = await sendPayment(runtime, file, purchase)
+  const answer = await sendPayment(runtime, entry, purchase)
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
   return { ...answer, receipt, isPaymentSent: true }
 }
@@ -78,11 +94,12 @@ function isSameRequest(one: PurchaseRequest, other: PurchaseRequest): boolean {
 
 /** @throws if the receipt is wrong */
 export async function checkReceipt(
-  { file, receipts, runtime: { fetch } }: Pick<PurchaseTask, 'file' | 'receipts' | 'runtime'>,
+  { entry, receipts, runtime: { fetch } }: Pick<PurchaseTask, 'entry' | 'receipts' | 'runtime'>,
   purchase: Purchase,
 ): Promise<BoughtAnswer['receipt']> {
   if (purchasedReceipt(purchase) === undefined) return 'missing'
   if (receipts === 'ignore') return 'unchecked'
+  const file = locationOf(entry)
   const failure = (text: string) => new PurchaseError('receipt_invalid', `${text}. The answer is in ${file}`, { file })
   const url = keySetUrl(purchase)
   if (url === undefined) throw failure('The receipt names another service')

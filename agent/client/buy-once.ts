@@ -5,7 +5,7 @@
 import { dirname } from 'node:path'
 import type { BuyerRuntime } from './buy.ts'
 import { buyIntoFile, requireTerms, RUNTIME, type BoughtAnswer, type ReceiptPolicy } from './buy-into-file.ts'
-import { removeOldTemporaryFiles } from './purchase-file.ts'
+import { fileEntry, removeOldTemporaryFiles } from './folder-storage.ts'
 import type { ExpectedTerms } from './quote.ts'
 
 export interface BuyOnceOptions {
@@ -30,7 +30,7 @@ export async function buyOnce(options: BuyOnceOptions): Promise<BoughtAnswer> {
   await removeOldTemporaryFiles({ folder: dirname(file), file, now: new Date() })
   return buyIntoFile({
     request: { method, url, headers, body },
-    file,
+    entry: fileEntry(file),
     privateKey,
     approve: (quote) => requireTerms(quote, { resource: url, ...expected }),
     receipts,

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
+import type { ClientEvmSigner } from '@x402/evm'
 import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
@@ -15,6 +16,8 @@ import { fetchText } from './bounded-fetch.ts'
 import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
+import type { ReservedAuthorization } from './spending.ts'
+import type { StoredEntry } from './storage.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
 export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
@@ -63,19 +66,41 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
+export interface Signing {
+  privateKey: `0x${string}`
+  now: Date
+  /** Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be signed. */
+  reserve?: ((authorization: ReservedAuthorization) => Promise<string>) | undefined
+}
+
 /** Signs one EIP-3009 authorization for a quote that the caller has checked. The purchase is not saved yet. */
 export async function signPurchase(
   request: PurchaseRequest,
   { required, requirements }: DecodedQuote,
-  { privateKey, now }: { privateKey: `0x${string}`; now: Date },
+  { privateKey, now, reserve }: Signing,
 ): Promise<Purchase> {
-  const client = new x402Client().register('eip155:*', new ExactEvmScheme(privateKeyToAccount(privateKey)))
+  const account = privateKeyToAccount(privateKey)
+  let reservation: string | undefined
+  const signer: ClientEvmSigner = {
+    address: account.address,
+    async signTypedData(typed) {
+      if (reserve) reservation = await reserve(authorizationSchema.parse(typed.message))
+      return account.signTypedData(typed)
+    },
+  }
+  const client = new x402Client().register('eip155:*', new ExactEvmScheme(signer))
   // The library chooses among all accepted payments, so it gets only the one that was checked.
   const extensions = withPaymentId(required.extensions)
   const payload = await client.createPaymentPayload({ ...required, extensions, accepts: [requirements] })
   const payment = encodePaymentSignatureHeader(payload)
-  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
+  const purchase = { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
+  return reservation === undefined ? purchase : { ...purchase, reservation }
 }
+
+/** The library passes times as numbers. */
+const authorizationSchema = z
+  .object({ from: z.string(), nonce: z.string(), validBefore: z.coerce.string() })
+  .transform(({ from, nonce, validBefore }): ReservedAuthorization => ({ from, nonce, validBefore }))
 
 /**
  * Adds a random payment id to the extensions of a quote that declares them. Signature and authorization become public on
@@ -103,15 +128,19 @@ export function readPayment({ payment }: Purchase) {
 
 /**
  * Sends a saved purchase, repeats it while the outcome is unknown, and saves the answer.
- * @param path the file of the purchase, which exists
+ * @param entry the file of the purchase, which exists
  */
-export async function sendPayment(runtime: BuyerRuntime, path: string, purchase: Purchase): Promise<PurchaseAnswer> {
+export async function sendPayment(
+  runtime: BuyerRuntime,
+  entry: StoredEntry,
+  purchase: Purchase,
+): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
   // Another process may have saved its answer to the same payment in the meantime.
-  const { answer: saved } = (await findPurchase(path)) ?? purchase
+  const { answer: saved } = (await findPurchase(entry)) ?? purchase
   // A later reply never replaces a bought answer, not even another answer to the same payment. It can only add a receipt.
   if (saved?.status === 200 && !addsReceipt(saved, answer)) return answer
-  await writePurchase(path, { ...purchase, answer: toSaved(answer) })
+  await writePurchase(entry, { ...purchase, answer: toSaved(answer) })
   return answer
 }
 

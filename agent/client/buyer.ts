@@ -2,27 +2,37 @@
  * A `fetch` that pays. Each request has one purchase file in a folder, so a repetition by any process, also after a crash,
  * sends the saved payment again or returns the saved answer, and signs nothing.
  */
-import { basename, join } from 'node:path'
 import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../operation/resource.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { REPEAT_STATUSES, readPayment, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, RUNTIME } from './buy-into-file.ts'
 import type { BoughtAnswer, ReceiptPolicy } from './buy-into-file.ts'
+import { answersOperation } from './check-answer.ts'
 import { PurchaseError } from './purchase-error.ts'
-import { findPurchase, removeOldTemporaryFiles, type Purchase } from './purchase-file.ts'
+import { folderStorage } from './folder-storage.ts'
+import { findPurchase, type Purchase } from './purchase-file.ts'
 import { requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
-import { reserveSpending } from './spending.ts'
+import { readAnswer } from '../receipt/read.ts'
+import { describeAnswer } from './service-answer.ts'
+import { openSpending, resetDay, type ReservedAuthorization, type Spending } from './spending.ts'
+import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
 export { PurchaseError, type PurchaseErrorCode } from './purchase-error.ts'
+export type { ServiceAnswer } from './service-answer.ts'
+export type { ReservedAuthorization } from './spending.ts'
+export type { BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
   /** The private key that signs payments: 0x and 64 hex digits. */
   key: `0x${string}`
-  /** The purchases, one file each, and the spending of each day. Keep it secret: its files fetch the bought answers. */
-  folder: string
+  /**
+   * The folder, or another storage, of the purchases and of the spending of each day. Keep it secret: its entries fetch the
+   * bought answers.
+   */
+  folder: string | BuyerStorage
   /** What a quote must have; otherwise nothing is signed. */
   expected: Pick<ExpectedTerms, 'network' | 'asset' | 'domain' | 'payTo'> & {
     /** The highest price of one request, in micro-USDC. */
@@ -30,6 +40,11 @@ export interface BuyerOptions {
     /** The highest sum of a day in UTC, in micro-USDC, of all processes that use the folder. By default there is none. */
     amountPerDayMax?: number
   }
+  /**
+   * Whether the chain shows, in a final block after its end, that an authorization was not used. Its amount then no longer
+   * counts for the day. By default every signed payment counts.
+   */
+  isUnusable?: (authorization: ReservedAuthorization) => Promise<boolean>
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
   maxAgeSeconds?: number
   receipts?: ReceiptPolicy
@@ -49,11 +64,27 @@ export interface Buyer {
 const KEY_HEADER = 'Idempotency-Key'
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-type Settings = BuyerOptions & Required<Pick<BuyerOptions, 'receipts' | 'runtime'>>
+interface Settings extends Omit<BuyerOptions, 'folder' | 'receipts' | 'runtime'> {
+  receipts: ReceiptPolicy
+  runtime: NonNullable<BuyerOptions['runtime']>
+  storage: BuyerStorage
+  spending: Spending | undefined
+}
+
+const toStorage = (folder: string | BuyerStorage) => (typeof folder === 'string' ? folderStorage(folder) : folder)
+
+/**
+ * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
+ * payments of the day up to now no longer count.
+ */
+export function resetSpending(folder: string | BuyerStorage, now = new Date()): Promise<void> {
+  return resetDay({ storage: toStorage(folder), now })
+}
 
 export function createBuyer(options: BuyerOptions): Buyer {
   if (!/^0x[0-9a-fA-F]{64}$/.test(options.key)) throw new Error('The key must be 0x and 64 hex digits')
-  const settings = { receipts: 'verify' as const, runtime: { ...RUNTIME, now: () => new Date() }, ...options }
+  const settings = toSettings(options)
+  const { storage, runtime } = settings
   const running = new Map<string, Promise<BoughtAnswer>>()
   let removal: Promise<void> | undefined
   return {
@@ -61,12 +92,22 @@ export function createBuyer(options: BuyerOptions): Buyer {
       const signal = init?.signal ?? (input instanceof Request ? input.signal : undefined)
       signal?.throwIfAborted()
       const { name, request } = await readRequest(new Request(input, init))
-      await (removal ??= removeOldTemporaryFiles({ folder: settings.folder, now: settings.runtime.now() }))
+      await (removal ??= Promise.resolve(storage.removeLeftovers?.(runtime.now())))
       const purchase = running.get(name) ?? buy(settings, name, request).finally(() => running.delete(name))
       running.set(name, purchase)
       return toResponse(await untilAborted(purchase, signal))
     },
   }
+}
+
+function toSettings({ folder, ...options }: BuyerOptions): Settings {
+  const storage = toStorage(folder)
+  const runtime = options.runtime ?? { ...RUNTIME, now: () => new Date() }
+  const { isUnusable, expected } = options
+  const amountMax = expected.amountPerDayMax
+  const spending =
+    amountMax === undefined ? undefined : openSpending({ storage, amountMax, now: () => runtime.now(), isUnusable })
+  return { ...options, receipts: options.receipts ?? 'verify', storage, spending, runtime }
 }
 
 /** The request as it is saved, and the name of its purchase. */
@@ -92,24 +133,30 @@ function decodeText(bytes: ArrayBuffer): string {
 }
 
 async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<BoughtAnswer> {
-  for (let index = await lastIndex(settings.folder, name); ; index += 1) {
-    const file = fileOf(settings.folder, name, index)
-    const saved = await findPurchase(file)
-    const canRenew = saved !== undefined && isOld(settings, saved)
-    if (canRenew && saved.answer?.status === 200) continue
-    const bought = (saved && (await readBought(settings, file, saved))) ?? (await complete(settings, { file, request }))
+  const { storage } = settings
+  for (let index = await lastIndex(storage, name); ; index += 1) {
+    const entry = entryOf(storage, name, index)
+    const saved = await findPurchase(entry)
+    if (saved?.answer?.status === 200 && isOld(settings, saved)) continue
+    const bought =
+      (saved && (await readBought(settings, entry, saved))) ?? (await complete(settings, { entry, request }))
     // The service was asked again after the payment had expired, so nothing can settle it any longer.
-    if (canRenew && isRefusal(bought) && readPayment(saved).validBefore <= settings.runtime.now()) continue
-    return requireKnown(bought, file)
+    const mayRenew = saved !== undefined && settings.maxAgeSeconds !== undefined
+    if (mayRenew && isRefusal(bought) && readPayment(saved).validBefore <= settings.runtime.now()) continue
+    requireAnswer(request, bought, locationOf(entry))
+    return requireKnown(bought, locationOf(entry))
   }
 }
 
-const fileOf = (folder: string, name: string, index: number) => join(folder, `${name}-${index}.json`)
+const entryOf = (storage: BuyerStorage, name: string, index: number): StoredEntry => ({
+  storage,
+  name: `${name}-${index}.json`,
+})
 
 /** The index of the newest purchase of a request. A renewed request keeps its earlier purchases. */
-async function lastIndex(folder: string, name: string): Promise<number> {
+async function lastIndex(storage: BuyerStorage, name: string): Promise<number> {
   let index = 0
-  while (await findPurchase(fileOf(folder, name, index + 1))) index += 1
+  while (await findPurchase(entryOf(storage, name, index + 1))) index += 1
   return index
 }
 
@@ -118,36 +165,29 @@ function isOld({ maxAgeSeconds, runtime }: Settings, { signed_at }: Purchase): b
 }
 
 /** The saved answer, without asking the service. Undefined if it has no receipt yet. */
-async function readBought(settings: Settings, file: string, saved: Purchase): Promise<BoughtAnswer | undefined> {
+async function readBought(settings: Settings, entry: StoredEntry, saved: Purchase): Promise<BoughtAnswer | undefined> {
   if (!saved.answer || purchasedReceipt(saved) === undefined) return undefined
   const { status, body, payment_response: paymentResponse } = saved.answer
-  const receipt = await checkReceipt({ ...settings, file }, saved)
+  const receipt = await checkReceipt({ ...settings, entry }, saved)
   return { status, body, paymentResponse, paymentRequired: null, receipt, isPaymentSent: true }
 }
 
 async function complete(
-  { key, expected, folder, receipts, runtime }: Settings,
-  { file, request }: { file: string; request: PurchaseRequest },
+  { key, expected, spending, receipts, runtime }: Settings,
+  { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
-  const { amountMax, amountPerDayMax, ...terms } = expected
-  const approve = async (quote: DecodedQuote) => {
+  const { amountMax, amountPerDayMax: _limit, ...terms } = expected
+  const approve = (quote: DecodedQuote) => {
     const { amount } = quote.requirements
     requireTerms(quote, { ...terms, resource: expectedResource(request, quote), amount })
-    if (!isWithinLimit(quote, amountMax)) {
-      throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
-    }
-    if (amountPerDayMax === undefined) return
-    const limit = { folder, day: runtime.now().toISOString().slice(0, 10), amountMax: amountPerDayMax }
-    if (await reserveSpending(limit, { purchase: basename(file), amount: Number(amount) })) return
-    throw new PurchaseError(
-      'day_limit_reached',
-      `The day would exceed ${amountPerDayMax} micro-USDC. Nothing was signed`,
-    )
+    if (isWithinLimit(quote, amountMax)) return
+    throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   }
   try {
-    return await buyIntoFile({ request, file, privateKey: key, approve, receipts, runtime })
+    return await buyIntoFile({ request, entry, privateKey: key, approve, spending, receipts, runtime })
   } catch (cause) {
-    if (cause instanceof PurchaseError || !(await findPurchase(file))) throw cause
+    if (cause instanceof PurchaseError || !(await findPurchase(entry))) throw cause
+    const file = locationOf(entry)
     throw new PurchaseError('outcome_unknown', 'No answer to the payment arrived, or it could not be saved', {
       file,
       cause,
@@ -173,13 +213,18 @@ function isRefusal({ status }: BoughtAnswer): boolean {
 function requireKnown(bought: BoughtAnswer, file: string): BoughtAnswer {
   const { status, isPaymentSent } = bought
   if (!isPaymentSent) return bought
-  if (REPEAT_STATUSES.has(status)) {
-    throw new PurchaseError('outcome_unknown', `The service answered ${status} to the payment`, { file })
-  }
-  if (status === 402 || status === 409) {
-    throw new PurchaseError('payment_refused', `The service answered ${status} to the payment`, { file })
-  }
+  const answer = describeAnswer(bought)
+  const message = `The service answered ${[status, answer.code, answer.reason].filter(Boolean).join(' ')} to the payment`
+  if (REPEAT_STATUSES.has(status)) throw new PurchaseError('outcome_unknown', message, { file, answer })
+  if (status === 402 || status === 409) throw new PurchaseError('payment_refused', message, { file, answer })
   return bought
+}
+
+/** @throws if a paid answer is not about the requested operation */
+function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }: BoughtAnswer, file: string): void {
+  const operation = requestedOperation(request)
+  if (!operation || status !== 200 || !isPaymentSent || answersOperation(operation, readAnswer(body))) return
+  throw new PurchaseError('answer_unexpected', `The answer is not about this request. It is in ${file}`, { file })
 }
 
 /** Statuses whose answers have no body. The constructor of `Response` refuses one. */

@@ -10,7 +10,8 @@ import { fetchDocument } from './bounded-fetch.ts'
 import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
 import type { BuyerRuntime, PurchaseAnswer } from './buy.ts'
 import { readPrivateKey } from './private-key.ts'
-import { readPurchase, removeOldTemporaryFiles, writePurchase, type Purchase } from './purchase-file.ts'
+import { fileEntry, removeOldTemporaryFiles } from './folder-storage.ts'
+import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
 import {
   compareQuote,
@@ -77,7 +78,7 @@ export async function buyAnswer(context: ClientContext, options: BuyOptions): Pr
   await removeOldTemporaryFiles({ folder: options.purchasesDirectory, now: now() })
   const purchase = await signPurchase(request, quote, { privateKey, now: now() })
   const path = join(options.purchasesDirectory, `${readPayment(purchase).nonce}.json`)
-  await writePurchase(path, purchase)
+  await writePurchase(fileEntry(path), purchase)
   print(`payment saved in ${path}`)
   return (await sendAndPrint(context, { path, purchase })).result
 }
@@ -85,7 +86,7 @@ export async function buyAnswer(context: ClientContext, options: BuyOptions): Pr
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
 export async function retryPurchase(context: ClientContext, path: string): Promise<PurchaseResult> {
   const { print } = context
-  const purchase = await readPurchase(path)
+  const purchase = await readPurchase(fileEntry(path))
   const { method, url } = purchase.request
   print(`repeating ${method} ${url} with the payment of ${purchase.signed_at}`)
   const { result, answer } = await sendAndPrint(context, { path, purchase })
@@ -136,7 +137,7 @@ async function sendAndPrint(
   sent: SentPayment,
 ): Promise<{ result: PurchaseResult; answer?: PurchaseAnswer }> {
   try {
-    const answer = await sendPayment(context, sent.path, sent.purchase)
+    const answer = await sendPayment(context, fileEntry(sent.path), sent.purchase)
     return { result: printPaidAnswer(context.print, answer, sent), answer }
   } catch (cause) {
     context.print(cause instanceof Error ? cause.message : 'No answer arrived')

@@ -2,15 +2,11 @@
  * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
  * sent, because a buyer who loses a sent payment has to pay again.
  */
-import { readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { z } from 'zod'
-import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/atomic-file.ts'
-import { errorCode } from '../../store/error-code.ts'
-import { makePrivateDirectory } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { purchaseRequestSchema } from './purchase-request.ts'
+import { locationOf, type StoredEntry } from './storage.ts'
 
 const purchaseSchema = z.strictObject({
   request: purchaseRequestSchema,
@@ -19,47 +15,42 @@ const purchaseSchema = z.strictObject({
   /** The quote that was signed. */
   quote: z.record(z.string(), z.unknown()),
   signed_at: z.iso.datetime(),
+  /** The entry that reserves the amount, if the spending of a day is limited. */
+  reservation: z.string().optional(),
   answer: z.strictObject({ status: z.int(), body: z.string(), payment_response: z.string().nullable() }).nullable(),
 })
 
 export type Purchase = z.infer<typeof purchaseSchema>
 
-/** Creates or replaces the file. It is on disk when this resolves, and only its owner can read it. */
-export const writePurchase = async (path: string, purchase: Purchase): Promise<void> =>
-  writeFileAtomically(path, await prepareFile(path, purchase))
+/** Creates or replaces the file. It is durable when this resolves. */
+export const writePurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<void> =>
+  storage.replace(name, toText(purchase))
 
 /** Creates the file. Returns false, and changes nothing, if it exists. */
-export const createPurchase = async (path: string, purchase: Purchase): Promise<boolean> =>
-  createFileAtomically(path, await prepareFile(path, purchase))
+export const createPurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<boolean> =>
+  storage.create(name, toText(purchase))
 
-/**
- * Removes the temporary files that crashes left in a folder of purchases, or only those of one file. A payment is sent only
- * after its temporary file has become the file of the purchase. A folder that cannot be read fails the purchase later.
- */
-export async function removeOldTemporaryFiles(options: { folder: string; file?: string; now: Date }): Promise<void> {
-  await removeOldUnfinished(options).catch(() => undefined)
-}
-
-/** Creates the folder of the file and returns the text of the file. */
-async function prepareFile(path: string, purchase: Purchase): Promise<string> {
-  await makePrivateDirectory(dirname(path))
+function toText(purchase: Purchase): string {
   return `${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`
 }
 
-/** Returns undefined if the file does not exist. */
-export async function findPurchase(path: string): Promise<Purchase | undefined> {
-  try {
-    return await readPurchase(path)
-  } catch (cause) {
-    if (errorCode(cause) === 'ENOENT') return undefined
-    throw cause
-  }
+/**
+ * Returns undefined if the file does not exist.
+ * @throws PurchaseError if it is not a purchase
+ */
+export async function findPurchase(entry: StoredEntry): Promise<Purchase | undefined> {
+  const text = await entry.storage.read(entry.name)
+  if (text === undefined) return undefined
+  const purchase = parsePurchase(parseJson(text))
+  if (purchase) return purchase
+  const file = locationOf(entry)
+  throw new PurchaseError('purchase_unreadable', `${file} is not the file of a purchase`, { file })
 }
 
-/** @throws the system's error, or an error that names the file if it is not a purchase */
-export async function readPurchase(path: string): Promise<Purchase> {
-  const purchase = parsePurchase(parseJson(await readFile(path, 'utf8')))
-  if (!purchase) throw new PurchaseError('purchase_unreadable', `${path} is not the file of a purchase`, { file: path })
+/** @throws PurchaseError if the file does not exist or is not a purchase */
+export async function readPurchase(entry: StoredEntry): Promise<Purchase> {
+  const purchase = await findPurchase(entry)
+  if (!purchase) throw new PurchaseError('purchase_unreadable', `${locationOf(entry)} does not exist`)
   return purchase
 }
 

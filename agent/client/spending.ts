@@ -1,58 +1,175 @@
 /**
- * The spending of one day, as numbered files in the folder of the purchases. An amount is reserved before a payment is
- * signed, and it stays reserved: a signed payment can be settled whatever the service answers.
+ * The spending of a UTC day, as numbered entries beside the purchases. Each entry reserves the amount of one nonce before
+ * the payment is signed. It counts until the chain shows that the nonce can no longer be used.
  */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { z } from 'zod'
-import { createFileAtomically } from '../../store/atomic-file.ts'
-import { errorCode } from '../../store/error-code.ts'
-import { makePrivateDirectory } from '../../store/private-files.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
+import { parsePurchase } from './purchase-file.ts'
+import type { BuyerStorage } from './storage.ts'
+
+const PREFIX = 'spending-'
+
+/** At most this many reservations are checked for one purchase, because each is several requests to the chain. */
+const CHECKS_MAX = 10
+
+/** The members of an EIP-3009 authorization that tell whether it can still be settled. */
+const authorizationSchema = z.strictObject({ from: z.string(), nonce: z.string(), validBefore: z.string() })
+
+export type ReservedAuthorization = z.infer<typeof authorizationSchema>
 
 const reservationSchema = z.strictObject({
   /** The name of the purchase. */
   purchase: z.string(),
   /** Micro-USDC. */
   amount: z.int().min(0),
+  /** Earlier versions stored none. */
+  authorization: authorizationSchema.optional(),
 })
 
 type Reservation = z.infer<typeof reservationSchema>
 
-/**
- * Reserves the amount of a purchase. A purchase that was interrupted between its reservation and its signature finds the
- * earlier reservation. Returns false, and changes nothing, if the day would exceed its limit.
- * @param day the UTC date, YYYY-MM-DD
- */
-export async function reserveSpending(
-  { folder, day, amountMax }: { folder: string; day: string; amountMax: number },
-  wanted: Reservation,
-): Promise<boolean> {
-  await makePrivateDirectory(folder)
-  const pathOf = (index: number) => join(folder, `spending-${day}-${index}.json`)
-  let spent = 0
-  for (let index = 0; ;) {
-    const earlier = await findReservation(pathOf(index))
-    if (!earlier) {
-      if (spent + wanted.amount > amountMax) return false
-      // Of several processes one creates the file. The others read it next.
-      if (await createFileAtomically(pathOf(index), `${JSON.stringify(wanted)}\n`)) return true
-    } else {
-      if (earlier.purchase === wanted.purchase && earlier.amount >= wanted.amount) return true
-      spent += earlier.amount
-      index += 1
-    }
+interface SpendingOptions {
+  storage: BuyerStorage
+  /** Micro-USDC for a UTC day. */
+  amountMax: number
+  now: () => Date
+  /** Whether the chain shows that this authorization was not used and never will be. By default nothing is given back. */
+  isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
+}
+
+export interface Spending {
+  /** Reserves an amount. Returns the name of the reservation, or undefined if the day would exceed its limit. */
+  reserve: (wanted: Reservation) => Promise<string | undefined>
+  /** Gives back the amount of a payment that was discarded before it was saved or sent. */
+  release: (reservation: string) => Promise<void>
+}
+
+/** @throws PurchaseError from `reserve`, if an entry of the day is lost or damaged */
+export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions): Spending {
+  /** The number of reservations that this process has seen, by the prefix of their names. */
+  const seen = new Map<string, number>()
+
+  async function readChecked(day: string): Promise<Day> {
+    const current = await readDay(storage, day)
+    const before = seen.get(current.prefix)
+    if (before === undefined) await requireReservations(storage, current)
+    if (current.reservations.length < (before ?? 0)) throw lost(current.prefix)
+    seen.set(current.prefix, current.reservations.length)
+    return current
+  }
+
+  async function release(reservation: string): Promise<void> {
+    await storage.create(releaseOf(reservation), '{}\n')
+  }
+
+  return {
+    release,
+    async reserve(wanted) {
+      const day = dayOf(now())
+      for (let isChecked = false; ;) {
+        const current = await readChecked(day)
+        if (spentOn(current) + wanted.amount > amountMax) {
+          if (isChecked || !isUnusable) return undefined
+          const query = { storage, isUnusable, now: now() }
+          for (const reservation of await findUnusable(current, query)) await release(reservation)
+          isChecked = true
+          continue
+        }
+        // Of several processes one creates the entry. The others read it next.
+        const name = `${current.prefix}${current.reservations.length}.json`
+        if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
+        seen.set(current.prefix, current.reservations.length + 1)
+        return name
+      }
+    },
   }
 }
 
-async function findReservation(path: string): Promise<Reservation | undefined> {
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
-    if (errorCode(cause) === 'ENOENT') return undefined
-    throw cause
-  })
-  if (text === undefined) return undefined
-  const reservation = reservationSchema.safeParse(parseJson(text)).data
-  if (!reservation) throw new PurchaseError('purchase_unreadable', `${path} is not a reservation`)
-  return reservation
+/** Begins the spending of the current day again, whatever its entries contain. */
+export async function resetDay({ storage, now }: { storage: BuyerStorage; now: Date }): Promise<void> {
+  const day = dayOf(now)
+  for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
+    if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return
+  }
+}
+
+interface NamedReservation extends Reservation {
+  name: string
+  isReleased: boolean
+}
+
+interface Day {
+  day: string
+  /** How often the day was reset. Reservations before the last reset do not count. */
+  resets: number
+  prefix: string
+  reservations: NamedReservation[]
+}
+
+const dayOf = (now: Date): string => now.toISOString().slice(0, 10)
+const spentOn = ({ reservations }: Day): number =>
+  reservations.reduce((sum, { amount, isReleased }) => (isReleased ? sum : sum + amount), 0)
+
+const resetName = (day: string, number: number) => `${PREFIX}${day}-reset-${number}.json`
+const prefixOf = (day: string, resets: number) => `${PREFIX}${day}-${resets === 0 ? '' : `r${resets}-`}`
+const releaseOf = (reservation: string) => reservation.replace(/\.json$/, '-released.json')
+
+/** The number of the last reset of a day, or 0. */
+async function lastReset(storage: BuyerStorage, day: string): Promise<number> {
+  const names = await storage.list(resetName(day, 0).replace('0.json', ''))
+  return Math.max(0, ...names.map((name) => Number(/-(\d+)\.json$/.exec(name)?.[1])))
+}
+
+async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
+  const resets = await lastReset(storage, day)
+  const prefix = prefixOf(day, resets)
+  const names = new Set(await storage.list(prefix))
+  const numbers = [...names].flatMap((name) => /^(\d+)\.json$/.exec(name.slice(prefix.length))?.[1] ?? [])
+  const reservations: NamedReservation[] = []
+  for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
+    const name = `${prefix}${number}.json`
+    // Read although a list that is made during a write can lack it.
+    const text = await storage.read(name)
+    const reservation = text === undefined ? undefined : reservationSchema.safeParse(parseJson(text)).data
+    if (!reservation) throw lost(storage.locate(name))
+    reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
+  }
+  return { day, resets, prefix, reservations }
+}
+
+/** @throws PurchaseError unless each purchase of the day has its reservation */
+async function requireReservations(storage: BuyerStorage, { day, resets, reservations }: Day): Promise<void> {
+  const purchases = new Map(reservations.map(({ name, purchase }) => [name, purchase]))
+  for (const name of await storage.list('')) {
+    if (name.startsWith(PREFIX)) continue
+    const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
+    const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
+    const isCounted = found !== null && Number(found[1] ?? 0) >= resets
+    if (isCounted && purchases.get(reservation ?? '') !== name) throw lost(reservation ?? '')
+  }
+}
+
+function lost(name: string): PurchaseError {
+  return new PurchaseError('spending_unknown', `${name} is missing or damaged. Nothing was signed`)
+}
+
+interface UnusableQuery {
+  storage: BuyerStorage
+  isUnusable: NonNullable<SpendingOptions['isUnusable']>
+  now: Date
+}
+
+/** The reservations of the day whose payments can no longer be settled. A chain that does not answer shows nothing. */
+async function findUnusable({ reservations }: Day, { storage, isUnusable, now }: UnusableQuery): Promise<string[]> {
+  const found: string[] = []
+  let checks = 0
+  for (const { name, purchase, authorization, isReleased } of reservations) {
+    if (isReleased || !authorization || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
+    const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
+    if (saved?.answer?.status === 200) continue
+    if ((checks += 1) > CHECKS_MAX) break
+    if (await isUnusable(authorization).catch(() => false)) found.push(name)
+  }
+  return found
 }

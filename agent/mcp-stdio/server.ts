@@ -3,15 +3,17 @@ import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { replaceInvisible } from '../../store/hidden.ts'
-import { fetchDocument } from '../client/bounded-fetch.ts'
+import { fetchDocument, fetchText } from '../client/bounded-fetch.ts'
 import type { BuyerRuntime } from '../client/buy.ts'
-import { createBuyer, PurchaseError, type Buyer } from '../client/buyer.ts'
+import { createBuyer, PurchaseError, type Buyer, type BuyerOptions } from '../client/buyer.ts'
+import { folderStorage } from '../client/folder-storage.ts'
+import { pinReceiver } from '../client/pinned-receiver.ts'
 import { restRequest } from '../client/purchase-request.ts'
 import { metadataSchema } from '../client/quote.ts'
+import { describeAnswer, type ServiceAnswer } from '../client/service-answer.ts'
 import { INFO_TOOL, listTools, operationOf } from '../mcp/tools.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-import { inputRefusal, REFUSALS, refusalBody, type RefusalCode } from '../operation/refusal.ts'
-import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../operation/result.ts'
+import { inputRefusal, REFUSALS, refusalBody } from '../operation/refusal.ts'
 import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../payments/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../receipt/claims.ts'
@@ -26,7 +28,8 @@ const INSTRUCTIONS =
 const PAYMENT_NOTE =
   'This local server pays, within the limits of its user. An equal call within a day is not charged again.'
 
-const ANSWER_SCHEMAS = { lookup: companyResponseSchema, search: searchResponseSchema, resolve: resolveResponseSchema }
+/** Enough for the metadata, and bounded, because clients give the text to a model. */
+const INFO_BYTES_MAX = 65_536
 
 export interface LocalServerOptions {
   baseUrl: string
@@ -34,12 +37,14 @@ export interface LocalServerOptions {
   key: `0x${string}`
   /** The purchases and the spending of each day. */
   folder: string
-  /** The receiver of payments. By default the one that the service publishes. */
+  /** The receiver of payments. By default the one that the service published when the folder was used first. */
   payTo: string | undefined
   /** Micro-USDC for one call. */
   amountMax: number
   /** Micro-USDC for a UTC day, over all processes of the folder. */
   amountPerDayMax: number
+  /** As in {@link BuyerOptions}. */
+  isUnusable: BuyerOptions['isUnusable']
   version: string
   runtime: BuyerRuntime & { now: () => Date }
 }
@@ -53,16 +58,25 @@ function createLocalServer(options: LocalServerOptions): Server {
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  const tools = listTools(DEPLOYMENTS[mode], OPERATION_NAMES, PAYMENT_NOTE)
+  const tools = listTools(DEPLOYMENTS[mode], OPERATION_NAMES, { paymentNote: PAYMENT_NOTE, spends: true })
+  // One buyer for all calls: it remembers the spending that it has seen.
+  let buyer: Promise<Buyer> | undefined
+  const readyBuyer = () => {
+    buyer ??= openBuyer(options).catch((cause: unknown) => {
+      buyer = undefined
+      throw cause
+    })
+    return buyer
+  }
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
     const name = operationOf(params.name)
     if (name === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
-      if (name === undefined) return toResult(await fetchMetadata(options, z.looseObject({})))
+      if (name === undefined) return await describeService(options)
       const parsed = parseOperation(name, params.arguments ?? {})
-      if (parsed.kind === 'valid') return await buy(options, parsed.operation)
+      if (parsed.kind === 'valid') return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
       const { error } = refusalBody(inputRefusal(name, parsed.fault))
       return toError(error, { advice: 'Change the arguments.', charged: 'no' })
     } catch (cause) {
@@ -72,51 +86,86 @@ function createLocalServer(options: LocalServerOptions): Server {
   return server
 }
 
-function fetchMetadata<T>({ baseUrl, runtime }: LocalServerOptions, schema: z.ZodType<T>): Promise<T> {
-  return fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, schema)
+/** As the tool `service_info` of the service. The metadata are null while it has no dataset. */
+async function describeService({ baseUrl, runtime }: LocalServerOptions): Promise<CallToolResult> {
+  const read = async (path: string) => {
+    const { response, text } = await fetchText(runtime.fetch, `${baseUrl}${path}`)
+    return response.status === 503 ? null : z.looseObject({}).parse(parseJson(text))
+  }
+  const metadata = await read(FREE_PATHS.metadata)
+  const attribution = z.looseObject({}).parse(await read(FREE_PATHS.attribution))
+  const result = toResult({ metadata, attribution, guide: `${baseUrl}${FREE_PATHS.mcpGuide}` })
+  if (Buffer.byteLength(JSON.stringify(result)) <= INFO_BYTES_MAX) return result
+  const error = { code: 'answer_too_large', message: `The documents of the service exceed ${INFO_BYTES_MAX} bytes.` }
+  return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
 }
 
 async function openBuyer(options: LocalServerOptions): Promise<Buyer> {
-  const { mode, key, folder, amountMax, amountPerDayMax, runtime } = options
-  const payTo = options.payTo ?? (await fetchMetadata(options, metadataSchema)).access.pay_to
+  const { baseUrl, mode, key, folder, amountMax, amountPerDayMax, isUnusable, runtime } = options
+  const storage = folderStorage(folder)
   const { network, asset, domain } = DEPLOYMENTS[mode]
-  const expected = { network, asset, domain, payTo, amountMax, amountPerDayMax }
-  return createBuyer({ key, folder, expected, maxAgeSeconds: ANSWER_AGE_SECONDS_MAX, runtime })
-}
-
-async function buy(options: LocalServerOptions, operation: Operation): Promise<CallToolResult> {
-  const { method, url, headers, body } = restRequest(options.baseUrl, operation)
-  const buyer = await openBuyer(options)
-  const response = await buyer.fetch(url, { method, headers, body })
-  const json = parseJson(await response.text())
-  if (response.status !== 200) return describeRefusal(response.status, json)
-  const answer = ANSWER_SCHEMAS[operation.operation].safeParse(json)
-  if (!answer.success) {
-    const error = { code: 'answer_invalid', message: 'The answer of the service does not have the expected form.' }
-    return toError(error, { advice: 'Contact the operator of the service.', charged: 'unknown' })
+  const readPublished = async () => {
+    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+    return access.pay_to
   }
-  const settlement = response.headers.get(PAYMENT_HEADERS.response)
-  const receipt = settlement === null ? undefined : parseJson(Buffer.from(settlement, 'base64').toString())
-  return { ...toResult(json as object), ...(receipt !== undefined && { _meta: { [PAYMENT_RESPONSE_META]: receipt } }) }
+  const payTo = options.payTo ?? (await pinReceiver({ storage, baseUrl, network, readPublished }))
+  const expected = { network, asset, domain, payTo, amountMax, amountPerDayMax }
+  const optional = isUnusable && { isUnusable }
+  return createBuyer({
+    key,
+    folder: storage,
+    expected,
+    maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
+    runtime,
+    ...optional,
+  })
 }
 
-const refusalSchema = z.object({ error: z.object({ code: z.string() }) })
+async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise<CallToolResult> {
+  const { method, url, headers, body } = restRequest(baseUrl, operation)
+  const response = await buyer.fetch(url, { method, headers, body })
+  const text = await response.text()
+  if (response.status !== 200) return describeRefusal(response, text)
+  const check = response.headers.get('Receipt-Check')
+  const settlement = response.headers.get(PAYMENT_HEADERS.response)
+  if (settlement === null || check === 'missing')
+    return toError(
+      { code: 'receipt_missing', message: 'The answer has no receipt.' },
+      { advice: 'Check the URL of the service.', charged: 'unknown' },
+    )
+  if (check !== 'valid')
+    return toError(
+      { code: 'receipt_unchecked', message: 'The keys of the service could not be read, so the receipt is unchecked.' },
+      { advice: 'Repeat the same call. It is not charged again.', charged: 'earlier' },
+    )
+  const receipt = parseJson(Buffer.from(settlement, 'base64').toString())
+  return { ...toResult(parseJson(text) as object), _meta: { [PAYMENT_RESPONSE_META]: receipt } }
+}
 
-/** Only the code is taken from the service. The texts are fixed. */
-function describeRefusal(status: number, body: unknown): CallToolResult {
-  const code = refusalSchema.safeParse(body).data?.error.code
-  if (code === undefined || !Object.hasOwn(REFUSALS, code)) {
+/** Only codes are taken from the service. The texts are fixed. */
+function describeRefusal({ status, headers }: Response, body: string): CallToolResult {
+  const paymentRequired = headers.get(PAYMENT_HEADERS.required)
+  const { code } = describeAnswer({ status, body, paymentRequired, paymentResponse: null })
+  if (code === undefined) {
     const error = { code: 'service_refused', message: `The service refused the request with status ${status}.` }
     return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
   }
-  const { message, advice, charged } = REFUSALS[code as RefusalCode]
+  const { message, advice, charged } = REFUSALS[code]
   return toError({ code, message }, { advice, charged })
 }
 
+/** What the user can do about a payment that the service has refused. The caller of a tool can send no other payment. */
+const REFUSED_ADVICE =
+  'Tell the user the reason. An equal call sends the same payment again, and signs another one only after it has expired.'
+const UNFUNDED_ADVICE = 'Tell the user to add USDC to the account of the key file, and repeat the same call later.'
+
 function describeFailure(cause: unknown): CallToolResult {
   if (cause instanceof PurchaseError) {
-    const { code, message, advice, file } = cause
-    return toError({ code, message }, { advice, charged: file === undefined ? 'no' : 'unknown' })
+    const { code, message, file, answer } = cause
+    const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
+    const advice = code === 'payment_refused' ? unfunded : cause.advice
+    const charged = answer?.charged ?? (file === undefined ? 'no' : 'unknown')
+    return toError({ code, message, ...(answer && { service: answer }) }, { advice, charged })
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
   return toError(error, { advice: 'Repeat the same call.', charged: 'no' })
@@ -127,8 +176,16 @@ interface NextStep {
   charged: 'no' | 'unknown' | 'earlier'
 }
 
-function toError(error: { code: string; message: string }, next: NextStep): CallToolResult {
-  return { ...toResult({ error, next }), isError: true }
+interface ToolError {
+  code: string
+  message: string
+  /** The answer of the service to a payment. */
+  service?: ServiceAnswer
+}
+
+/** The output schema has no other members in `error` than code and message. */
+function toError({ service, ...error }: ToolError, next: NextStep): CallToolResult {
+  return { ...toResult({ error, next, ...(service && { service: { ...service } }) }), isError: true }
 }
 
 function toResult(value: object): CallToolResult {

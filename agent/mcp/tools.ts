@@ -36,7 +36,17 @@ const PAYMENT_NOTE =
 /** All tools only read, have the same effect when repeated with the same payment, and read a public register. */
 const ANNOTATIONS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true }
 
+/** A client that approves read-only tools without a question must ask before a call that spends money. */
+const SPENDING_ANNOTATIONS = { ...ANNOTATIONS, readOnlyHint: false }
+
 const ANSWER_SCHEMAS = { lookup: companyResponseSchema, search: searchResponseSchema, resolve: resolveResponseSchema }
+
+/** The result of `service_info` (contract 4.6.5). */
+const INFO_SCHEMA = z.looseObject({
+  metadata: z.looseObject({}).nullable(),
+  attribution: z.looseObject({}),
+  guide: z.string(),
+})
 
 const errorSchema = z.looseObject({ error: z.strictObject({ code: z.string(), message: z.string() }) })
 const quoteSchema = z.looseObject({ x402Version: z.literal(2), error: z.string(), accepts: z.array(z.looseObject({})) })
@@ -47,7 +57,7 @@ export interface ToolDefinition {
   description: string
   inputSchema: { type: 'object' } & Record<string, unknown>
   outputSchema: { type: 'object' } & Record<string, unknown>
-  annotations: typeof ANNOTATIONS
+  annotations: Record<keyof typeof ANNOTATIONS, boolean>
 }
 
 const OPERATIONS_BY_TOOL: ReadonlyMap<string, OperationName> = new Map(
@@ -58,11 +68,17 @@ export function operationOf(tool: string): OperationName | undefined {
   return OPERATIONS_BY_TOOL.get(tool)
 }
 
-/** `paymentNote` tells the client how a call is paid. */
+interface ToolOptions {
+  /** Tells the client how a call is paid. */
+  paymentNote?: string
+  /** Whether a call of a paid tool spends money of the user, without another question. */
+  spends?: boolean
+}
+
 export function listTools(
   terms: NetworkDeployment,
   onSale: readonly OperationName[],
-  paymentNote = PAYMENT_NOTE,
+  { paymentNote = PAYMENT_NOTE, spends = false }: ToolOptions = {},
 ): ToolDefinition[] {
   const paid = onSale.map((operation): ToolDefinition => {
     const { tool, title, use, charge } = TEXTS[operation]
@@ -73,7 +89,7 @@ export function listTools(
       description: [`${title}.`, use, price, charge, paymentNote, DATA_NOTE].join(' '),
       inputSchema: { ...jsonSchema(INPUT_SCHEMAS[operation], 'input'), type: 'object' },
       outputSchema: outputSchema(ANSWER_SCHEMAS[operation]),
-      annotations: ANNOTATIONS,
+      annotations: spends ? SPENDING_ANNOTATIONS : ANNOTATIONS,
     }
   })
   return [
@@ -84,7 +100,7 @@ export function listTools(
       description:
         'Prices, receiver of payments, state of the dataset, and the attribution to show with the data. Free.',
       inputSchema: { type: 'object', properties: {}, additionalProperties: false },
-      outputSchema: { type: 'object' },
+      outputSchema: jsonSchema(INFO_SCHEMA, 'output') as ToolDefinition['outputSchema'],
       annotations: ANNOTATIONS,
     },
   ]

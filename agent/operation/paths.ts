@@ -25,6 +25,8 @@ export const FREE_PATHS = {
   /** Absent if MCP is disabled. */
   serverJson: '/server.json',
   robotsTxt: '/robots.txt',
+  /** Absent without a contact. */
+  securityTxt: '/.well-known/security.txt',
   jwks: '/.well-known/jwks.json',
   agentCard: '/.well-known/agent-card.json',
 } as const

@@ -1,5 +1,5 @@
 /** Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport. */
-import { decodeJwt } from 'jose'
+import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { z } from 'zod'
 import { parseStrictJson } from '../operation/strict-json.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
@@ -34,11 +34,23 @@ export function receiptOf({ extensions }: SettlementResponse): string {
   return extensions[RECEIPT_EXTENSION].info.receipt
 }
 
-/** The issuer that a receipt names. The signature is not verified, so anyone can have written this text. */
+/**
+ * The issuer that a receipt names, which is an origin. The signature is not verified, so anyone can have written this text: a
+ * path, a query or a fragment could make a request of another URL than that of a key set.
+ */
 export function statedIssuer(receipt: string): string | undefined {
   try {
     const { iss } = decodeJwt(receipt)
-    return iss !== undefined && /^https?:\/\/[!-~]+$/.test(iss) && URL.canParse(iss) ? iss : undefined
+    return iss !== undefined && /^https?:\/\/[^/?#@\\]+$/.test(iss) && URL.canParse(iss) ? iss : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The id of the key that a receipt names. The signature is not verified. */
+export function receiptKeyId(receipt: string): string | undefined {
+  try {
+    return decodeProtectedHeader(receipt).kid
   } catch {
     return undefined
   }

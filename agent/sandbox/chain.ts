@@ -11,6 +11,7 @@ import { writeFileAtomically } from '../../store/atomic-file.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
 import { chainRpc, endAnvil, hasArgument, isAlive, killAnvil, startAnvil } from './anvil.ts'
 import { readIfExists } from './read-if-exists.ts'
+import { addUser, removeUser, watchUsers } from './watch-users.ts'
 import { isPrepared } from './prepare-chain.ts'
 
 export interface LocalChain {
@@ -55,6 +56,7 @@ const metadataSchema = z.object({ chainId: z.int(), instanceId: z.string() })
 export async function startChain({ directory, chainId }: ChainOptions): Promise<LocalChain> {
   const options = { directory: resolve(directory), chainId }
   await mkdir(options.directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await addUser(options.directory)
   const anvil = (await continueChain(options, await readRecord(options))) ?? (await start(options, undefined))
   // Read from the chain, so a service that is killed before it prepares a new chain finds it fresh at the next start.
   const fresh = !(await isPrepared(anvil.url))
@@ -67,7 +69,7 @@ export async function startChain({ directory, chainId }: ChainOptions): Promise<
  *
  *   chain.json                      meaning                                action
  *   running, and anvil answers      the service was killed                 uses the running chain
- *   running, and it does not        the chain is lost                      returns undefined
+ *   running, and it does not        no service used the chain, or it hangs ends it, then reads again
  *   ending                          the service was killed during a stop   finishes the stop, then reads again
  *   saved, and the state is intact  the service was stopped                loads the state
  *   anything else                                                          returns undefined
@@ -78,7 +80,7 @@ async function continueChain(options: ChainOptions, chain: ChainRecord | undefin
       await finish(options, chain.anvil)
       return continueChain(options, await readRecord(options))
     case 'running':
-      return useRunning(options, chain.anvil)
+      return (await useRunning(options, chain.anvil)) ?? (await useEnded(options, chain.anvil))
     case 'saved':
       return load(options, chain.saved)
     default:
@@ -86,12 +88,15 @@ async function continueChain(options: ChainOptions, chain: ChainRecord | undefin
   }
 }
 
-/** Kills an anvil that does not answer, or that runs another chain. */
 async function useRunning({ chainId }: ChainOptions, anvil: AnvilRecord): Promise<AnvilRecord | undefined> {
-  if (!(await isAlive(anvil.pid))) return undefined
-  if (anvil.chainId === chainId && (await answers(anvil))) return anvil
-  if (await hasArgument(anvil.pid, anvil.dump)) await killAnvil(anvil.pid)
-  return undefined
+  return anvil.chainId === chainId && (await answers(anvil)) ? anvil : undefined
+}
+
+/** Loads the state of a chain that was ended because no service used it. Kills an anvil that hangs. */
+async function useEnded(options: ChainOptions, anvil: AnvilRecord): Promise<AnvilRecord | undefined> {
+  if ((await isAlive(anvil.pid)) && (await hasArgument(anvil.pid, anvil.dump))) await endAnvil(anvil.pid)
+  await finish(options, anvil)
+  return continueChain(options, await readRecord(options))
 }
 
 async function load(options: ChainOptions, saved: z.infer<typeof savedSchema>): Promise<AnvilRecord | undefined> {
@@ -114,6 +119,7 @@ async function start(options: ChainOptions, saved: string | undefined): Promise<
     const { instanceId } = metadataSchema.parse(await chainRpc(url)('anvil_metadata'))
     const anvil = { pid, url, chainId, instance: instanceId, dump }
     await writeRecord(options, { state: 'running', anvil })
+    watchUsers(directory, pid)
     await removeStates(directory)
     return anvil
   } catch (cause) {
@@ -128,6 +134,7 @@ async function stop(options: ChainOptions, anvil: AnvilRecord): Promise<void> {
   if (chain && (chain.state === 'saved' || chain.anvil.instance !== anvil.instance)) return
   await writeRecord(options, { state: 'ending', anvil })
   await finish(options, anvil)
+  await removeUser(options.directory)
 }
 
 /** Replaces the "ending" record by "saved", or removes it if no valid state was saved. Can be repeated after a crash. */

@@ -11,17 +11,30 @@ interface DocumentOptions {
   deployment: Deployment
   companyNumber: () => string | undefined
   catalog: Pick<Catalog, 'retrieval'>
+  now: () => Date
 }
 
-/** The documents by path. They are rendered again only when a value of the dataset that they show has changed. */
-export async function openDocuments({ deployment, companyNumber, catalog }: DocumentOptions): Promise<() => Documents> {
+/** RFC 9116 section 2.5.5 recommends less than a year. */
+const SECURITY_TXT_MONTHS = 7
+
+/** The documents by path. They are rendered again only when a value that they show has changed. */
+export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
+  const { deployment, companyNumber, catalog, now } = options
   const templates = await loadTemplates()
   let last: { shown: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
-    const dataset = { examples: buildExamples(companyNumber()), licence: { name: license, url: license_url } }
-    const shown = JSON.stringify(dataset)
-    if (last?.shown !== shown) last = { shown, documents: renderDocuments({ ...deployment, ...dataset }, templates) }
+    const current = {
+      examples: buildExamples(companyNumber()),
+      licence: { name: license, url: license_url },
+      securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
+    }
+    const shown = JSON.stringify(current)
+    if (last?.shown !== shown) last = { shown, documents: renderDocuments({ ...deployment, ...current }, templates) }
     return last.documents
   }
+}
+
+function firstOfMonth(date: Date, monthsLater: number): Date {
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsLater, 1))
 }

@@ -20,6 +20,8 @@ export interface Deployment extends ServiceFacts {
 export interface DocumentedDeployment extends Deployment {
   examples: ExampleInputs
   licence: { name: string; url: string }
+  /** When security.txt expires. */
+  securityTxtExpires: Date
 }
 
 /** Formats micro-USDC as a price in US dollars, for example `0.001`. */

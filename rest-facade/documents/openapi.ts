@@ -62,8 +62,8 @@ const A2A_PARAMETERS: readonly Parameter[] = [
 
 /** `guidance` is the block of instructions for agents in llms.txt. */
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
-  const { baseUrl, version, terms, a2aEnabled, mcpEnabled, licence, contactEmail: email } = deployment
-  const routes = listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })
+  const { baseUrl, version, terms, licence, contactEmail: email } = deployment
+  const routes = listRoutes(deployment)
   const schemas = componentSchemas()
   const paths = Object.fromEntries(
     routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment, schemas) }]),

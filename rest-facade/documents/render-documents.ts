@@ -66,8 +66,16 @@ export function renderDocuments(
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
+    ...(deployment.contactEmail === undefined ? [] : [[FREE_PATHS.securityTxt, securityTxt(deployment)] as const]),
     ...(deployment.mcpEnabled ? [[FREE_PATHS.serverJson, json(buildServerJson(deployment))] as const] : []),
   ])
+}
+
+function securityTxt({ baseUrl, contactEmail, securityTxtExpires }: DocumentedDeployment): WrittenDocument {
+  // A canonical URL must be an https URL.
+  const canonical = baseUrl.startsWith('https:') ? [`Canonical: ${baseUrl}${FREE_PATHS.securityTxt}`] : []
+  const lines = [`Contact: mailto:${contactEmail}`, `Expires: ${securityTxtExpires.toISOString()}`, ...canonical]
+  return { type: 'text/plain', text: `${[...lines, 'Preferred-Languages: en'].join('\n')}\n` }
 }
 
 /** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
@@ -220,8 +228,8 @@ const errorRows = (): string[][] =>
 const mcpErrorRows = (): string[][] =>
   MCP_ERRORS.map(({ statuses, code, message }) => [statuses.join(', '), String(code), message])
 
-function freeRows({ terms, a2aEnabled, mcpEnabled }: DocumentedDeployment): string[][] {
-  return listRoutes({ isTestnet: terms.mode === 'testnet', a2aEnabled, mcpEnabled })
+function freeRows(deployment: DocumentedDeployment): string[][] {
+  return listRoutes(deployment)
     .filter(isDocument)
     .map(({ method, path, description }) => [`${method.toUpperCase()} ${path}`, description])
 }

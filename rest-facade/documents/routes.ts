@@ -4,6 +4,7 @@ import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/opera
 import { ROUTES } from '../../agent/operation/resource.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { OperationName } from '../../agent/operation/schema.ts'
+import type { Terms } from '../../agent/payments/terms.ts'
 import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import {
@@ -54,6 +55,8 @@ export interface RouteDescription {
   a2aOnly?: boolean
   /** Absent if MCP is disabled. */
   mcpOnly?: boolean
+  /** Absent without a contact. */
+  contactOnly?: boolean
   testnetOnly?: boolean
 }
 
@@ -198,6 +201,12 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     text('text/plain'),
   ]),
   {
+    ...freeRoute('getSecurityTxt', FREE_PATHS.securityTxt, 'The contact for security reports (RFC 9116)', [
+      text('text/plain'),
+    ]),
+    contactOnly: true,
+  },
+  {
     ...freeRoute('getKeys', FREE_PATHS.jwks, 'The ES256 keys that verify the signature of the agent card', [
       json('KeySet', () => ({ rfc7517: KEY_SET })),
     ]),
@@ -249,17 +258,18 @@ const ALL_ROUTES: readonly RouteDescription[] = [
   ...TESTNET_ROUTES,
 ]
 
-interface RouteSelection {
-  isTestnet: boolean
-  a2aEnabled: boolean
-  mcpEnabled: boolean
+interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled' | 'mcpEnabled' | 'contactEmail'> {
+  terms: Pick<Terms, 'mode'>
 }
 
 /** The routes of one deployment. */
-export function listRoutes({ isTestnet, a2aEnabled, mcpEnabled }: RouteSelection) {
+export function listRoutes({ terms, a2aEnabled, mcpEnabled, contactEmail }: RouteSelection) {
   return ALL_ROUTES.filter(
-    ({ testnetOnly = false, a2aOnly = false, mcpOnly = false }) =>
-      (isTestnet || !testnetOnly) && (a2aEnabled || !a2aOnly) && (mcpEnabled || !mcpOnly),
+    ({ testnetOnly = false, a2aOnly = false, mcpOnly = false, contactOnly = false }) =>
+      (terms.mode === 'testnet' || !testnetOnly) &&
+      (a2aEnabled || !a2aOnly) &&
+      (mcpEnabled || !mcpOnly) &&
+      (contactEmail !== undefined || !contactOnly),
   )
 }
 

@@ -148,6 +148,16 @@ const rpcMessageSchema = rpcResult(
   }),
 )
 
+/** The result of `ListTasks`: no message creates a task. */
+const rpcTasksSchema = rpcResult(
+  z.strictObject({
+    tasks: z.array(z.never()),
+    nextPageToken: z.literal(''),
+    pageSize: z.literal(0),
+    totalSize: z.literal(0),
+  }),
+)
+
 const rpcErrorSchema = z.strictObject({
   ...rpcEnvelope,
   id: rpcEnvelope.id.nullable(),
@@ -191,7 +201,7 @@ const RESPONSE_SCHEMAS = {
   ...REGISTRY_SCHEMAS,
   McpResponse: mcpResponseSchema,
   McpServer: mcpServerSchema,
-  RpcResponse: z.union([rpcMessageSchema, rpcErrorSchema]),
+  RpcResponse: z.union([rpcMessageSchema, rpcTasksSchema, rpcErrorSchema]),
 }
 
 const REQUEST_SCHEMAS = {

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import pg, { type ClientBase, type Pool, type QueryResult, type QueryResultRow } from 'pg'
 import { StoreError } from '../environment.ts'
 import type { Report } from '../runtime.ts'
+import { describeFailure } from './failure.ts'
 
 /** A sale waits for three statements and their repetitions. With these limits that stays below 30 s. */
 const CONNECT_MS_MAX = 2_000
@@ -36,10 +37,13 @@ export function openPool({ url, report, connections = CONNECTIONS_MAX }: PoolOpt
   return pool
 }
 
+/** The settings with which a commit is on disk, and on that of a synchronous standby, before it is acknowledged. */
+const DURABLE_COMMITS: ReadonlySet<string> = new Set(['on', 'remote_apply'])
+
 /**
- * Refuses a standby, whose reads can be old, and a server that does not write commits to disk. Sets `synchronous_commit` for
- * this session, because the database may have another default; `remote_apply` is stronger and stays. CockroachDB has no
- * `fsync` setting.
+ * Refuses a standby, whose reads can be old, and a server that acknowledges commits before they are on disk. It sets nothing:
+ * a connection pool in transaction mode runs the statements of one session in several, so a setting would not hold for each
+ * transaction. CockroachDB has neither setting.
  */
 async function checkServer(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ read_only: string; fsync: string | null; commit: string | null }>(
@@ -49,7 +53,10 @@ async function checkServer(client: ClientBase): Promise<void> {
   const [settings] = rows
   if (settings?.read_only !== 'off') throw new StoreError('The database of the response log is read-only')
   if (settings.fsync === 'off') throw new StoreError('The database of the response log runs with fsync=off')
-  if (settings.commit !== null && settings.commit !== 'remote_apply') await client.query('set synchronous_commit = on')
+  if (settings.commit !== null && !DURABLE_COMMITS.has(settings.commit))
+    throw new StoreError(
+      'The database of the response log acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on',
+    )
 }
 
 /** The result of a statement. */
@@ -73,7 +80,9 @@ export async function queryRepeatedly<Row extends QueryResultRow>(
       return await database.query<Row>(statement, values)
     } catch (cause) {
       const pauseMs = REPEAT_AFTER_MS[repetitions]
-      if (pauseMs === undefined) throw new StoreError('The response log does not answer', { cause })
+      if (cause instanceof StoreError && pauseMs === undefined) throw cause
+      if (pauseMs === undefined)
+        throw new StoreError(`The database of the response log cannot be used: ${describeFailure(cause)}`, { cause })
       await pause(pauseMs)
     }
   }

@@ -22,7 +22,7 @@ import {
   isVoid,
   isVersion,
   lacksReceipt,
-  newestOf,
+  newestFirst,
   type Claim,
   type ListResult,
   type RecordChange,
@@ -34,6 +34,7 @@ import {
 import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../runtime.ts'
 import { openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
+import { describeFailure } from './failure.ts'
 import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */
@@ -41,6 +42,11 @@ const KEYS_PER_READ_MAX = 1_000
 /** A place can become free, or a conflicting record be removed, after the write; the third attempt is a safety margin. */
 const CLAIM_ATTEMPTS_MAX = 3
 
+/**
+ * Takes disk space, writes to the log of PostgreSQL and commits. The table disappears with the commit. An update in place
+ * would also succeed on a full disk.
+ */
+const CHECK_WRITABLE = `create temporary table readiness_check on commit drop as select repeat('x', 8000) as filler`
 const ADD_PLACES = `insert into sale_places (number, free_at) select number, now() from generate_series(1, $1::int) as number
   on conflict do nothing`
 const REMOVE_PLACES = 'delete from sale_places where number > $1'
@@ -150,7 +156,7 @@ export async function openPostgresResponseLog({
   } catch (cause) {
     await pool.end()
     if (cause instanceof StoreError) throw cause
-    throw new StoreError('RESPONSE_LOG cannot be used: the database does not answer, or refuses this user', { cause })
+    throw new StoreError(`RESPONSE_LOG cannot be used: ${describeFailure(cause)}`, { cause })
   }
 }
 
@@ -285,13 +291,17 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     return stored
   }
 
+  async checkWritable(): Promise<void> {
+    await this.#query(CHECK_WRITABLE, [])
+  }
+
   async isEmpty(): Promise<boolean> {
     return (await this.#query(ANY_RECORD, [])).rows.length === 0
   }
 
-  async newestRecord(): Promise<ResponseRecord | undefined> {
+  async newestRecords(): Promise<ResponseRecord[]> {
     const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return newestOf(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
+    return newestFirst(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 /** The program as a process: its first lines, signals, failures to start, and the commands beside a running service. */
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -110,6 +111,43 @@ describe('the command serve, if it cannot start', () => {
     other.close()
   })
 
+  it('[14.1] names the variable of an address that cannot be used', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    await expectFailure(start({ ADMIN_PORT: String(port) }), /^ADMIN_PORT is in use/)
+    other.close()
+    await expectFailure(start({ ADMIN_PORT: '0', ADMIN_HOST: '192.0.2.1' }), /^ADMIN_HOST is not an address of this/)
+    await expectFailure(start({ HOST: '192.0.2.1' }), /^HOST is not an address of this machine/)
+  })
+
+  it('[14.1] refuses a DATA_DIR that is a file, or in which nothing can be created', async () => {
+    const file = join(directory, 'file')
+    await writeFile(file, '')
+    for (const path of [file, join(file, 'below')])
+      await expectFailure(start({ DATA_DIR: path }), /^DATA_DIR ".*" cannot be used as a directory \(ENOTDIR\)\n$/)
+    for (const path of ['/proc/x', '/proc/x/y', '/proc'])
+      await expectFailure(start({ DATA_DIR: path }), /^DATA_DIR "\/proc.*" cannot be used as a directory \(\w+\)\n$/)
+  })
+
+  it('[14.1] tells once which variables have no effect', async () => {
+    const ignored = { RATE_LIMIT: '5', RATE_LIMIT_PER_MINUT: '5', RELAYER_KEY_FILE: '/none', ADMIN_HOST: '127.0.0.1' }
+    const child = start({ ...ignored, ADMIN_PORT: 'off' })
+    await ready(child)
+    child.process.kill('SIGTERM')
+    await child.ended
+    const lines = child.stderr().trim().split('\n')
+    const told = lines.flatMap((line) => {
+      const { msg, variable, reason } = JSON.parse(line) as Record<string, string>
+      return msg === 'variable_ignored' ? [[variable, reason]] : []
+    })
+    expect(told).to.deep.equal([
+      ['ADMIN_HOST', 'ADMIN_PORT is off'],
+      ['RATE_LIMIT_PER_MINUT', 'there is no such variable'],
+      ['RELAYER_KEY_FILE', 'FACILITATOR is not self'],
+    ])
+  })
+
   it('refuses a key file that others can read', async () => {
     await run('keys', 'generate')
     const [file = ''] = await filesIn(join(directory, 'keys'))
@@ -145,6 +183,32 @@ describe('the command serve, if it cannot start', () => {
     await ready(allowed)
     allowed.process.kill('SIGTERM')
     await allowed.ended
+    await ready(start())
+  })
+
+  it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async function () {
+    // Five starts of the program.
+    this.timeout(150_000)
+    const first = start()
+    const url = await ready(first)
+    const paid = await run('client', 'lookup', '00000000', '--url', url)
+    expect(paid.code, paid.stderr).to.equal(0)
+    first.process.kill('SIGTERM')
+    await first.ended
+    const moved = join(directory, 'mistyped')
+    const wrong = { ...environment, KEYS_DIR: moved }
+    await expectFailure(start(wrong), /^The keys directory lacks the key \S+ of earlier receipts: .* --new-keys\n$/)
+    expect(existsSync(moved)).to.equal(false)
+    const allowed = startChild('agent/main.js', ['serve', '--new-keys'], wrong)
+    children.push(allowed)
+    await ready(allowed)
+    allowed.process.kill('SIGTERM')
+    await allowed.ended
+    // The decision stays, also before the next sale.
+    const again = start(wrong)
+    await ready(again)
+    again.process.kill('SIGTERM')
+    await again.ended
     await ready(start())
   })
 

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { readPayment, toSaved } from '../../agent/client/buy.ts'
+import { fileEntry } from '../../agent/client/folder-storage.ts'
 import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { UNFINISHED_SUFFIX } from '../../store/atomic-file.ts'
@@ -146,7 +147,9 @@ async function stateOf(folder: string, unfinished: Set<string>): Promise<string>
   if (written.length > 0) return 'a file that is being written'
   const whole = names.filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
   const saved = whole.filter((name) => !RESERVATION.test(name))
-  const answers = await Promise.all(saved.map(async (name) => (await readPurchase(join(folder, name))).answer))
+  const answers = await Promise.all(
+    saved.map(async (name) => (await readPurchase(fileEntry(join(folder, name)))).answer),
+  )
   if (answers.includes(null)) return 'a payment without an answer'
   return whole.length > 2 * saved.length ? 'a reservation without a payment' : 'only finished purchases'
 }
@@ -163,7 +166,7 @@ async function readFolder(folder: string, faults: string[]): Promise<Purchase[]>
   const unreserved = saved.filter((name) => !reserved.includes(name))
   if (unreserved.length > 0) faults.push(`${unreserved.length} purchases have no reservation`)
   if (new Set(reserved).size !== reserved.length) faults.push(`a purchase is reserved twice in ${folder}`)
-  return Promise.all(saved.map((name) => readPurchase(join(folder, name))))
+  return Promise.all(saved.map((name) => readPurchase(fileEntry(join(folder, name)))))
 }
 
 /** Whether the saved answer is the one that the service has stored for the payment. */

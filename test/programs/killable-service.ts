@@ -46,6 +46,7 @@ function killableLog(log: ResponseLog): ResponseLog {
     unrecorded: () => log.unrecorded(),
     prune: (request) => log.prune(request),
     close: () => log.close(),
+    checkWritable: () => log.checkWritable(),
     read: (identity, paymentId) => (point === 'request' && isTarget(identity) ? die() : log.read(identity, paymentId)),
     async claim(record) {
       const writing = log.claim(record)

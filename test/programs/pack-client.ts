@@ -55,6 +55,7 @@ async function writePackage(folder: string): Promise<void> {
   for (const files of Object.values(exports))
     for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
+  await cp(join(root, 'agent/client/README.md'), join(folder, 'README.md'))
   const { version, license, engines, dependencies } = main
   const content = {
     name: NAME,

@@ -56,7 +56,7 @@ async function install(): Promise<void> {
   expect(Object.keys(dependencies)).to.deep.equal(CLIENT_PACKAGES)
   const files = await readdir(client, { recursive: true, withFileTypes: true })
   const names = files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : []))
-  expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$/.test(name))).to.deep.equal([])
+  expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$|README\.md$/.test(name))).to.deep.equal([])
 }
 
 async function compile(): Promise<void> {

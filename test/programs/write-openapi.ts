@@ -27,6 +27,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     contactEmail: 'help@irish-companies.example.org',
     examples: buildExamples('73848'),
     licence: { name: 'CC BY 4.0', url: 'https://creativecommons.org/licenses/by/4.0/' },
+    securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
   const pages = renderDocuments(deployment, templates)
   writeFileSync(join(folder, `${mode}.json`), pages.get('/openapi.json')?.text ?? '')

@@ -146,6 +146,14 @@ describe('the HTML guide in a browser', function () {
         expect(shown).to.deep.equal([operation])
       }
     })
+
+    it('with a legend for each group of fields', async () => {
+      const legends = await page.run(
+        "[...document.querySelectorAll('fieldset')].map((each) => each.querySelector(':scope > legend')?.textContent ?? '')",
+      )
+      expect(legends).to.have.length(3)
+      for (const legend of legends as string[]) expect(legend).to.match(/\w/)
+    })
   })
 
   it('blocks foreign scripts and requests to other origins', async () => {

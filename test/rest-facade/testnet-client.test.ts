@@ -10,6 +10,7 @@ import {
 } from '@x402/core/http'
 import type { PaymentRequired } from '@x402/core/types'
 import { expect } from 'chai'
+import { fileEntry } from '../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../agent/client/purchase-file.ts'
 import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
 import { rootFile } from '../programs/compile-contracts.ts'
@@ -152,7 +153,7 @@ describe('the test client', () => {
     expect(bought?.stderr).to.contain('the receipt is signed by the service and fits the answer and the payment')
     expect(purchaseAtFirstPayment).to.include({ payment: payments[0], answer: null })
     expect((await stat(await purchase())).mode & 0o777).to.equal(0o600)
-    const kept = await readPurchase(await purchase())
+    const kept = await readPurchase(fileEntry(await purchase()))
     expect(JSON.parse(kept.answer?.body ?? '')).to.deep.equal(answer)
     expect(await readdir(directory)).to.have.lengthOf(3)
   })
@@ -295,7 +296,7 @@ describe('the test client', () => {
     expect(other.code).to.equal(5)
     expect(other.stderr).to.contain('THE RECEIPT IS WRONG (it has another transaction). The answer is in payment-0x')
     expect(JSON.parse(other.stdout)).to.have.nested.property('company.company_number', '00000000')
-    expect((await readPurchase(await purchase())).answer).to.include({ status: 200 })
+    expect((await readPurchase(fileEntry(await purchase()))).answer).to.include({ status: 200 })
   })
 
   it('[5.9.5] reports a key that is compromised, unknown or not readable', async () => {

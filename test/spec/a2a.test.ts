@@ -194,6 +194,15 @@ const GROUPS: Group[] = [
       'text and data in one part': sending({ parts: [{ ...TEXT, ...LOOKUP }] }),
       'text of a number': sending({ parts: [{ text: 5 }] }),
       'text of null': sending({ parts: [{ text: null }] }),
+      'GetTask without params': without(call('GetTask'), 'params'),
+      'GetTask without id': call('GetTask', { name: MARK }),
+      'GetTask of an empty id': call('GetTask', { id: '' }),
+      'CancelTask of a number': call('CancelTask', { id: 1 }),
+      'ListTasks of no tasks per page': call('ListTasks', { pageSize: 0 }),
+      'ListTasks of 101 tasks per page': call('ListTasks', { pageSize: 101 }),
+      'ListTasks of a page': call('ListTasks', { pageToken: MARK }),
+      'ListTasks with a negative history': call('ListTasks', { historyLength: -1 }),
+      'ListTasks with params of a list': call('ListTasks', [MARK]),
     },
   },
   {
@@ -211,6 +220,8 @@ const GROUPS: Group[] = [
       'a taskId': sending({ taskId: MARK }),
       'a referenced task': sending({ referenceTaskIds: [MARK] }),
       'a taskId and a contextId': sending({ taskId: 't', contextId: 'c' }),
+      GetTask: call('GetTask', { id: MARK, historyLength: 1 }),
+      CancelTask: call('CancelTask', { id: MARK }),
     },
   },
   {
@@ -221,7 +232,7 @@ const GROUPS: Group[] = [
       SendStreamingMessage: rpc({ method: 'SendStreamingMessage' }),
       'SendStreamingMessage of data': call('SendStreamingMessage', { message: message({ parts: [LOOKUP] }) }),
       ...Object.fromEntries(
-        ['SubscribeToTask', 'GetTask', 'ListTasks', 'CancelTask', 'GetExtendedAgentCard'].flatMap((method) => [
+        ['SubscribeToTask', 'GetExtendedAgentCard'].flatMap((method) => [
           [method, call(method, { id: MARK })],
           [`${method} without params`, without(call(method), 'params')],
         ]),
@@ -366,6 +377,16 @@ describe('POST /a2a', () => {
       it(`Content-Type ${type}`, async () => {
         expect(messageOf(await post(service.url, rpc(), { 'Content-Type': type })).role).to.equal('ROLE_AGENT')
       })
+    }
+  })
+
+  it('[4.5.9] lists no tasks, because no message creates one', async () => {
+    const empty = { jsonrpc: '2.0', id: 7, result: { tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 } }
+    const requests = [call('ListTasks'), without(call('ListTasks'), 'params'), call('ListTasks', { pageSize: 100 })]
+    for (const request of requests) {
+      const reply = await post(service.url, request)
+      expect(reply.status).to.equal(200)
+      expect(reply.json).to.deep.equal(empty)
     }
   })
 
@@ -652,7 +673,7 @@ describe('POST /a2a under load', () => {
     await settlement.arrived(CALLS_MAX)
     expectRefusal(await requestQuote(), 'overloaded')
     expect(messageOf(await postHere(rpc())).messageId).to.match(/^help-/)
-    expectRpcError(await postHere(call('GetTask')), -32004, 7)
+    expectRpcError(await postHere(call('GetTask', { id: 't' })), -32001, 7)
     expect(messageOf(await buy(bought))).to.deep.equal(messageOf(first))
     settlement.release()
     for (const reply of await Promise.all(calls)) expect(messageOf(reply).messageId).to.match(/^answer-/)

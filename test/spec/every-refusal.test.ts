@@ -199,7 +199,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes({ isTestnet: true, a2aEnabled: true, mcpEnabled: true }).filter(isPaid)) {
+for (const route of listRoutes({ terms: { mode: 'testnet' }, a2aEnabled: true, mcpEnabled: true }).filter(isPaid)) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))

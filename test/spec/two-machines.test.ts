@@ -1,4 +1,5 @@
 /** Two services with their own data directories, on one response log in PostgreSQL. */
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { migrateDatabase } from '../../store/postgres/schema.ts'
 import { findPostgres, makeEmptyLog, startPostgres, type PostgresServer } from '../support/postgres.ts'
@@ -6,6 +7,7 @@ import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { receiptIn } from '../support/unsigned-receipt.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
 const REQUESTS = 64
 const LOOKUP_AMOUNT = 1_000n
@@ -18,7 +20,8 @@ describe('two machines with one response log', function () {
 
   before(async function () {
     if (findPostgres() === undefined) return this.skip()
-    const environment = { RESPONSE_LOG: await makeEmptyLog() }
+    const keys = join(await makeTemporaryDirectory(), 'keys')
+    const environment = { RESPONSE_LOG: await makeEmptyLog(), KEYS_DIR: keys }
     const first = await startTestService({ environment })
     const { payTo } = first
     services = [first, await startTestService({ environment, replaceExternals: (own) => ({ ...own, payTo }) })]

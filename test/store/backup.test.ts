@@ -1,10 +1,14 @@
 /** Backup and restore of a running service's response log and keys. */
-import { appendFile, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
+import { migrateDatabase } from '../../store/postgres/schema.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { makeRecord } from '../support/records.ts'
+import { findPostgres, startPostgres, withPool } from '../support/postgres.ts'
 import { startTestService } from '../support/service.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import { buyOverTransports, expectCharges } from '../support/transports.ts'
@@ -113,6 +117,31 @@ describe('a backup', () => {
     })
   }
 
+  for (const path of ['.', 'backup.json', 'responses', 'responses/data.mdb', 'keys', 'keys/one.jwk.json']) {
+    it(`is not restored if ${path} is a link`, async () => {
+      await claimMany(1)
+      await mkdir(source.keysDirectory, { recursive: true })
+      await writeFile(join(source.keysDirectory, 'one.jwk.json'), '{}')
+      await backUp({ ...source, folder, now })
+      const moved = join(parent, 'moved')
+      await rename(join(folder, path), moved)
+      await symlink(moved, join(folder, path))
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
+      expect(await readdir(parent)).not.to.include('target')
+    })
+  }
+
+  it('is not restored into a directory that is a link', async () => {
+    await claimMany(1)
+    await backUp({ ...source, folder, now })
+    const elsewhere = join(parent, 'elsewhere')
+    await mkdir(elsewhere)
+    await mkdir(target.dataDirectory)
+    await symlink(elsewhere, target.keysDirectory)
+    expect(await failureOf(restore({ ...target, folder }))).to.contain('is a link; a restore follows none')
+    expect(await readdir(elsewhere)).to.deep.equal([])
+  })
+
   it('of a running service gives every earlier buyer the same answer, and charges no later one again', async () => {
     const service = await startTestService()
     const { payFor, lookup, buy, get } = buyOverTransports(() => service)
@@ -138,5 +167,58 @@ describe('a backup', () => {
     })
     expect((await buy((again) => lookup('00000000', again))).status).to.equal(200)
     await service.stop()
+  })
+
+  it('is smaller after records were removed, so that a restore shrinks the log', async () => {
+    await claimMany(3000)
+    const log = openResponseLog(source.dataDirectory)
+    const from = { state: 'prepared', attempt: 1 } as const
+    const change = { state: 'expired', updated_at: '2026-01-01T00:00:00.000Z' } as const
+    for (let index = 0; index < 3000; index += 1) await log.advance({ identity: `payer/${index}`, ...from }, change)
+    while ((await log.prune({ before: now(), max: 500 })) > 0);
+    await log.close()
+    await backUp({ ...source, folder, now })
+    expect((await restore({ ...target, folder })).records).to.equal(0)
+    const sizeOf = async (directory: string) => (await stat(join(directory, 'responses', 'data.mdb'))).size
+    expect(await sizeOf(target.dataDirectory)).to.be.below((await sizeOf(source.dataDirectory)) / 10)
+  })
+
+  it('has the keys only if the log is in PostgreSQL, which pg_dump copies', async function () {
+    const binaries = findPostgres()
+    if (binaries === undefined) return this.skip()
+    const server = await startPostgres()
+    const url = await server.createDatabase()
+    await migrateDatabase(url)
+    const service = await startTestService({ environment: { RESPONSE_LOG: url } })
+    try {
+      const { payFor, lookup, get } = buyOverTransports(() => service)
+      const payment = await payFor(lookup('00000000'))
+      const sold = await lookup('00000000', payment)
+      const keys = (await get('/.well-known/jwks.json')).text
+      const environment = { DATA_DIR: service.directory, RESPONSE_LOG: url }
+      const backedUp = await runCommand(['backup', folder], { environment })
+      expect(backedUp.code).to.equal(0)
+      expect(backedUp.text).to.contain('pg_dump')
+      expect(await failureOf(restore({ ...target, folder }))).to.contain('has no response log')
+      const dump = join(parent, 'log.dump')
+      await promisify(execFile)(join(binaries, 'pg_dump'), ['--format=custom', `--file=${dump}`, url])
+
+      await service.restart({
+        whileStopped: async () => {
+          await rm(join(service.directory, 'keys'), { recursive: true })
+          await withPool(url, (pool) => pool.query('drop schema public cascade; create schema public'))
+          await promisify(execFile)(join(binaries, 'pg_restore'), [`--dbname=${url}`, '--no-owner', dump])
+          expect(await runCommand(['restore', folder], { environment })).to.include({ code: 0 })
+        },
+      })
+      await expectCharges(service, [], async () => {
+        const repeated = await lookup('00000000', payment)
+        expect([repeated.status, repeated.text]).to.deep.equal([200, sold.text])
+        expect((await get('/.well-known/jwks.json')).text).to.equal(keys)
+      })
+    } finally {
+      await service.stop()
+      await server.stop()
+    }
   })
 })

@@ -83,8 +83,6 @@ export async function runFailovers({ runs, seed }: { runs: number; seed: number 
     await using cluster = await PostgresCluster.start()
     await cluster.query(`create database ${DATABASE}`)
     await migrateDatabase(cluster.url(DATABASE))
-    // The services must wait for the standby whatever the default of the database is.
-    await cluster.query(`alter database ${DATABASE} set synchronous_commit = local`)
     const { accounts, directories } = await prepareNodes(directory, rpcUrl)
     await using drill = new Drill({ cluster, rpcUrl, accounts, directories })
     return await drill.all(runs, seed)
@@ -249,6 +247,8 @@ class Drill implements AsyncDisposable {
       startChild('test/programs/killable-service.js', ['never'], {
         RESPONSE_LOG: cluster.url(DATABASE),
         DATA_DIR: directory,
+        // All machines of a log have the same keys.
+        KEYS_DIR: join(directory, '..', 'keys'),
         RPC_URL: rpcUrl,
         DATASET: REGISTER,
         PORT: '0',

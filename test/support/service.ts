@@ -54,6 +54,10 @@ export async function startTestService(options: TestServiceOptions = {}) {
     get url() {
       return running.service.baseUrl
     },
+    /** Differs from `url` if `BASE_URL` is set. */
+    get localUrl() {
+      return `http://127.0.0.1:${running.service.port}`
+    },
     /** Signs a payment for a quote. */
     pay: (quoteHeader: string | null, payment: PaymentOptions = {}) =>
       signQuote(quoteHeader, { key: running.sandbox.buyerKey, ...payment }),

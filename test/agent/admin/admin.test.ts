@@ -1,9 +1,15 @@
 /** Metrics and probes of a running service. */
+import { execFile } from 'node:child_process'
+import { open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, PAID_PATHS, TESTNET_PATHS } from '../../../agent/operation/paths.ts'
 import { DeadlineError } from '../../../agent/rpc/deadline.ts'
 import { RpcError, WrongChain } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { migrateDatabase } from '../../../store/postgres/schema.ts'
+import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts'
 import { buyOverTransports } from '../../support/transports.ts'
 
@@ -228,6 +234,58 @@ describe('the admin address', function () {
     expect(second.reports.map(([event]) => event)).to.deep.equal(['admin_port_unusable'])
     await second.stop()
     const refused = await taken(false).catch((cause: unknown) => cause)
-    expect(refused).to.include({ code: 'EADDRINUSE' })
+    expect(refused).to.include({ message: 'ADMIN_PORT is in use by another process' })
+  })
+
+  it('is not ready while the disk of PostgreSQL is full, and ready again afterwards', async function () {
+    const disk = await mountSmallDisk()
+    if (findPostgres() === undefined || !disk) {
+      await start()
+      return this.skip()
+    }
+    const data = join(disk, 'data')
+    await initialiseServer(data)
+    const server = await launchServer({ data, sockets: disk })
+    try {
+      const url = `postgres://test@localhost/postgres?host=${disk}`
+      await migrateDatabase(url)
+      await start({ environment: { RESPONSE_LOG: url } })
+      expect(await readiness()).to.have.nested.property('checks.response_log', true)
+      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(1)
+      await fillDisk(join(disk, 'filler'))
+      expect(await readiness()).to.deep.include({ status: 503, ready: false })
+      expect(await readiness()).to.have.nested.property('checks.response_log', false)
+      expect(await sample('company_agent_ready', { part: 'response_log' })).to.equal(0)
+      expect(await sample('company_agent_ready', { part: 'chain' })).to.equal(1)
+      await rm(join(disk, 'filler'))
+      expect(await readiness()).to.have.nested.property('checks.response_log', true)
+    } finally {
+      await server.kill()
+      await promisify(execFile)('umount', ['--lazy', disk])
+    }
   })
 })
+
+/** Enough for an empty server of PostgreSQL. */
+const SMALL_DISK_BYTES = 96 * 1024 * 1024
+
+/** A folder on a disk of its own. Undefined without the right to mount one. */
+async function mountSmallDisk(): Promise<string | undefined> {
+  const folder = await makeServerFolder()
+  const options = `size=${SMALL_DISK_BYTES},uid=65534,gid=65534,mode=0700`
+  return promisify(execFile)('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).then(
+    () => folder,
+    () => undefined,
+  )
+}
+
+async function fillDisk(path: string): Promise<void> {
+  await using file = await open(path, 'w')
+  const block = Buffer.alloc(4096)
+  while (
+    await file.write(block).then(
+      () => true,
+      () => false,
+    )
+  );
+}

@@ -27,6 +27,8 @@ const CLOSED_URL = 'http://127.0.0.1:9/register.zip'
 type Samples = Map<string, string>
 
 interface Scenario {
+  /** The alert is about requests, so it cannot fire while nobody sends any. */
+  needsLoad?: boolean
   options?: TestServiceOptions | (() => Promise<TestServiceOptions>)
   /** Before the first scrape. */
   before?: () => Promise<unknown>
@@ -34,9 +36,12 @@ interface Scenario {
   cause?: () => Promise<unknown>
   /** In each minute after the silent ones. */
   each?: () => Promise<unknown>
-  /** Number of scrapes, one for each minute, after the cause began. */
-  minutes: number
+  /** Number of scrapes, one for each minute, after the cause began: 17 by default, for a cause that lasts. */
+  minutes?: number
 }
+
+/** An alert of a lasting cause must still fire then. */
+const LASTING_MINUTES = 17
 
 let service: TestService
 let laterMs = 0
@@ -54,13 +59,23 @@ async function damage(text: string): Promise<void> {
   await writeFile(file, bytes)
 }
 
-/** Ends the connections of the service, and waits until it has noticed. */
-async function endConnections(): Promise<void> {
-  const lost = () => service.reports.filter(([event]) => event === 'database_connection_lost').length
-  const before = lost()
-  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and usename = user'
-  await withPool(databaseUrl, (pool) => pool.query(end))
-  while (lost() === before) await sleep(10)
+/** The database refuses connections. */
+async function refuseConnections(): Promise<void> {
+  const name = new URL(databaseUrl).pathname.slice(1)
+  const end = 'select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = $1'
+  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
+  await withPool(other.href, async (pool) => {
+    await pool.query(`alter database "${name}" allow_connections false`)
+    await pool.query(end, [name])
+  })
+}
+
+/** The next test uses the same database. */
+async function acceptConnections(): Promise<void> {
+  if (databaseUrl === '') return
+  const other = Object.assign(new URL(databaseUrl), { pathname: '/postgres' })
+  const name = new URL(databaseUrl).pathname.slice(1)
+  await withPool(other.href, (pool) => pool.query(`alter database "${name}" allow_connections true`))
 }
 
 let databaseUrl = ''
@@ -74,16 +89,16 @@ const damagedRecord: Pick<Scenario, 'before' | 'cause'> = {
 }
 
 const SCENARIOS: Record<string, Scenario> = {
-  CompanyAgentDown: { cause: () => service.stop(), minutes: 4 },
+  CompanyAgentDown: { cause: () => service.stop() },
   CompanyAgentSaleFailed: {
     before: async () => {
       await damagedRecord.before?.()
       await damagedRecord.cause?.()
     },
-    cause: () => requests().lookup('00000000', payment),
-    minutes: 2,
+    needsLoad: true,
+    each: () => requests().lookup('00000000', payment),
   },
-  CompanyAgentPaymentDamaged: { ...damagedRecord, minutes: 2 },
+  CompanyAgentPaymentDamaged: damagedRecord,
   CompanyAgentPaymentUnknown: {
     options: {
       replaceExternals: ({ facilitator, ...own }) => ({
@@ -92,7 +107,6 @@ const SCENARIOS: Record<string, Scenario> = {
       }),
     },
     cause: buy,
-    minutes: 17,
   },
   CompanyAgentPaymentWithoutRecord: {
     before: async () => {
@@ -104,12 +118,10 @@ const SCENARIOS: Record<string, Scenario> = {
       })
     },
     cause: () => requests().lookup('00000000', payment),
-    minutes: 2,
   },
   CompanyAgentPaymentOld: {
     before: buy,
     cause: async () => void (laterMs = 3 * HOUR_MS),
-    minutes: 7,
   },
   CompanyAgentChainUnavailable: {
     options: {
@@ -119,10 +131,9 @@ const SCENARIOS: Record<string, Scenario> = {
       }),
     },
     cause: async () => void (isDown = true),
-    each: buy,
-    minutes: 10,
   },
   CompanyAgentFacilitatorFailing: {
+    needsLoad: true,
     options: {
       replaceExternals: ({ facilitator, ...own }) => ({
         ...own,
@@ -132,15 +143,10 @@ const SCENARIOS: Record<string, Scenario> = {
     before: buy,
     cause: async () => void (isDown = true),
     each: buy,
-    minutes: 16,
   },
   CompanyAgentDatabaseLost: {
     options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
-    each: async () => {
-      await buy()
-      await endConnections()
-    },
-    minutes: 8,
+    cause: refuseConnections,
   },
   CompanyAgentRelayerBalanceLow: {
     options: {
@@ -153,20 +159,20 @@ const SCENARIOS: Record<string, Scenario> = {
       }),
     },
     cause: async () => void (isDown = true),
-    minutes: 7,
   },
-  CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS), minutes: 2 },
+  CompanyAgentDatasetOld: { cause: async () => void (laterMs = 50 * HOUR_MS) },
   CompanyAgentDatasetMissing: {
     options: { environment: { DATASET: CLOSED_URL } },
-    minutes: 17,
   },
   CompanyAgentRateLimited: {
+    needsLoad: true,
     options: { environment: { RATE_LIMIT_PER_MINUTE: '1' } },
     before: () => requests().lookup('00000000'),
     each: () => requests().lookup('00000000'),
     minutes: 21,
   },
   CompanyAgentEventLoopSlow: {
+    needsLoad: true,
     // More than one long delay, because a percentile of more than 50 delays leaves out the longest one.
     each: async () => {
       for (let block = 0; block < 3; block += 1) {
@@ -174,7 +180,6 @@ const SCENARIOS: Record<string, Scenario> = {
         await sleep(20)
       }
     },
-    minutes: 7,
   },
 }
 
@@ -227,6 +232,7 @@ describe('the alerts', function () {
   afterEach(async () => {
     laterMs = 0
     isDown = false
+    await acceptConnections()
   })
 
   it('are all tested', async () => {
@@ -234,8 +240,12 @@ describe('the alerts', function () {
     expect(Object.keys(SCENARIOS)).to.have.members(names)
   })
 
-  for (const [alert, { options = {}, before: prepare, cause, each, minutes }] of Object.entries(SCENARIOS)) {
-    it(`fire after their cause, and not before: ${alert}`, async function () {
+  const loads = Object.entries(SCENARIOS).flatMap(([alert, scenario]) =>
+    (scenario.needsLoad ? [true] : [false, true]).map((isLoaded) => ({ alert, scenario, isLoaded })),
+  )
+  for (const { alert, scenario, isLoaded } of loads) {
+    const { options = {}, before: prepare, cause, each, minutes = LASTING_MINUTES } = scenario
+    it(`fire after their cause while it lasts, and not before: ${alert} ${isLoaded ? 'under load' : 'idle'}`, async function () {
       if (alert === 'CompanyAgentDatabaseLost' && findPostgres() === undefined) return this.skip()
       const given = typeof options === 'function' ? await options() : options
       service = await startTestService({ now, ...given, environment: { ADMIN_PORT: '0', ...given.environment } })
@@ -246,12 +256,14 @@ describe('the alerts', function () {
         await cause?.()
         for (let minute = 0; minute < minutes; minute += 1) {
           await each?.()
+          // A stopped service and an outage refuse it.
+          if (isLoaded && !scenario.needsLoad) await buy().catch(() => undefined)
           scrapes.push(await scrape(used))
         }
       } finally {
         if (alert !== 'CompanyAgentDown') await service.stop()
       }
-      const file = join(directory, `${alert}.yml`)
+      const file = join(directory, `${alert}-${isLoaded}.yml`)
       // YAML includes JSON.
       await writeFile(file, JSON.stringify(unitTest(alert, scrapes)))
       const failed = await promisify(execFile)('promtool', ['test', 'rules', file]).then(

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { checkDataset } from '../../../agent/cli/verify-checks.ts'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
+import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase, writePurchase, type Purchase } from '../../../agent/client/purchase-file.ts'
 import { a2aRequest } from '../../../agent/client/purchase-request.ts'
 import { verifyPurchase } from '../../../agent/client/verify-purchase.ts'
@@ -63,9 +64,9 @@ describe('[5.9.5] the command verify', function () {
 
   /** Saves a changed copy of a purchase. */
   async function change(name: string, by: (purchase: Purchase) => Purchase): Promise<string> {
-    const purchase = await readPurchase(pathOf(name))
+    const purchase = await readPurchase(fileEntry(pathOf(name)))
     const path = pathOf('changed')
-    await writePurchase(path, by(structuredClone(purchase)))
+    await writePurchase(fileEntry(path), by(structuredClone(purchase)))
     return path
   }
   const withAnswer = (answer: Partial<NonNullable<Purchase['answer']>>) => (purchase: Purchase) => ({
@@ -103,7 +104,7 @@ describe('[5.9.5] the command verify', function () {
   })
 
   it('accepts an answer with its receipt or its header', async () => {
-    const { answer } = await readPurchase(pathOf('lookup'))
+    const { answer } = await readPurchase(fileEntry(pathOf('lookup')))
     const [body, header, receipt] = ['body', 'header', 'receipt'].map(pathOf) as [string, string, string]
     await writeFile(body, answer?.body ?? '')
     await writeFile(header, `${answer?.payment_response}\n`)
@@ -122,7 +123,7 @@ describe('[5.9.5] the command verify', function () {
 
   for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
     it(`accepts the result of an MCP tool and its body, ${JSON.stringify(options)}`, async () => {
-      const { payment } = await readPurchase(pathOf('lookup'))
+      const { payment } = await readPurchase(fileEntry(pathOf('lookup')))
       const bodies: string[] = []
       const keepBody: typeof fetch = async (...input) => {
         const response = await fetch(...input)
@@ -150,7 +151,7 @@ describe('[5.9.5] the command verify', function () {
   }
 
   it('fails for a settlement response that differs from its receipt', async () => {
-    const { answer } = await readPurchase(pathOf('lookup'))
+    const { answer } = await readPurchase(fileEntry(pathOf('lookup')))
     const [body, header] = ['body', 'header'].map(pathOf) as [string, string]
     await writeFile(body, answer?.body ?? '')
     const response = decodePaymentResponseHeader(answer?.payment_response ?? '')
@@ -162,7 +163,7 @@ describe('[5.9.5] the command verify', function () {
 
   it('reads no key set from a URL that only the receipt names', async () => {
     const forger = await makeReceiptKey()
-    const { answer } = await readPurchase(pathOf('lookup'))
+    const { answer } = await readPurchase(fileEntry(pathOf('lookup')))
     const [body, receipt] = ['body', 'receipt'].map(pathOf) as [string, string]
     await writeFile(body, answer?.body ?? '')
     const sold = JSON.parse(answer?.body ?? '') as { snapshot_id: string }
@@ -187,6 +188,32 @@ describe('[5.9.5] the command verify', function () {
     )
   })
 
+  it('[15.8] fetches a key set only from an origin, whatever the file names', async () => {
+    const forger = await makeReceiptKey()
+    const issuers = ['/admin?x=', '/path', '?x=', '#x', ':80@other.example', '\\x'].map(
+      (end) => `http://127.0.0.1${end}`,
+    )
+    for (const iss of issuers) {
+      const path = await change('lookup', (purchase) => {
+        const { answer } = purchase
+        const response = decodePaymentResponseHeader(answer?.payment_response ?? '')
+        const receipt = receiptFor(forger, JSON.parse(answer?.body ?? '') as { snapshot_id: string }, { iss })
+        const forged = { ...response, extensions: { 'payment-receipt': { info: { receipt } } } }
+        const payment_response = Buffer.from(JSON.stringify(forged)).toString('base64')
+        const quote = { resource: { url: `${iss}/api/v1/company/73848` } }
+        return { ...purchase, quote, answer: { status: 200, body: answer?.body ?? '', payment_response } }
+      })
+      const urls: string[] = []
+      const fetchNothing: typeof fetch = async (url) => {
+        urls.push(url as string)
+        return Response.json(keySetOf(forger))
+      }
+      const { code, stderr } = await runCommand(['verify', path], { fetch: fetchNothing })
+      expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'], iss)
+      expect(urls).to.deep.equal([])
+    }
+  })
+
   it('compares the issuer of a purchase with --issuer', async () => {
     const expectIssuer = async (issuer: string, code: number, failed: string[]) => {
       const result = await verifyOffline(pathOf('lookup'), '--issuer', issuer)
@@ -197,7 +224,7 @@ describe('[5.9.5] the command verify', function () {
   })
 
   it('fails for the answer, request, payment or issuer of another purchase', async () => {
-    const search = await readPurchase(pathOf('search'))
+    const search = await readPurchase(fileEntry(pathOf('search')))
     const cases: [failed: string[], by: (purchase: Purchase) => Purchase][] = [
       [['answer', 'snapshot'], withAnswer({ body: '{}' })],
       [['answer', 'snapshot'], withAnswer({ body: 'not JSON' })],
@@ -219,7 +246,7 @@ describe('[5.9.5] the command verify', function () {
   })
 
   it('fails for every changed byte of the settlement response and of the answer', async () => {
-    const purchase = await readPurchase(pathOf('lookup'))
+    const purchase = await readPurchase(fileEntry(pathOf('lookup')))
     const { body, payment_response } = purchase.answer ?? expect.fail('no answer')
     const passed: string[] = []
     const isValid = async (answer: Partial<NonNullable<Purchase['answer']>>) =>

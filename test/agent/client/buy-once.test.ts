@@ -9,6 +9,7 @@ import {
 } from '@x402/core/http'
 import { expect } from 'chai'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
+import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { buyCompany } from '../../examples/buy-company.ts'
 import { TESTNET_TERMS } from '../../support/expected-terms.ts'
@@ -128,7 +129,7 @@ describe('buyOnce', () => {
       expect((await buyOnce({ ...options({ url: `${service.url}/api/v1/company/${number}` }), file })).status).to.equal(
         200,
       )
-      const { payment } = await readPurchase(file)
+      const { payment } = await readPurchase(fileEntry(file))
       const payload = decodePaymentSignatureHeader(payment)
       const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }
       expect(identifier.info.id).to.match(/^[0-9a-f-]{36}$/)
@@ -151,7 +152,7 @@ describe('buyOnce', () => {
 
   it('[15.6] verifies the receipt by default, and keeps it in the file', async () => {
     expect(await buyOnce(options())).to.include({ status: 200, receipt: 'valid' })
-    const { answer } = await readPurchase(options().file)
+    const { answer } = await readPurchase(fileEntry(options().file))
     expect(receiptIn(answer?.payment_response ?? '')).to.be.a('string')
   })
 
@@ -181,7 +182,7 @@ describe('buyOnce', () => {
     expect(await buyOnce({ ...options({ fetch: unreachable }), receipts: 'ignore' })).to.include({
       receipt: 'unchecked',
     })
-    expect((await readPurchase(options().file)).answer?.body).to.equal(bought.body)
+    expect((await readPurchase(fileEntry(options().file))).answer?.body).to.equal(bought.body)
   })
 
   it('returns an answer without a receipt, and adds the receipt to the file when a repetition brings it', async () => {
@@ -196,10 +197,10 @@ describe('buyOnce', () => {
     const first = await buyOnce(options({ fetch: withoutReceipt }))
     expect(first).to.include({ status: 200, receipt: 'missing' })
     expect(await buyOnce(options())).to.include({ status: 200, body: first.body, receipt: 'valid' })
-    const saved = (await readPurchase(options().file)).answer
+    const saved = (await readPurchase(fileEntry(options().file))).answer
     expect(receiptIn(saved?.payment_response ?? '')).to.be.a('string')
     await buyOnce(options({ fetch: withoutReceipt }))
-    expect((await readPurchase(options().file)).answer).to.deep.equal(saved)
+    expect((await readPurchase(fileEntry(options().file))).answer).to.deep.equal(saved)
   })
 
   it('refuses the purchase file of another request', async () => {

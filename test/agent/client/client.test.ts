@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { decodePaymentSignatureHeader, encodePaymentRequiredHeader, encodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { signPurchase } from '../../../agent/client/buy.ts'
+import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit, publishedTerms, type Access } from '../../../agent/client/quote.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
@@ -159,7 +160,7 @@ describe('the client', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'client-'))
     await mkdir(join(directory, 'sandbox'))
-    await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`)
+    await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`, { mode: 0o600 })
     ;[requests, answers, printed, slept] = [[], [], [], []]
     terms = {}
     meta = { access }
@@ -187,7 +188,7 @@ describe('the client', () => {
     expect(JSON.parse(keptBefore ?? '{}')).to.deep.include({ payment: paymentsSent()[0], answer: null })
     expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
     const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: receipt }
-    expect(await readPurchase(purchasePath())).to.deep.include({ answer })
+    expect(await readPurchase(fileEntry(purchasePath()))).to.deep.include({ answer })
     expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
   })
 
@@ -216,13 +217,13 @@ describe('the client', () => {
 
   it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
     await client('lookup', '1')
-    const bought = await readPurchase(purchasePath())
+    const bought = await readPurchase(fileEntry(purchasePath()))
     answers = [{ status: 402 }, { status: 200 }, other]
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(await client('--retry', purchasePath())).to.equal(4)
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(printed.at(-1)).to.contain('DIFFERS')
-    expect(await readPurchase(purchasePath())).to.deep.equal(bought)
+    expect(await readPurchase(fileEntry(purchasePath()))).to.deep.equal(bought)
   })
 
   for (const [status, code, said] of [

@@ -1,8 +1,9 @@
 /** The folder of the purchases after a power loss. */
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { fileEntry, folderStorage } from '../../../agent/client/folder-storage.ts'
 import { createPurchase, writePurchase } from '../../../agent/client/purchase-file.ts'
-import { reserveSpending } from '../../../agent/client/spending.ts'
+import { openSpending } from '../../../agent/client/spending.ts'
 import { syncedPaths } from '../../support/synced-paths.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -14,10 +15,13 @@ const PURCHASE = {
   answer: null,
 }
 const WRITES: Record<string, (folder: string) => Promise<unknown>> = {
-  createPurchase: (folder) => createPurchase(join(folder, 'a.json'), PURCHASE),
-  writePurchase: (folder) => writePurchase(join(folder, 'a.json'), PURCHASE),
+  createPurchase: (folder) => createPurchase(fileEntry(join(folder, 'a.json')), PURCHASE),
+  writePurchase: (folder) => writePurchase(fileEntry(join(folder, 'a.json')), PURCHASE),
   reserveSpending: (folder) =>
-    reserveSpending({ folder, day: '2027-01-15', amountMax: 1 }, { purchase: 'a', amount: 1 }),
+    openSpending({ storage: folderStorage(folder), amountMax: 1, now: () => new Date('2027-01-15') }).reserve({
+      purchase: 'a.json',
+      amount: 1,
+    }),
 }
 
 describe('the folder of the purchases', () => {

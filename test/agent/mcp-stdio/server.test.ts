@@ -1,11 +1,14 @@
 /** The command `mcp` as a real process, with the official client over stdio and the real service. */
-import { createServer } from 'node:http'
-import { readdir, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { chmod, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Client, type CallToolResult } from '@modelcontextprotocol/client'
+import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
+import { generatePrivateKey } from 'viem/accounts'
+import { sha256Hex } from '../../../agent/operation/canonical.ts'
+import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { listen } from '../../support/listen.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
@@ -33,7 +36,7 @@ describe('[15.5] the command mcp', function () {
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
     keyFile = join(directory, 'buyer.key')
-    await writeFile(keyFile, service.buyerKey)
+    await writeFile(keyFile, service.buyerKey, { mode: 0o600 })
   })
   afterEach(async () => {
     for (const client of clients.splice(0)) await client.close()
@@ -68,10 +71,146 @@ describe('[15.5] the command mcp', function () {
     })
     const [json = ''] = /\{.*\}/.exec(await post.text()) ?? []
     const { result } = JSON.parse(json) as { result: { tools: typeof tools } }
-    const withoutText = (each: typeof tools) => each.map((tool) => ({ ...tool, description: undefined }))
+    const withoutText = (each: typeof tools) =>
+      each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
     expect(tools.length).to.equal(4)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
+  })
+
+  it('has tools that spend money, so a client that approves read-only tools asks before them', async () => {
+    const { tools } = await (await connect()).client.listTools()
+    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+    for (const { name, annotations } of tools)
+      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
+  })
+
+  it('answers service_info like the service, also for the URL of its MCP endpoint', async () => {
+    const remote = new Client({ name: 'test', version: '1' })
+    await remote.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
+    clients.push(remote)
+    const info = { name: 'service_info', arguments: {} }
+    const expected = await remote.callTool(info)
+    expect(expected.structuredContent).to.have.all.keys('metadata', 'attribution', 'guide')
+    for (const end of ['', '/', '/mcp', '/mcp/']) {
+      const { client } = await connect([], { url: `${service.url}${end}` })
+      const told = await client.callTool(info)
+      expect(told.structuredContent).to.deep.equal(expected.structuredContent)
+      await client.close()
+    }
+  })
+
+  it('reports an empty wallet with the reason, and no advice that a tool cannot follow', () =>
+    paysTimes(0, async () => {
+      await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
+      const { client } = await connect()
+      const refused = await call(client, LOOKUP)
+      expect(codeOf(refused)).to.equal('payment_refused')
+      expect(refused.structuredContent).to.have.deep.property('service', {
+        status: 402,
+        code: 'payment_rejected',
+        reason: 'insufficient_funds',
+        charged: 'no',
+      })
+      expect(refused.structuredContent).to.have.nested.property('next.charged', 'no')
+      expect(textOf(refused)).to.contain('add USDC').and.to.not.contain('Idempotency-Key')
+    }))
+
+  it('pays only the receiver of the first purchase of the folder, unless --pay-to names one', () =>
+    paysTimes(1, async () => {
+      const pass = async (path: string, response: ServerResponse) => {
+        const answer = await fetch(`${service.url}${path}`)
+        const text = await answer.text()
+        const quote = answer.headers.get('PAYMENT-REQUIRED')
+        const swap = (each: string) =>
+          each.replaceAll(service.payTo, `0x${'d3'.repeat(20)}`).replaceAll(service.url, url)
+        if (quote !== null) response.setHeader('PAYMENT-REQUIRED', btoa(swap(Buffer.from(quote, 'base64').toString())))
+        response.writeHead(answer.status).end(swap(text))
+      }
+      const changed = createServer((request, response) => void pass(request.url ?? '', response))
+      const listening = await listen(changed)
+      const { url } = listening
+      try {
+        await call((await connect()).client, LOOKUP)
+        const folder = join(directory, 'purchases')
+        const pin = (await readdir(folder)).find((name) => name.startsWith('receiver-')) ?? ''
+        const text = await readFile(join(folder, pin), 'utf8')
+        expect(text).to.contain(service.payTo)
+        // The service at the same URL publishes another receiver.
+        const moved = `receiver-${sha256Hex(`${TESTNET_TERMS.network} ${url}`)}.json`
+        await writeFile(join(folder, moved), text.replace(service.url, url))
+        const refused = await call((await connect([], { url })).client, LOOKUP)
+        expect(codeOf(refused)).to.equal('quote_unexpected')
+        expect(textOf(refused)).to.contain('unexpected receiver. Nothing was signed')
+        await writeFile(join(folder, pin), '{}')
+        const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
+        expect(codeOf(await call((await connect()).client, other))).to.equal('purchase_unreadable')
+      } finally {
+        listening.close()
+      }
+    }))
+
+  it('returns no answer whose receipt is missing or cannot be checked', async () => {
+    let isDown = true
+    let target = ''
+    const pass = async ({ url: path = '', headers: sent }: IncomingMessage, response: ServerResponse) => {
+      if (path.endsWith('jwks.json') && isDown) return response.writeHead(503).end()
+      const payment = sent['payment-signature']
+      const headers = { ...(typeof payment === 'string' && { 'PAYMENT-SIGNATURE': payment }) }
+      const answer = await fetch(`${target}${path}`, { headers })
+      for (const name of ['PAYMENT-REQUIRED', 'PAYMENT-RESPONSE']) {
+        const value = answer.headers.get(name)
+        const isDropped = name === 'PAYMENT-RESPONSE' && path.endsWith('00000000')
+        if (value !== null && !isDropped) response.setHeader(name, value)
+      }
+      return response.writeHead(answer.status).end(await answer.text())
+    }
+    const proxy = createServer((request, response) => void pass(request, response))
+    const listening = await listen(proxy)
+    const { url } = listening
+    const behind = await startTestService({ environment: { BASE_URL: url } })
+    target = behind.localUrl
+    try {
+      await writeFile(keyFile, behind.buyerKey, { mode: 0o600 })
+      const { client } = await connect([], { url })
+      expect(codeOf(await call(client, LOOKUP))).to.equal('receipt_unchecked')
+      isDown = false
+      expect(codeOf(await call(client, LOOKUP))).to.equal(false)
+      const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
+      expect(codeOf(await call(client, other))).to.equal('receipt_missing')
+    } finally {
+      listening.close()
+      await behind.stop()
+    }
+  })
+
+  it('begins the spending of the day again with --reset-day only', () =>
+    paysTimes(2, async () => {
+      const folder = join(directory, 'purchases')
+      await call((await connect()).client, LOOKUP)
+      const spending = (await readdir(folder)).find((name) => name.startsWith('spending-')) ?? ''
+      await rm(join(folder, spending))
+      const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
+      expect(codeOf(await call((await connect()).client, other))).to.equal('spending_unknown')
+      const args = ['mcp', '--url', service.url, '--key-file', keyFile, '--folder', folder, '--reset-day']
+      expect(await runCommand(args)).to.include({ code: 0 })
+      expect(codeOf(await call((await connect()).client, other))).to.equal(false)
+    }))
+
+  it('bounds the text of service_info', async () => {
+    const forged = createServer((_request, response) => {
+      response.end(JSON.stringify({ text: 'a'.repeat(40_000) }))
+    })
+    const listening = await listen(forged)
+    const { url } = listening
+    try {
+      const { client } = await connect([], { url })
+      const told = await client.callTool({ name: 'service_info', arguments: {} })
+      expect(codeOf(told)).to.equal('answer_too_large')
+      expect(textOf(told).length).to.be.below(1000)
+    } finally {
+      listening.close()
+    }
   })
 
   for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
@@ -115,9 +254,7 @@ describe('[15.5] the command mcp', function () {
       expect(codeOf(missing)).to.equal('company_not_found')
       const other = await connect(['--pay-to', `0x${'d3'.repeat(20)}`])
       expect(codeOf(await call(other.client, CALLS[1] as typeof LOOKUP))).to.equal('quote_unexpected')
-      expect(
-        (await readdir(join(directory, 'purchases'))).filter((name) => !name.startsWith('spending-')).length,
-      ).to.equal(1)
+      expect((await readdir(join(directory, 'purchases'))).filter((name) => /^[0-9a-f]/.test(name)).length).to.equal(1)
     }))
 
   it('escapes the text of the service, and shows none of it in errors', async () => {
@@ -141,6 +278,21 @@ describe('[15.5] the command mcp', function () {
     }
     const { client } = await connect([], { url })
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
+  })
+
+  it('[15.8] does not start with a key file that others can read', async () => {
+    await chmod(keyFile, 0o640)
+    const { code, stderr } = await runCommand([
+      'mcp',
+      '--url',
+      service.url,
+      '--key-file',
+      keyFile,
+      '--folder',
+      directory,
+    ])
+    expect(code).to.equal(1)
+    expect(stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
   })
 
   it('does not start without a valid key file', async () => {

@@ -139,6 +139,27 @@ describe('the local chain', () => {
     await (await expectKept(payment)).chain.stop()
   })
 
+  it('ends some seconds after its services were killed, and keeps its payments', async () => {
+    const first = await openTestChain(directory)
+    const payment = await pay(first)
+    const pid = await pidOf()
+    // This process no longer uses the chain, as if it was killed.
+    await rm(join(directory, 'users'), { recursive: true })
+    while (await isAlive(pid)) await sleep(50)
+    expect((await chainFile()).state).to.equal('running')
+    await (await expectKept(payment)).chain.stop()
+  })
+
+  it('ends with a service that was killed', async () => {
+    const script = fileURLToPath(new URL('../../programs/start-chain.js', import.meta.url))
+    const service = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(service.stdout, 'data')
+    const pid = await pidOf()
+    expect(await isAlive(pid)).to.equal(true)
+    service.kill('SIGKILL')
+    while (await isAlive(pid)) await sleep(50)
+  })
+
   it('finishes an interrupted stop at the next start', async () => {
     const first = await openTestChain(directory)
     const payment = await pay(first)

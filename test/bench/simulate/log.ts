@@ -114,6 +114,7 @@ export class SimulatedLog extends StoredRecords {
       noteUnrecorded: async () => 'added',
       unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
+      checkWritable: () => this.#write(owner, () => undefined),
       close: () => Promise.resolve(),
     }
   }

@@ -31,6 +31,7 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
       contactEmail,
       examples: buildExamples('00000000'),
       licence: { name: 'CC0', url: 'https://licences.example.test/cc0' },
+      securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
     },
     'Guidance.',
   )

@@ -40,6 +40,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     contactEmail,
     examples: buildExamples(number),
     licence: LICENCE,
+    securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
   return renderDocuments(deployment, await loadTemplates())
 }
@@ -119,7 +120,11 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     })
 
     it('have exactly the routes of the deployment', () => {
-      for (const { path, method, testnetOnly } of listRoutes({ isTestnet: true, a2aEnabled: true, mcpEnabled: true })) {
+      for (const { path, method, testnetOnly } of listRoutes({
+        terms: { mode: 'testnet' },
+        a2aEnabled: true,
+        mcpEnabled: true,
+      })) {
         const isServed = mode === 'testnet' || !testnetOnly
         const guide = GUIDES.get(path)
         const text = readText(pages, guide ?? '/docs/api.md')
@@ -164,7 +169,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
         const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
         expect(links.length, path).to.be.at.least(3)
-        const routes = listRoutes({ isTestnet: mode === 'testnet', a2aEnabled: true, mcpEnabled: true })
+        const routes = listRoutes({ terms: { mode }, a2aEnabled: true, mcpEnabled: true })
         const known = new Set(routes.map((route) => BASE_URL + route.path))
         for (const link of links) expect(known, path).to.include(link)
       }

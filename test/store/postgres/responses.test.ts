@@ -1,4 +1,5 @@
 /** The response log in PostgreSQL when connections, the server or the schema fail. */
+import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
@@ -75,7 +76,9 @@ describe('the response log in PostgreSQL', function () {
       it(`rejects when the ${part} is lost more often, and the record can then be claimed or read`, async () => {
         const record = makeRecord({})
         proxy.lose(part, 'insert into responses', REPETITIONS + 1)
-        expect(await failureOf(log.claim(record))).to.equal('StoreError: The response log does not answer')
+        expect(await failureOf(log.claim(record))).to.match(
+          /^StoreError: The database of the response log cannot be used: /,
+        )
         expect(proxy.left()).to.equal(0)
         // If only the reply was lost, the record was written, and the next claim finds it.
         expect(await log.claim(record)).to.deep.equal({
@@ -139,6 +142,43 @@ describe('the response log in PostgreSQL', function () {
       await withPool(url, (pool) => pool.query('alter table renamed rename to schema_migrations'))
     })
 
+    for (const value of ['off', 'local', 'remote_write']) {
+      it(`a database with synchronous_commit = ${value}, also if a pooler would drop a setting of the session`, async () => {
+        const setting = `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit`
+        try {
+          expect(await refusal(`${setting} = ${value}`)).to.contain('SET synchronous_commit = on')
+        } finally {
+          await withPool(url.replace(/\/[^/?]*\?/, '/postgres?'), (pool) => pool.query(`${setting} = on`))
+        }
+      })
+    }
+
+    const REASONS: [reason: string, of: (url: URL) => URL][] = [
+      ['there is no database of this name', (other) => Object.assign(other, { pathname: '/none' })],
+      ['it refuses the user', (other) => Object.assign(other, { username: 'nobody' })],
+      ['no server listens at its address', () => new URL('postgres://test@127.0.0.1:1/none')],
+      ['its host name is unknown', () => new URL('postgres://test@none.invalid/none')],
+    ]
+    for (const [reason, of] of REASONS) {
+      it(`because ${reason}`, async () => {
+        const failure = await failureOf(open(of(new URL(url)).href))
+        expect(failure).to.equal(`StoreError: RESPONSE_LOG cannot be used: ${reason}`)
+      })
+    }
+
+    it('a server that does not answer in time', async () => {
+      const silent = createServer(() => undefined)
+      const { port } = await new Promise<AddressInfo>((resolve) => {
+        silent.listen(0, '127.0.0.1', () => resolve(silent.address() as AddressInfo))
+      })
+      try {
+        const failure = await failureOf(open(`postgres://test@127.0.0.1:${port}/none`))
+        expect(failure).to.equal('StoreError: RESPONSE_LOG cannot be used: it did not answer in time')
+      } finally {
+        silent.close()
+      }
+    })
+
     it('a read-only database', async () => {
       const name = new URL(url).pathname.slice(1)
       const setting = `alter database ${name} set default_transaction_read_only`
@@ -169,7 +209,9 @@ describe('the response log in PostgreSQL', function () {
       const claimed = Array.from({ length: 20 }, (_, index) => makeRecord({ identity: `payer/${index}` }))
       await Promise.all(claimed.map((record) => log.claim(record)))
       await server.kill()
-      expect(await failureOf(log.read('payer/1'))).to.equal('StoreError: The response log does not answer')
+      expect(await failureOf(log.read('payer/1'))).to.match(
+        /^StoreError: The database of the response log cannot be used: /,
+      )
       await server.start()
       for (const record of claimed) expect(await log.read(record.identity)).to.deep.equal(record)
       await log.close()

@@ -1,0 +1,26 @@
+/** What an answer of the service says about a refusal: only codes, never texts of the service. */
+import { z } from 'zod'
+import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
+import { parseJson } from '../rpc/read-body.ts'
+import type { PurchaseAnswer } from './buy.ts'
+
+export interface ServiceAnswer {
+  status: number
+  /** The error code, if it is one of the contract. */
+  code: RefusalCode | undefined
+  /** Why a payment was refused, for example `insufficient_funds`. */
+  reason: string | undefined
+  /** What the contract says for this code. A service that breaks its contract can have charged nevertheless. */
+  charged: 'no' | 'unknown' | 'earlier'
+}
+
+const errorSchema = z.object({ error: z.object({ code: z.string() }) })
+const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
+
+export function describeAnswer({ status, body, paymentRequired }: PurchaseAnswer): ServiceAnswer {
+  const named = errorSchema.safeParse(parseJson(body)).data?.error.code
+  const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
+  const quote = paymentRequired === null ? undefined : parseJson(Buffer.from(paymentRequired, 'base64').toString())
+  const reason = reasonSchema.safeParse(quote).data?.error
+  return { status, code, reason, charged: code === undefined ? 'unknown' : REFUSALS[code].charged }
+}

@@ -1,0 +1,22 @@
+/** Where a buyer keeps its purchases and its spending. Every entry is a text with a name. */
+export interface BuyerStorage {
+  /** Undefined if there is no such entry. */
+  read(name: string): Promise<string | undefined>
+  /** Creates an entry. Returns false, and changes nothing, if it exists. It is durable when this resolves. */
+  create(name: string, text: string): Promise<boolean>
+  /** Creates or replaces an entry. It is durable when this resolves. */
+  replace(name: string, text: string): Promise<void>
+  /** The names of all entries that begin with `prefix`. */
+  list(prefix: string): Promise<string[]>
+  /** The name of an entry in messages to the user, for example a path. */
+  locate(name: string): string
+  /** Removes what crashes have left. Called before the first purchase. */
+  removeLeftovers?(now: Date): Promise<void>
+}
+
+export interface StoredEntry {
+  storage: BuyerStorage
+  name: string
+}
+
+export const locationOf = ({ storage, name }: StoredEntry): string => storage.locate(name)
