@@ -19,6 +19,7 @@ interface ServiceState {
   slots: Slots
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
+  isClockWrong: () => boolean
   now: () => Date
   timer: Timer
 }
@@ -57,6 +58,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     name: 'company_agent_rate_limit_slots_max',
     help: 'Slots per minute (RATE_LIMIT_PER_MINUTE)',
     read: () => single(rateLimitPerMinute),
+  })
+  metrics.addGauge({
+    name: 'company_agent_clock_wrong',
+    help: 'Whether the local clock is wrong, as far as the last observations of the chain show',
+    read: () => single(state.isClockWrong() ? 1 : 0),
   })
   addRelayerMetrics(metrics, state)
   metrics.addGauge({

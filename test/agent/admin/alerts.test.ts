@@ -122,6 +122,11 @@ const SCENARIOS: Record<string, Scenario> = {
     each: buy,
     minutes: 10,
   },
+  CompanyAgentClockWrong: {
+    options: { replaceExternals: ({ chain, ...own }) => ({ ...own, chain: { ...chain, isClockWrong: () => isDown } }) },
+    cause: async () => void (isDown = true),
+    minutes: 3,
+  },
   CompanyAgentFacilitatorFailing: {
     options: {
       replaceExternals: ({ facilitator, ...own }) => ({
