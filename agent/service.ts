@@ -218,7 +218,8 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   const { metrics, catalog, log, budgets, isStopping } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
-  addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, now, timer })
+  const isClockWrong = () => externals.chain.isClockWrong()
+  addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)

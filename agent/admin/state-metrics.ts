@@ -20,6 +20,7 @@ interface ServiceState {
   budgets: AddressBudgets
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
+  isClockWrong: () => boolean
   now: () => Date
   timer: Timer
 }
@@ -62,6 +63,11 @@ export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): v
     name: 'company_agent_addresses_without_budget',
     help: 'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
     read: () => single(budgets.countSpent()),
+  })
+  metrics.addGauge({
+    name: 'company_agent_clock_wrong',
+    help: 'Whether the local clock is wrong, as far as the last observations of the chain show',
+    read: () => single(state.isClockWrong() ? 1 : 0),
   })
   addRelayerMetrics(metrics, state)
   metrics.addGauge({

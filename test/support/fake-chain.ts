@@ -43,7 +43,9 @@ export function chainOf(now: () => Date, evidenceOf: (nonce: string) => Promise<
       const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))
       const observation = observationOf(now(), payments, states)
       const [first] = found
-      const time = first?.nonce === 'free' ? first.time : observation.time
+      // Before a sale no block is recorded, and the newest block is as old as the clock.
+      const isRecorded = payments[0]?.recordedBlock !== undefined
+      const time = isRecorded && first?.nonce === 'free' ? first.time : observation.time
       // A settlement of this second is in a final block.
       const finalTime = first?.nonce === 'free' ? first.finalTime : observation.time + 1n
       return { ...observation, time, final: { number: observation.number, time: finalTime } }

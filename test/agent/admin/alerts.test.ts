@@ -132,6 +132,11 @@ const SCENARIOS: Record<string, Scenario> = {
     },
     cause: async () => void (isDown = true),
   },
+  CompanyAgentClockWrong: {
+    options: { replaceExternals: ({ chain, ...own }) => ({ ...own, chain: { ...chain, isClockWrong: () => isDown } }) },
+    cause: async () => void (isDown = true),
+    minutes: 3,
+  },
   CompanyAgentFacilitatorFailing: {
     needsLoad: true,
     options: {

@@ -30,14 +30,16 @@ interface EvidenceQuery {
 
 /** What a payment's record would see. */
 async function evidenceFrom(chain: Chain, query: EvidenceQuery): Promise<Evidence> {
-  const { asset, authorization, fromBlock, fromBlockHash, transaction } = query
+  const { asset: token, authorization, fromBlock, fromBlockHash, transaction } = query
   const { from: payer, nonce, validBefore } = authorization
-  const observation = await chain.observe([{ asset, payer, nonce, recordedBlock: fromBlock }], { withFinal: true })
+  const observation = await chain.observe([{ asset: token, payer, nonce, recordedBlock: fromBlock }], {
+    withFinal: true,
+  })
   const [state] = observation.payments
   if (!state || (fromBlockHash !== undefined && state.recordedHash !== fromBlockHash)) throw new WrongChain()
   if (!state.isNonceUsed) return { nonce: 'free', time: observation.time, finalTime: observation.final?.time ?? 0n }
   const from = fromBlock === undefined ? { time: BigInt(validBefore) - 960n } : { block: fromBlock }
-  return chain.findUse({ asset, payer, nonce, from, transaction }, observation)
+  return chain.findUse({ asset: token, payer, nonce, from, transaction }, observation)
 }
 
 describe('the chain evidence', () => {
