@@ -17,6 +17,7 @@ const MAY_IMPORT = readImportTable(DOCUMENT)
 /** The folders that may import a package. */
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^lmdb$/, ['store']],
+  [/^undici$/, ['agent/rpc']],
   [/^jose$/, ['keys', 'agent/client', 'agent/receipt']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
