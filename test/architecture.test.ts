@@ -25,7 +25,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^viem/, ['agent/payments', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a', 'agent/mcp']],
   [/^(yauzl|csv-parse)/, ['store/import']],
-  [/^(tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
+  [/^(secp256k1|tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
   [/^safe-stable-stringify$/, ['agent/operation']],
   [/^pino$/, ['agent']],
   [/^(commander|cli-progress)$/, ['agent/cli']],
