@@ -21,7 +21,7 @@ const DEPLOYMENTS: readonly [deployment: string, row: PerfRowId, column: 'value'
 export function capacityTable(perf: string): string | undefined {
   const rows = readRows(perf)
   const read = (id: PerfRowId, column: string) => rows.get(PERF_TARGETS[id].row)?.get(column)
-  const cpu = Number(read('open payments', 'value') ?? Number.NaN)
+  const cpu = Number(read('open payments', 'value')) - Number(read('open payments', 'its value'))
   const lines = DEPLOYMENTS.map(([deployment, id, column]) => [deployment, read(id, column) ?? '', openPayments(cpu)])
   if (Number.isNaN(cpu) || lines.some(([, rate]) => rate === '')) return undefined
   return markdown(['deployment', 'sales a second', 'open payments that occupy a tenth of one core'], lines)
