@@ -17,6 +17,7 @@ const MAY_IMPORT = readImportTable(DOCUMENT)
 /** The folders that may import a package. */
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^lmdb$/, ['store']],
+  [/^undici$/, ['agent/rpc']],
   [/^jose$/, ['keys', 'agent/client', 'agent/receipt']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
@@ -24,7 +25,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^viem/, ['agent/payments', 'agent/chain', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a', 'agent/mcp']],
   [/^(yauzl|csv-parse)/, ['store/import']],
-  [/^(tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
+  [/^(secp256k1|tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
   [/^safe-stable-stringify$/, ['agent/operation']],
   [/^pino$/, ['agent']],
   [/^(commander|cli-progress)$/, ['agent/cli']],

@@ -14,7 +14,7 @@ export function failureKind(cause: unknown): FailureKind {
   return cause.code.startsWith('STATUS_') ? 'http_status' : 'invalid_reply'
 }
 
-/** The reason with which `AbortSignal.timeout` aborts. */
+/** The error of `post` in `agent/rpc/http-client.ts` and of `AbortSignal.timeout`. */
 function isTimeout(cause: unknown): boolean {
   return cause instanceof DOMException && cause.name === 'TimeoutError'
 }

@@ -40,6 +40,7 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
+  const { keyRecovery } = await import('../payments/key-recovery.ts')
   const log = openLog(config.logLevel)
   const { findIgnored } = await import('../ignored-variables.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
@@ -60,7 +61,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const version = await readVersion()
   const runtime = { processes, now, random: Math.random, timer, ...events }
   const service = await startService({ config, version, externals, allowed, ...runtime })
-  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl }, 'ready')
+  const signature_recovery = keyRecovery.kind
+  log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')
   for (const line of lines) print(line)
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')

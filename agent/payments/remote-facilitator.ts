@@ -29,9 +29,9 @@ export function openRemoteFacilitator(options: RemoteFacilitatorOptions): Facili
     const authorization = options.authorization?.(endpoint)
     const { status, json } = await postJson({
       url: `${url}/${endpoint}`,
-      headers: { Accept: 'application/json', ...(authorization !== undefined && { Authorization: authorization }) },
+      headers: authorization === undefined ? {} : { Authorization: authorization },
       body: { x402Version: X402_VERSION, paymentPayload: payment, paymentRequirements: requirements },
-      signal: AbortSignal.timeout(timeoutMs),
+      timeoutMs,
       bytesMax: REPLY_BYTES_MAX,
       isTypeChecked: true,
     })

@@ -1,11 +1,11 @@
 /**
- * Recovers the signer of an EIP-3009 TransferWithAuthorization: EIP-712 digest with a fixed layout, and public key recovery
- * in WebAssembly. viem takes about ten times as long (`bench perf`, row "paid lookup"). The tests compare both.
+ * Recovers the signer of an EIP-3009 TransferWithAuthorization: EIP-712 digest with a fixed layout, and public key recovery.
+ * viem takes about ten times as long (`bench perf`, row "paid lookup"). The tests compare both.
  */
 import { createKeccak } from 'hash-wasm'
-import { recover } from 'tiny-secp256k1'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { EOA_SIGNATURE_BYTES, type TransferAuthorization } from './headers.ts'
+import { keyRecovery } from './key-recovery.ts'
 import type { Terms } from './terms.ts'
 
 /** Half the order of secp256k1. USDC rejects signatures with a larger s (EIP-2). */
@@ -86,7 +86,7 @@ export function recoverSigner(
 /** Null if r or s is zero or too large, or if the point is not on the curve. */
 function recoverKey(digest: Uint8Array, signature: Uint8Array, recoveryId: 0 | 1): Uint8Array | null {
   try {
-    return recover(digest, signature, recoveryId, false)
+    return keyRecovery.recover(digest, signature, recoveryId)
   } catch {
     return null
   }

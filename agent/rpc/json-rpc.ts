@@ -7,6 +7,8 @@ import { postJson, ReplyError } from './post-json.ts'
 
 /** Fits the largest expected reply: ten feedback entries with two tags of 24 KiB each, in hex digits. */
 const REPLY_BYTES_MAX = 1_048_576
+/** Callers of a batch have shorter limits for all their calls together. */
+const BATCH_TIMEOUT_MS = 30_000
 
 /** An error reply of the node. Only the x402 facilitator may read `message`, which is untrusted text. */
 export class RpcError extends Error {
@@ -49,7 +51,7 @@ let lastId = 0
 export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }): Rpc {
   return async (method, params = []) => {
     const request = toRequest({ method, params })
-    const { json } = await postToNode(url, request, AbortSignal.timeout(timeoutMs))
+    const { json } = await postToNode({ url, body: request, timeoutMs })
     // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
     const parsed = replySchema.safeParse(json)
     if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
@@ -63,7 +65,7 @@ export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }):
 export function openRpcBatch({ url }: { url: string }): RpcBatch {
   return async (calls, signal) => {
     const requests = calls.map(toRequest)
-    const { status, json } = await postToNode(url, requests, signal)
+    const { status, json } = await postToNode({ url, body: requests, timeoutMs: BATCH_TIMEOUT_MS, signal })
     if (status !== 200) throw new ReplyError(`STATUS_${status}`)
     const parsed = z.array(replySchema).safeParse(json)
     if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
@@ -86,8 +88,8 @@ function toReply({ result, error }: z.infer<typeof replySchema>): RpcReply {
   return error ? { kind: 'error', error: new RpcError(error) } : { kind: 'result', result }
 }
 
-function postToNode(url: string, body: unknown, signal: AbortSignal) {
-  return postJson({ url, body, signal, bytesMax: REPLY_BYTES_MAX, isTypeChecked: false })
+function postToNode(post: { url: string; body: unknown; timeoutMs: number; signal?: AbortSignal }) {
+  return postJson({ ...post, bytesMax: REPLY_BYTES_MAX, isTypeChecked: false })
 }
 
 /** The node belongs to another chain than the configured one. */

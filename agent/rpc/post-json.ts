@@ -1,9 +1,9 @@
 /**
- * Sends one JSON POST to an untrusted server and reads a JSON reply. It follows no redirect, bounds the size of the reply,
- * and rejects JSON with duplicate names. Errors contain neither the URL, which may hold a key, nor text of the reply.
+ * Sends one JSON POST to an untrusted server and reads a JSON reply. It refuses redirects, replies that are too large, and
+ * JSON with duplicate names. Errors contain neither the URL, which may hold a key, nor text of the reply.
  */
 import { parseStrictJson } from '../operation/strict-json.ts'
-import { readBody } from './read-body.ts'
+import { post, ReplyTooLarge, type HttpPost } from './http-client.ts'
 
 /** The server sent no acceptable reply. `code` is for the log. */
 export class ReplyError extends Error {
@@ -16,48 +16,48 @@ export class ReplyError extends Error {
   }
 }
 
-interface Post {
-  url: string
+const HEADERS = {
+  'Content-Type': 'application/json',
+  Accept: 'application/json',
+  // Uncompressed, so that the limit applies to the bytes received.
+  'Accept-Encoding': 'identity',
+  // Some gateways refuse requests without it.
+  'User-Agent': 'irish-company-agent',
+}
+
+interface JsonPost extends Pick<HttpPost, 'url' | 'timeoutMs' | 'signal' | 'bytesMax'> {
   headers?: Record<string, string>
   body: unknown
-  /** Ends the connection, also while the body is read. */
-  signal: AbortSignal
-  bytesMax: number
   /** Require a JSON content type. Chain nodes often send another. */
   isTypeChecked: boolean
 }
 
-export async function postJson(post: Post): Promise<{ status: number; json: unknown }> {
-  const { status, type, bytes } = await exchange(post).catch((cause: unknown) => {
-    throw post.signal.aborted || cause instanceof ReplyError ? cause : unreachable(cause)
+export async function postJson({ isTypeChecked, headers, body, ...limits }: JsonPost) {
+  const { status, type, bytes } = await post({
+    ...limits,
+    headers: { ...HEADERS, ...headers },
+    body: JSON.stringify(body),
+  }).catch((cause: unknown) => {
+    throw describeFailure(cause, limits.signal)
   })
-  if (post.isTypeChecked && !isJsonType(type)) throw new ReplyError('NOT_JSON')
+  if (status >= 300 && status < 400) throw unreachable('REDIRECT')
+  if (isTypeChecked && !isJsonType(type)) throw new ReplyError('NOT_JSON')
   const parsed = parseStrictJson(bytes)
   if (parsed.kind !== 'valid') throw new ReplyError(parsed.kind === 'invalid' ? 'NOT_JSON' : 'DUPLICATE_NAME')
   return { status, json: parsed.value }
 }
 
-async function exchange({ url, headers, body, signal, bytesMax }: Post) {
-  const response = await fetch(url, {
-    method: 'POST',
-    // Uncompressed, so the limit applies to the bytes received.
-    headers: { 'Content-Type': 'application/json', 'Accept-Encoding': 'identity', ...headers },
-    body: JSON.stringify(body),
-    redirect: 'error',
-    signal,
-  })
-  const bytes = await readBody(response, bytesMax)
-  if (!bytes) throw new ReplyError('TOO_LARGE')
-  return { status: response.status, type: response.headers.get('Content-Type'), bytes }
+/** Keeps the error code of a failed connection and drops its message. */
+function describeFailure(cause: unknown, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted || (cause instanceof DOMException && cause.name === 'TimeoutError')) return cause
+  if (cause instanceof ReplyTooLarge) return new ReplyError('TOO_LARGE')
+  return unreachable(cause instanceof Error && 'code' in cause ? cause.code : undefined)
 }
 
-/** Keeps the network error code of a failed fetch and drops its messages. */
-function unreachable(failure: unknown): ReplyError {
-  const cause = failure instanceof Error ? failure.cause : undefined
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+function unreachable(code: unknown): ReplyError {
   return new ReplyError('UNREACHABLE', { cause: Object.assign(new Error('Connection failed'), { code }) })
 }
 
-function isJsonType(type: string | null): boolean {
+function isJsonType(type: string | undefined): boolean {
   return /^application\/json[ \t]*(;|$)/i.test(type ?? '')
 }

@@ -2,14 +2,13 @@
  * `bench compare --baseline DIR [--rounds N] [--rows N]`: the HTTP workloads on this checkout and on another built one in
  * the same run, in turn. Fails if a row is more than 10 % slower, by the median of the ratios of each round.
  */
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { generateArchive, readCorpus } from './generated-register.ts'
-import { sendLoad, type LoadRequest, type LoadResult } from './load/client.ts'
-import { pinClient, startServer, testProgram, type ServerProcess } from './load/server-process.ts'
-import { WORKLOADS, type WorkloadName } from './load/workloads.ts'
+import { sendLoad, type LoadResult } from './load/client.ts'
+import { pinClient, serveCheckout, startRemotes, type ServerProcess } from './load/server-process.ts'
+import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
@@ -24,15 +23,13 @@ const ROWS: readonly [WorkloadName, connections: number][] = [
   ['replay', 1],
   ['replay', 16],
   ['paid lookup', 1],
-  ['paid lookup', 16],
+  ['paid lookup', 64],
   ['search', 1],
   ['search', 16],
 ]
 /** Requests before the first round, in multiples of a round. */
 const WARM_UP_ROUNDS = 2
 const WARM_UP_CONNECTIONS = 16
-/** Where a checkout has the program that starts its service with stubs; the second is its older place. */
-const PROGRAMS = ['dist/test/programs/stubbed-service.js', 'dist/test/support/busy-service.js']
 
 interface Side {
   before: ServerProcess
@@ -49,16 +46,15 @@ interface Comparison {
 export async function compare(options: Record<string, string>): Promise<boolean> {
   const { baseline, rounds = ROUNDS_DEFAULT, rows = ROWS_DEFAULT } = options
   if (baseline === undefined) throw new Error('--baseline names the folder of another built checkout')
-  const program = PROGRAMS.map((path) => resolve(baseline, path)).find((path) => existsSync(path))
-  if (program === undefined) throw new Error(`${baseline} is not a built checkout`)
   const directory = await mkdtemp(join(tmpdir(), 'compare-'))
   try {
     const path = join(directory, 'register.zip')
     await generateArchive({ rows: Number(rows), seed: 1, path })
-    const environment = (side: string) => serviceEnvironment(join(directory, side), path)
-    await using before = await startServer({ name: 'before', program, environment: environment('before') })
-    const own = testProgram('stubbed-service')
-    await using after = await startServer({ name: 'after', program: own, environment: environment('after') })
+    await using remotes = await startRemotes()
+    const environment = (side: string) =>
+      serviceEnvironment(join(directory, side), { dataset: path, remotes: remotes.url })
+    await using before = await serveCheckout('before', environment('before'), { checkout: resolve(baseline) })
+    await using after = await serveCheckout('after', environment('after'))
     const comparisons = await measure(
       { before, after },
       { directory: join(directory, 'after'), rounds: Number(rounds) },
@@ -77,17 +73,22 @@ async function measure(
   servers: Side,
   { directory, rounds }: { directory: string; rounds: number },
 ): Promise<Comparison[]> {
-  const corpus = await readCorpus(directory)
-  const build = (workload: WorkloadName, count: number) => WORKLOADS[workload].build(corpus, count)
-  const both = async (requests: LoadRequest[], connections: number, isReversed = false) => {
-    const load = (server: ServerProcess) => sendLoad(server, { requests, connections })
+  const corpora = new Map<ServerProcess, Corpus>()
+  for (const server of [servers.before, servers.after]) corpora.set(server, await readCorpus(directory))
+  const both = async (workload: WorkloadName, count: number, connections: number, isReversed = false) => {
+    // The remote services settle a payment once, so each server gets payments of its own.
+    const load = (server: ServerProcess) => {
+      const { usesRemotes = false } = WORKLOADS[workload]
+      const requests = WORKLOADS[workload].build(corpora.get(server) as Corpus, count)
+      return sendLoad(server, { requests, connections, usesRemotes })
+    }
     const after = isReversed ? await load(servers.after) : undefined
     const before = await load(servers.before)
     return { before, after: after ?? (await load(servers.after)) }
   }
   using _ = pinClient()
   for (const workload of new Set(ROWS.map(([name]) => name)))
-    await both(build(workload, WORKLOADS[workload].requests * WARM_UP_ROUNDS), WARM_UP_CONNECTIONS)
+    await both(workload, WORKLOADS[workload].requests * WARM_UP_ROUNDS, WARM_UP_CONNECTIONS)
   const comparisons = ROWS.map(([workload, connections]): Comparison => ({
     workload,
     connections,
@@ -97,7 +98,7 @@ async function measure(
   for (let round = 0; round < rounds; round += 1) {
     for (const { workload, connections, before, after } of comparisons) {
       const count = WORKLOADS[workload].requests * (connections > 1 ? 2 : 1)
-      const result = await both(build(workload, count), connections, round % 2 === 1)
+      const result = await both(workload, count, connections, round % 2 === 1)
       before.push(result.before)
       after.push(result.after)
     }

@@ -4,6 +4,7 @@ import { openCatalog } from '../../store/catalog.ts'
 import type { Company } from '../../store/company.ts'
 import type { Snapshot } from '../../store/snapshot.ts'
 import { startChild } from '../support/child.ts'
+import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 
 const CORPUS_COMPANIES = 300
@@ -53,6 +54,7 @@ export async function readCorpus(dataDirectory: string): Promise<Corpus> {
       companyNumbers: chosen.map(({ company_number }) => company_number),
       names,
       searchTexts: names.map(toSearchText),
+      replayed: signPayment(),
     }
   } finally {
     await catalog.close()

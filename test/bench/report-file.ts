@@ -1,6 +1,23 @@
 /** The text of docs/benchmarks.md: one section for each run, and a table of their verdicts. */
 import { markdown } from './markdown.ts'
 
+/** What the figures are of. */
+const PARTS = `What is real and what is fake:
+
+- **perf**, rows over HTTP, and **sizing**: the service is the command \`serve\` in a process of its own, with its log, its
+  metrics, real signatures and receipts, and LMDB or PostgreSQL on the disk of this machine. The facilitator and the chain
+  node are fakes in another process, which the service calls over HTTP on the loopback interface. They answer at once, keep
+  transfers and blocks, and check no signature. \`@x402/express\` is the published package with the same facilitator. It
+  checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not counted.
+- **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
+  for start, on registers that are made up. The other engines are real.
+- **kill**, **buyer-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The chain is a local anvil
+  with a test token, and the facilitator runs in the process of the service.
+- **race** and **import-kill**: processes with the real response log or the real import, without a service.
+- **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
+- **soak**: as perf, with a facilitator that delays its answers, real kills, and a facilitator and node that survive them.
+- **fuzz**: the service over real sockets, with a facilitator and a chain in its process that accept everything.`
+
 export interface ReportedRun {
   name: string
   /** The command of the run, and its time, commit and machine. */
@@ -22,6 +39,8 @@ export function withRun(report: string, run: ReportedRun, names: readonly string
 
 Written by \`npm run bench -- report\`. Do not edit. Each section states the run that it shows; \`--only NAME,...\` runs and
 replaces only the named sections.
+
+${PARTS}
 
 ${markdown(['section', 'measured', 'verdict'], lines)}
 

@@ -1,6 +1,7 @@
 /**
  * `bench report [--size full|ci] [--out FILE] [--only NAME,...]`: runs every programme in a process of its own and writes
- * its section of docs/benchmarks.md, which nothing else writes. A programme that fails is reported; the others still run.
+ * its section of docs/benchmarks.md, which nothing else writes. A full run of `perf` also writes the table of capacity in
+ * docs/operations.md. A programme that fails is reported; the others still run.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -9,6 +10,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
+import { capacityTable, withCapacityTable } from './capacity-table.ts'
 import { describeMachine } from './machine.ts'
 import { withRun, type ReportedRun } from './report-file.ts'
 import { REPORT_SECTIONS, type ReportSection, type ReportSize } from './report-sections.ts'
@@ -16,6 +18,7 @@ import { REPORT_SECTIONS, type ReportSection, type ReportSize } from './report-s
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/test/bench/main.js'))
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
+const OPERATIONS = join(ROOT, 'docs/operations.md')
 
 export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
   if (size !== 'full' && size !== 'ci') throw new Error('--size is full or ci')
@@ -26,6 +29,7 @@ export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<
     const run = await runSection(section, size, commit)
     results.push(run)
     await writeRun(out, run)
+    if (section.name === 'perf' && size === 'full') await writeCapacity(run)
   }
   process.stdout.write(`${results.filter(({ isPassed }) => !isPassed).length} of ${results.length} programmes failed\n`)
   return results.every(({ isPassed }) => isPassed)
@@ -40,10 +44,10 @@ function chooseSections(only: string | undefined): readonly ReportSection[] {
   })
 }
 
-/** Ignores changes of docs/benchmarks.md, which the report itself makes. */
+/** Ignores changes of the two documents that the report itself makes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim()
-  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md')
+  const changes = git('status', '--porcelain', '--', '.', ':!docs/benchmarks.md', ':!docs/operations.md')
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
@@ -84,6 +88,12 @@ async function runProgramme(args: string[]): Promise<{ isPassed: boolean; output
 function toDetails({ isMarkdown, isPassed, output }: Record<'isMarkdown' | 'isPassed', boolean> & { output: string }) {
   if (isMarkdown) return output
   return isPassed ? '' : `\`\`\`text\n${output}\n\`\`\``
+}
+
+/** The table in docs/operations.md, if the run has all its rows. */
+async function writeCapacity({ details }: ReportedRun): Promise<void> {
+  const table = capacityTable(details)
+  if (table !== undefined) await writeFile(OPERATIONS, withCapacityTable(await readFile(OPERATIONS, 'utf8'), table))
 }
 
 async function writeRun(out: string, run: ReportedRun): Promise<void> {

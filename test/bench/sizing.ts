@@ -16,7 +16,7 @@ import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
 import { generateArchive, readCorpus, runImport } from './generated-register.ts'
 import { Connection, toBytes, type LoadRequest } from './load/client.ts'
-import { residentMemory, startServer, testProgram } from './load/server-process.ts'
+import { residentMemory, serveCheckout, startRemotes } from './load/server-process.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
 import { startDatabase } from './log-kind.ts'
 import { describeMachine } from './machine.ts'
@@ -66,8 +66,9 @@ async function measureDataset(rows: number, directory: string) {
   await generateArchive({ rows, seed: 1, path: archive })
   const { memory } = await runImport('import', archive, data)
   const snapshot = await diskMib(join(data, 'snapshots'))
-  const environment = serviceEnvironment(data, archive)
-  await using service = await startServer({ name: 'service', program: testProgram('stubbed-service'), environment })
+  await using remotes = await startRemotes()
+  const environment = serviceEnvironment(data, { dataset: archive, remotes: remotes.url })
+  await using service = await serveCheckout('service', environment)
   const corpus = await readCorpus(data)
   const samples = new Map<string, ResponseRecord[]>()
   for (const operation of OPERATIONS) samples.set(operation, await buy(service.url, { operation, corpus, data }))

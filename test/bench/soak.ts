@@ -7,13 +7,14 @@
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { isLogKind, type LogKind } from './log-kind.ts'
+import { openRemotes } from './remotes/server.ts'
 import { SoakDatabase } from './soak/database.ts'
 import { holdConnections } from './soak/held-connections.ts'
 import { importInTurn } from './soak/imports.ts'
 import { killInTurn } from './soak/kills.ts'
-import { Ledger } from './soak/ledger.ts'
 import { Load } from './soak/load.ts'
 import { heapFaults, sampleMemory } from './soak/memory.ts'
 import type { SoakNode } from './soak/node.ts'
@@ -27,6 +28,8 @@ import { makeRegister, SnapshotCheck, type Register } from './soak/snapshot-chec
 const MINUTES_DEFAULT = '10'
 const ROWS_DEFAULT = '20000'
 const HELD_CONNECTIONS_DEFAULT = '1000'
+/** Some kills happen between a transfer and the reply of the facilitator. */
+const SETTLE_MS_MAX = 10
 /** Companies that the requests name. */
 const COMPANIES_MAX = 300
 const NODES: Record<LogKind, number> = { lmdb: 1, postgres: 2 }
@@ -72,9 +75,10 @@ async function run(directory: string, options: SoakOptions): Promise<SoakResult>
   ] as const
   const dataset = join(directory, 'register.zip')
   await copyFile(registers[0].archive, dataset)
-  await using ledger = await Ledger.open()
+  // In this process, so that the transfers survive every kill.
+  await using remotes = await openRemotes({ unfinalBlocks: 0, settleMsMax: SETTLE_MS_MAX })
   await using database = log === 'postgres' ? await SoakDatabase.start() : undefined
-  const environment = { directory, dataset, responseLog: database?.url, ledger: ledger.url }
+  const environment = { directory, dataset, responseLog: database?.url, remotes: remotes.url }
   await using nodes = await startNodes({ count: NODES[log], ...environment, onFault })
 
   const corpus = corpusOf(registers)
@@ -88,7 +92,7 @@ async function run(directory: string, options: SoakOptions): Promise<SoakResult>
   const scrapes = nodes.all.flatMap((node) => node.scrapes)
   for (const fault of load.counts.compare(scrapes, UNCOUNTED_PATHS)) onFault(fault)
   for (const node of nodes.all) await sales.replay(node)
-  sales.compare(ledger)
+  sales.compare(remotes.ledger)
   const isJudged = minutes >= JUDGED_MINUTES_MIN
   const pipelining = await measureAllPipelining(nodes.all[0].server, {
     companyNumber: corpus.companyNumbers[0] ?? '',
@@ -136,7 +140,7 @@ async function runPhases({ nodes, database, load, dataset, registers, options, o
 function corpusOf([first, second]: readonly [Register, Register]): Corpus {
   const companyNumbers = [...first.names.keys()].filter((number) => second.names.has(number)).slice(0, COMPANIES_MAX)
   const names = companyNumbers.map((number) => first.names.get(number) ?? '').filter((name) => name.length > 4)
-  return { companyNumbers, names, searchTexts: names }
+  return { companyNumbers, names, searchTexts: names, replayed: signPayment() }
 }
 
 async function extensionOf({ server }: SoakNode): Promise<string> {

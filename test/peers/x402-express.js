@@ -1,21 +1,18 @@
 /**
- * `@x402/express` as its documentation shows it, with a facilitator that agrees at once. It verifies no signature and
+ * `@x402/express` as its documentation shows it, with the facilitator at a URL. It verifies no signature, asks no chain and
  * writes nothing. Run by `fork` with the payment terms and the response body as JSON; sends its URL to the parent.
  */
 import { createServer } from 'node:http'
-import { x402ResourceServer } from '@x402/core/server'
+import { HTTPFacilitatorClient, x402ResourceServer } from '@x402/core/server'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import { paymentMiddleware } from '@x402/express'
 import express from 'express'
 
-const { network, payTo, price, body } = JSON.parse(process.argv[2] ?? '{}')
-const payerOf = ({ payload }) => payload.authorization.from
-const facilitator = {
-  verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }),
-  settle: async (payload) => ({ success: true, transaction: `0x${'ab'.repeat(32)}`, network, payer: payerOf(payload) }),
-  getSupported: async () => ({ kinds: [{ x402Version: 2, scheme: 'exact', network }], extensions: [], signers: {} }),
-}
-const resources = new x402ResourceServer(facilitator).register(network, new ExactEvmScheme())
+const { facilitator, network, payTo, price, body } = JSON.parse(process.argv[2] ?? '{}')
+const resources = new x402ResourceServer(new HTTPFacilitatorClient({ url: facilitator })).register(
+  network,
+  new ExactEvmScheme(),
+)
 const accepts = { scheme: 'exact', network, payTo, price, maxTimeoutSeconds: 300 }
 const app = express()
 app.use(paymentMiddleware({ 'GET /api/v1/company/[number]': { accepts, description: '', mimeType: '' } }, resources))

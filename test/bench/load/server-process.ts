@@ -6,7 +6,9 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
 const SERVER_CORE = '0'
+/** Also of the remote services. */
 const CLIENT_CORE = '1'
+const CORES = { server: SERVER_CORE, client: CLIENT_CORE }
 const canPin = cpus().length > 1 && spawnSync('taskset', ['-c', CLIENT_CORE, 'true']).status === 0
 
 export interface ServerProcess extends AsyncDisposable {
@@ -15,24 +17,45 @@ export interface ServerProcess extends AsyncDisposable {
   child: ChildProcess
 }
 
+/** `any`: not pinned. */
+type Core = keyof typeof CORES | 'any'
+
 interface ServerOptions {
   name: string
   /** Path of a program that sends its URL as its first IPC message. */
   program: string
   args?: string[]
   environment?: Record<string, string>
-  /** Whether this process prints what the server writes to stderr, or reads it from `child.stderr`. */
-  stderr?: 'inherit' | 'pipe'
+  /** Whether this process prints what the server writes to stderr, reads it from `child.stderr`, or neither. */
+  stderr?: 'inherit' | 'pipe' | 'ignore'
+  core?: Core
 }
 
 export function testProgram(name: string): string {
   return fileURLToPath(import.meta.resolve(`#root/dist/test/programs/${name}.js`))
 }
 
+/** A facilitator and a chain node, by default on the core of the client, so that they take no time from the servers. */
+export function startRemotes(core: Core = 'client'): Promise<ServerProcess> {
+  return startServer({ name: 'remotes', program: testProgram('remote-services'), core })
+}
+
+const THIS_CHECKOUT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
+
+/** The command `serve` of a built checkout. Its log is discarded. */
+export function serveCheckout(
+  name: string,
+  environment: Record<string, string>,
+  { checkout = THIS_CHECKOUT, core = 'server' }: { checkout?: string; core?: Core } = {},
+): Promise<ServerProcess> {
+  const program = testProgram('serve-checkout')
+  return startServer({ name, program, args: [checkout], environment, stderr: 'ignore', core })
+}
+
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { name, program, args = [], environment = {}, stderr = 'inherit' } = options
+  const { name, program, args = [], environment = {}, stderr = 'inherit', core = 'server' } = options
   const node = [process.execPath, '--expose-gc']
-  const [execPath = '', ...execArgv] = canPin ? ['taskset', '-c', SERVER_CORE, ...node] : node
+  const [execPath = '', ...execArgv] = canPin && core !== 'any' ? ['taskset', '-c', CORES[core], ...node] : node
   const child = fork(program, args, {
     execPath,
     execArgv,

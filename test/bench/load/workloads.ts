@@ -10,6 +10,8 @@ export interface Corpus {
   /** Names as they are searched for: exact, with a letter missing, or the first word alone. */
   searchTexts: readonly string[]
   names: readonly string[]
+  /** The payment of all replays. The first request buys, the others get the stored response. */
+  replayed: string
 }
 
 export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'paid lookup over MCP' | 'search' | 'resolve'
@@ -17,14 +19,14 @@ export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'paid lookup ove
 export interface Workload {
   /** Requests of one round on one connection. */
   requests: number
+  /** Whether the server calls its facilitator and its chain node. */
+  usesRemotes?: true
   /** More connections would get refusals. */
   connectionsMax?: number
   build(corpus: Corpus, count: number): LoadRequest[]
 }
 
 const JSON_HEADERS = { 'Content-Type': 'application/json' }
-/** One payment for all replays. The first request buys, the others get the stored response. */
-const replayed = signPayment()
 
 export const WORKLOADS: Record<WorkloadName, Workload> = {
   quote: {
@@ -34,11 +36,12 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   },
   replay: {
     requests: 2_500,
-    build: ({ companyNumbers: [number = ''] }, count) =>
+    build: ({ companyNumbers: [number = ''], replayed }, count) =>
       cycle([number], count, () => ({ path: lookupPath(number), status: 200, headers: paid(replayed) })),
   },
   'paid lookup': {
     requests: 400,
+    usesRemotes: true,
     build: ({ companyNumbers }, count) =>
       cycle(companyNumbers, count, (number) => ({
         path: lookupPath(number),
@@ -48,11 +51,13 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   },
   'paid lookup over MCP': {
     requests: 400,
+    usesRemotes: true,
     connectionsMax: CALLS_MAX,
     build: ({ companyNumbers }, count) => cycle(companyNumbers, count, lookupOverMcp),
   },
   search: {
     requests: 120,
+    usesRemotes: true,
     build: ({ searchTexts }, count) =>
       cycle(searchTexts, count, (text) => ({
         path: `/api/v1/search?q=${encodeURIComponent(text)}&limit=5`,
@@ -62,6 +67,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
   },
   resolve: {
     requests: 120,
+    usesRemotes: true,
     build: ({ names }, count) =>
       cycle(names, count, (name) => ({
         method: 'POST',

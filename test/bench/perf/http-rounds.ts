@@ -1,5 +1,4 @@
 /** Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all alike. */
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildRequirements } from '../../../agent/payments/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
@@ -7,7 +6,15 @@ import { testTerms } from '../../support/payments.ts'
 import { generateArchive, readCorpus } from '../generated-register.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
-import { pinClient, startServer, testProgram, type ServerProcess } from '../load/server-process.ts'
+import {
+  pinClient,
+  serveCheckout,
+  startRemotes,
+  startServer,
+  testProgram,
+  type ServerProcess,
+} from '../load/server-process.ts'
+import { remotesEnvironment } from '../remotes/server.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from '../load/workloads.ts'
 import { median } from '../statistics.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
@@ -15,14 +22,11 @@ import type { PerfRowId } from '../targets.ts'
 
 export const SERVICE = 'service'
 export const BARE = 'bare node:http'
-export const DURABLE = 'bare node:http, 2 durable LMDB transactions'
 export const STOCK = '@x402/express'
 
-/** The paths of the bare server: responses as long as a quote and as a stored response, and that after two writes. */
-export const BARE_PATHS = { quote: '/quote', sold: '/sold', durable: '/durable' } as const
+/** The paths of the bare server: responses as long as a quote and as a stored response. */
+export const BARE_PATHS = { quote: '/quote', sold: '/sold' } as const
 
-/** Of the record of one lookup. */
-const RECORD_BYTES = 3_200
 const WARM_UP_CONNECTIONS = 16
 /** More connections get more requests, up to this factor. */
 const CONNECTIONS_SCALED_MAX = 4
@@ -30,7 +34,10 @@ const CONNECTIONS_SCALED_MAX = 4
 const SERVER_HEADERS = new Set(['date', 'connection', 'keep-alive'])
 
 export interface HttpBench extends AsyncDisposable {
-  dataDirectory: string
+  /** The archive that the service serves. */
+  dataset: string
+  /** The URL of the facilitator and the chain node. */
+  remotes: string
   corpus: Corpus
   servers: Map<string, ServerProcess>
 }
@@ -46,41 +53,48 @@ export async function openHttpBench({ size, directory }: PerfContext): Promise<H
     for (const server of servers.values()) await server[Symbol.asyncDispose]()
   }
   try {
-    const environment = serviceEnvironment(dataDirectory, path)
-    const service = await startServer({ name: SERVICE, program: testProgram('stubbed-service'), environment })
+    const remotes = await startRemotes()
+    servers.set(remotes.name, remotes)
+    const environment = serviceEnvironment(dataDirectory, { dataset: path, remotes: remotes.url })
+    const service = await serveCheckout(SERVICE, environment)
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
-    for (const baseline of await startBaselines(service, corpus, join(directory, 'bare')))
-      servers.set(baseline.name, baseline)
-    return { dataDirectory, corpus, servers, [Symbol.asyncDispose]: stopAll }
+    for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
+    return { dataset: path, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
   } catch (cause) {
     await stopAll()
     throw cause
   }
 }
 
-async function startBaselines(service: ServerProcess, corpus: Corpus, directory: string): Promise<ServerProcess[]> {
-  await mkdir(directory)
+async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: string): Promise<ServerProcess[]> {
   const [quote, sold] = [WORKLOADS.quote.build(corpus, 1)[0], WORKLOADS.replay.build(corpus, 1)[0]]
   const [quoteResponse, soldResponse] = [await responseTo(service, quote), await responseTo(service, sold)]
-  const writes = { transactions: 2, bytes: RECORD_BYTES, directory }
   const responses = [
     { ...quoteResponse, path: BARE_PATHS.quote },
     { ...soldResponse, path: BARE_PATHS.sold },
-    { ...soldResponse, path: BARE_PATHS.durable, writes },
   ]
   const { network, payTo, asset, domain } = testTerms
   const price = { asset, amount: buildRequirements(testTerms, 'lookup').amount, extra: domain }
-  const stock = { network, payTo, price, body: 'x'.repeat(soldResponse.bytes) }
+  const stock = { facilitator: remotes, network, payTo, price, body: 'x'.repeat(soldResponse.bytes) }
   return [
     await startServer({ name: BARE, program: testProgram('bare-server'), args: [JSON.stringify(responses)] }),
     await startServer({ name: STOCK, program: peerPath('x402-express'), args: [JSON.stringify(stock)] }),
   ]
 }
 
+interface ServedOptions {
+  /** The archive of the register. */
+  dataset: string
+  /** The URL of the facilitator and the chain node. */
+  remotes: string
+}
+
 /** The limits of the service but for the rate, which is out of reach. */
-export function serviceEnvironment(dataDirectory: string, dataset: string): Record<string, string> {
-  return { DATA_DIR: dataDirectory, DATASET: dataset, PORT: '0', RATE_LIMIT_PER_MINUTE: '900000000' }
+export function serviceEnvironment(dataDirectory: string, { dataset, remotes }: ServedOptions): Record<string, string> {
+  const ports = { PORT: '0', ADMIN_PORT: '0' }
+  const rate = { RATE_LIMIT_PER_MINUTE: '100000', ADDRESS_BUDGET: '900000000' }
+  return { DATA_DIR: dataDirectory, DATASET: dataset, ...remotesEnvironment(remotes), ...ports, ...rate }
 }
 
 async function responseTo({ url }: ServerProcess, request: LoadRequest | undefined): Promise<BareResponse> {
@@ -115,8 +129,8 @@ export async function measureRounds(bench: HttpBench, options: Rounds): Promise<
     const server = bench.servers.get(name)
     if (!server) throw new Error(`${name} is not running`)
     const requests = WORKLOADS[own].build(bench.corpus, count).map((request) => Object.assign(request, replace))
-    const { connectionsMax = atOnce } = WORKLOADS[own]
-    return sendLoad(server, { requests, connections: Math.min(atOnce, connectionsMax) })
+    const { connectionsMax = atOnce, usesRemotes = false } = WORKLOADS[own]
+    return sendLoad(server, { requests, connections: Math.min(atOnce, connectionsMax), usesRemotes })
   }
   for (const side of Object.values(sides)) await load(side, size.warmUpRequests, WARM_UP_CONNECTIONS)
   const count = Math.ceil(

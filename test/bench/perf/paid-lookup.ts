@@ -1,35 +1,40 @@
-/** A lookup with a new payment, beside a bare server with two durable transactions and beside `@x402/express`. */
-import {
-  BARE,
-  BARE_PATHS,
-  compareRounds,
-  DURABLE,
-  measureRounds,
-  SERVICE,
-  STOCK,
-  type HttpBench,
-} from './http-rounds.ts'
-import type { PerfRow, PerfSize } from './perf-row.ts'
+/**
+ * A lookup with a new payment, with the response log in LMDB and in PostgreSQL, beside `@x402/express` with the same
+ * facilitator. Facilitator and chain node are in another process and are called over HTTP.
+ */
+import { join } from 'node:path'
+import { serveCheckout } from '../load/server-process.ts'
+import { startDatabase } from '../log-kind.ts'
+import type { PerfRowId } from '../targets.ts'
+import { compareRounds, measureRounds, SERVICE, serviceEnvironment, STOCK, type HttpBench } from './http-rounds.ts'
+import type { PerfContext, PerfRow } from './perf-row.ts'
 import { measureReceipt } from './receipt.ts'
 
-export async function measurePaidLookup(bench: HttpBench, size: PerfSize): Promise<PerfRow[]> {
-  const sides = {
-    [SERVICE]: { server: SERVICE },
-    [BARE]: { server: BARE, replace: { path: BARE_PATHS.sold } },
-    [DURABLE]: { server: BARE, replace: { path: BARE_PATHS.durable } },
-    [STOCK]: { server: STOCK },
-  }
-  const alone = await measureRounds(bench, { workload: 'paid lookup', connections: 1, size, sides })
-  const many = await measureRounds(bench, { workload: 'paid lookup', connections: 64, size, sides })
-  const paidCpu = compareRounds(many, {
-    id: 'paid cpu',
-    baseline: BARE,
-    pick: ({ cpuMicroseconds }) => cpuMicroseconds,
+const ON_POSTGRES = 'service on PostgreSQL'
+
+const ROWS = { [SERVICE]: 'paid', [ON_POSTGRES]: 'postgres' } as const
+
+export async function measurePaidLookup(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
+  await using database = await startDatabase()
+  const environment = serviceEnvironment(join(directory, 'served-postgres'), bench)
+  await using onPostgres = await serveCheckout(ON_POSTGRES, { ...environment, RESPONSE_LOG: database.url })
+  const servers = new Map([...bench.servers, [ON_POSTGRES, onPostgres]])
+  const sides = { [SERVICE]: { server: SERVICE }, [ON_POSTGRES]: { server: ON_POSTGRES }, [STOCK]: { server: STOCK } }
+  const options = { workload: 'paid lookup', size, sides } as const
+  const alone = await measureRounds({ ...bench, servers }, { ...options, connections: 1 })
+  const many = await measureRounds({ ...bench, servers }, { ...options, connections: 64 })
+  const rows = Object.entries(ROWS).flatMap(([side, prefix]) => {
+    const row = (unit: 'p50' | 'cpu' | 'rate') => ({
+      id: `${prefix} ${unit}` satisfies PerfRowId,
+      side,
+      baseline: STOCK,
+    })
+    return [
+      compareRounds(alone, { ...row('p50'), pick: ({ p50 }) => p50 }),
+      compareRounds(many, { ...row('cpu'), pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
+      compareRounds(many, { ...row('rate'), pick: ({ rate }) => rate }),
+    ]
   })
-  return [
-    compareRounds(alone, { id: 'paid p50', baseline: DURABLE, pick: ({ p50 }) => p50 }),
-    paidCpu,
-    ...(await measureReceipt(bench, size, paidCpu.value)),
-    compareRounds(many, { id: 'paid express', baseline: STOCK, pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
-  ]
+  const cpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
+  return [...rows, ...(await measureReceipt(bench, size, cpu))]
 }

@@ -64,7 +64,7 @@ export class SoakNode implements AsyncDisposable {
 
   async start(): Promise<void> {
     const { name, environment, onExit } = this.#options
-    const program = testProgram('stubbed-service')
+    const program = testProgram('soak-service')
     const server = await startServer({ name, program, environment, stderr: 'pipe' })
     const started = { server, inProgress: 0, isPaused: false, isScraped: false }
     let written = ''

@@ -14,7 +14,8 @@ interface NodesOptions {
   dataset: string
   /** The URL of a log in PostgreSQL. */
   responseLog: string | undefined
-  ledger: string
+  /** The URL of the facilitator and the chain node. */
+  remotes: string
   onFault: (fault: string) => void
 }
 
@@ -23,7 +24,7 @@ export interface SoakNodes extends AsyncDisposable {
 }
 
 export async function startNodes(options: NodesOptions): Promise<SoakNodes> {
-  const { count, directory, dataset, responseLog, ledger, onFault } = options
+  const { count, directory, dataset, responseLog, remotes, onFault } = options
   const all: SoakNode[] = []
   const stopAll = async () => {
     for (const node of all) await node[Symbol.asyncDispose]()
@@ -34,12 +35,11 @@ export async function startNodes(options: NodesOptions): Promise<SoakNodes> {
       const dataDirectory = join(directory, name)
       await mkdir(dataDirectory)
       const environment = {
-        ...serviceEnvironment(dataDirectory, dataset),
+        ...serviceEnvironment(dataDirectory, { dataset, remotes }),
         ...(responseLog !== undefined && { RESPONSE_LOG: responseLog }),
         ADMIN_PORT: '0',
         BASE_URL,
         KEYS_DIR: join(directory, 'keys'),
-        LEDGER_URL: ledger,
       }
       const node = new SoakNode({
         name,

@@ -27,8 +27,13 @@ export function mixedRequests(corpus: Corpus, extension: string): (() => SoakReq
 const pick = (values: readonly string[]) => values[Math.floor(Math.random() * values.length)] ?? ''
 
 function sale(workload: WorkloadName, corpus: Corpus): SoakRequest {
-  const { companyNumbers, searchTexts, names } = corpus
-  const one = { companyNumbers: [pick(companyNumbers)], searchTexts: [pick(searchTexts)], names: [pick(names)] }
+  const { companyNumbers, searchTexts, names, replayed } = corpus
+  const one = {
+    companyNumbers: [pick(companyNumbers)],
+    searchTexts: [pick(searchTexts)],
+    names: [pick(names)],
+    replayed,
+  }
   const [request] = WORKLOADS[workload].build(one, 1)
   if (!request) throw new Error(`No request of ${workload}`)
   return { ...request, kind: 'sale' }

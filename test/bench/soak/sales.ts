@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Connection, toBytes, type LoadResponse } from '../load/client.ts'
-import type { Ledger } from './ledger.ts'
+import type { Ledger } from '../remotes/ledger.ts'
 import type { SoakNode } from './node.ts'
 import type { SoakRequest } from './requests.ts'
 
@@ -52,9 +52,9 @@ export class Sales {
     await Promise.all(Array.from({ length: REPLAY_CONNECTIONS }, work))
   }
 
-  compare({ transfers }: Ledger): void {
-    const unpaid = [...this.#sales.keys()].filter((nonce) => !transfers.has(nonce)).length
-    const unanswered = [...transfers.keys()].filter((nonce) => !this.#sales.has(nonce)).length
+  compare(ledger: Ledger): void {
+    const unpaid = [...this.#sales.keys()].filter((nonce) => !ledger.isUsed(nonce)).length
+    const unanswered = ledger.nonces.filter((nonce) => !this.#sales.has(nonce)).length
     if (unpaid > 0) this.#onFault(`${unpaid} answers without a transfer`)
     if (unanswered > 0) this.#onFault(`${unanswered} transfers without an answer`)
   }

@@ -1,0 +1,72 @@
+/**
+ * The state behind the fake facilitator and the fake chain node: the transfers, and blocks that follow the clock. A nonce is
+ * used once, as in the token.
+ */
+import { createHash } from 'node:crypto'
+import type { AuthorizationFields } from '../../support/payments.ts'
+
+const BLOCK_SECONDS = 2
+
+export interface LedgerTransfer {
+  authorization: AuthorizationFields
+  /** Hash of its transaction, which has no other transfer. */
+  transaction: string
+  block: number
+}
+
+export interface LedgerBlock {
+  number: number
+  hash: string
+  /** In seconds. */
+  timestamp: number
+}
+
+export class Ledger {
+  /** Blocks above the newest final block. */
+  readonly #unfinalBlocks: number
+  readonly #byNonce = new Map<string, LedgerTransfer>()
+  readonly #byTransaction = new Map<string, LedgerTransfer>()
+
+  constructor({ unfinalBlocks }: { unfinalBlocks: number }) {
+    this.#unfinalBlocks = unfinalBlocks
+  }
+
+  get newestBlock(): LedgerBlock {
+    return blockAt(Math.floor(Date.now() / 1000 / BLOCK_SECONDS))
+  }
+
+  get finalBlock(): LedgerBlock {
+    return blockAt(this.newestBlock.number - this.#unfinalBlocks)
+  }
+
+  get nonces(): string[] {
+    return [...this.#byNonce.keys()]
+  }
+
+  isUsed(nonce: string): boolean {
+    return this.#byNonce.has(nonce)
+  }
+
+  transferOf(nonce: string): LedgerTransfer | undefined {
+    return this.#byNonce.get(nonce)
+  }
+
+  transferIn(transaction: string): LedgerTransfer | undefined {
+    return this.#byTransaction.get(transaction)
+  }
+
+  /** Undefined if the nonce was used before. */
+  transfer(authorization: AuthorizationFields): LedgerTransfer | undefined {
+    const { nonce } = authorization
+    if (this.#byNonce.has(nonce)) return undefined
+    const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`
+    const transfer = { authorization, transaction, block: this.newestBlock.number }
+    this.#byNonce.set(nonce, transfer)
+    this.#byTransaction.set(transaction, transfer)
+    return transfer
+  }
+}
+
+export function blockAt(number: number): LedgerBlock {
+  return { number, hash: `0xb1${number.toString(16).padStart(62, '0')}`, timestamp: number * BLOCK_SECONDS }
+}

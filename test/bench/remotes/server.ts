@@ -1,0 +1,68 @@
+/** A fake facilitator (`/verify`, `/settle`, `/supported`) and a fake chain node (`/rpc`) over HTTP, on one ledger. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { json as readJson } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { listen } from '../../support/listen.ts'
+import { testTerms, type AuthorizationFields } from '../../support/payments.ts'
+import { answerRpc } from './chain-node.ts'
+import { Ledger } from './ledger.ts'
+
+interface RemotesOptions {
+  unfinalBlocks: number
+  /** The longest delay before a transfer, and after it before the reply. */
+  settleMsMax?: number
+}
+
+export interface Remotes extends AsyncDisposable {
+  url: string
+  ledger: Ledger
+}
+
+export async function openRemotes({ unfinalBlocks, settleMsMax = 0 }: RemotesOptions): Promise<Remotes> {
+  const ledger = new Ledger({ unfinalBlocks })
+  const server = createServer((request, response) => void answer(request, response))
+  // By default a connection is closed after five seconds without a request.
+  server.keepAliveTimeout = 60_000
+  const listening = await listen(server)
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const reply = await replyTo(request.url ?? '', request.method === 'POST' ? await readJson(request) : undefined)
+    const body = JSON.stringify(reply)
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }).end(body)
+  }
+
+  async function replyTo(path: string, body: unknown): Promise<unknown> {
+    switch (path) {
+      case '/rpc':
+        return answerRpc(ledger, body)
+      case '/verify':
+        return { isValid: true, payer: authorizationIn(body).from }
+      case '/settle':
+        return settle(authorizationIn(body))
+      default:
+        return { kinds: [{ x402Version: 2, scheme: 'exact', network: testTerms.network }], extensions: [], signers: {} }
+    }
+  }
+
+  async function settle(authorization: AuthorizationFields) {
+    if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
+    const transfer = ledger.transfer(authorization)
+    if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
+    const common = { network: testTerms.network, payer: authorization.from }
+    return transfer
+      ? { success: true, transaction: transfer.transaction, ...common }
+      : { success: false, errorReason: 'transaction_failed', transaction: '', ...common }
+  }
+
+  return { url: listening.url, ledger, [Symbol.asyncDispose]: async () => listening.close() }
+}
+
+function authorizationIn(body: unknown): AuthorizationFields {
+  const { paymentPayload } = body as { paymentPayload: { payload: { authorization: AuthorizationFields } } }
+  return paymentPayload.payload.authorization
+}
+
+/** The configuration of a service that uses these remotes. */
+export function remotesEnvironment(url: string): Record<string, string> {
+  return { FACILITATOR: url, RPC_URL: `${url}/rpc`, PAY_TO: testTerms.payTo }
+}

@@ -1,0 +1,9 @@
+/** A fake facilitator and chain node in a process of their own, for benchmarks. Sends its URL to the parent process. */
+import { openRemotes } from '../bench/remotes/server.ts'
+
+/** Blocks on Base become final after about 15 minutes. */
+const UNFINAL_BLOCKS = 450
+
+const { url } = await openRemotes({ unfinalBlocks: UNFINAL_BLOCKS })
+process.send?.(url)
+process.on('SIGTERM', () => process.exit())
