@@ -121,7 +121,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     if (soldElsewhere) return soldElsewhere
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
-  using _reservation = verified.reservation
+  using held = verified
   client.prove()
 
   // Concurrent sales of the transport (contract 4.5.10).
@@ -135,7 +135,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   client.budget.refund()
   return await unknownIfFailed(payments.report, async () => {
     // 10. Response and intent to settle are stored, and the sale is counted.
-    const claim = await storeClaim(payments, { checked: examined, requirements, verified, prepared })
+    const claim = await storeClaim(payments, { checked: examined, requirements, verified: held, prepared })
     if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
     if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: examined.bind(), patience })
     if (examined.id === undefined) context.guessLimit.noteRight(examined.identity, client.address)

@@ -27,7 +27,8 @@ interface Verifier {
   payers: PayerReservations
 }
 
-export interface Verified {
+/** Disposal ends the reservation of its amount. */
+export interface Verified extends Disposable {
   kind: 'verified'
   /** No event of this payment is in an older block, because the nonce was free in a newer one. */
   fromBlock: bigint
@@ -35,8 +36,6 @@ export interface Verified {
   fromBlockHash: string
   /** The chain before the settlement. */
   start: SaleStart
-  /** Held until the payment is settled. */
-  reservation: Disposable
 }
 
 /** The chain shows the transfer of this payment to the service. */
@@ -60,7 +59,7 @@ export async function verifyAndReserve(
     if (verified.kind !== 'verified') return verified
     const { balance, ...blocks } = verified
     const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
-    if (reservation) return { ...blocks, reservation }
+    if (reservation) return { ...blocks, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
     const leftMs = endAt - payments.now().getTime()
     const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
     if (limited) return limited
@@ -93,8 +92,6 @@ async function refuse(payments: SettlementServices, quoted: QuotedPayment, refus
       return verificationUnavailable()
     case 'unavailable':
       return verificationUnavailable()
-    case 'clock_wrong':
-      return clockWrong()
     case 'clock_wrong':
       return clockWrong()
     case 'unknown':

@@ -53,6 +53,6 @@ export class PayerReservations {
     if (!entry) return
     entry.reserved -= amount
     if (entry.reserved === 0n) this.#payers.delete(key)
-    for (const end of [...entry.waiting]) end()
+    for (const end of entry.waiting) end()
   }
 }

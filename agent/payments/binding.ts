@@ -17,7 +17,7 @@ export function paymentIdentity(payment: PaymentOutline): string {
 }
 
 /** The common prefix of all payment identities of one payer. */
-export function payerKey({ accepted, payload: { authorization } }: PaymentOutline): string {
+function payerKey({ accepted, payload: { authorization } }: PaymentOutline): string {
   return [accepted.network, accepted.asset, authorization.from].join('/').toLowerCase()
 }
 

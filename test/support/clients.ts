@@ -6,7 +6,7 @@ import type { Client } from '../../agent/limits/client.ts'
 const clock = () => performance.now()
 
 /** Budgets that no test spends. */
-export const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
+const ampleBudgets = () => new AddressBudgets({ perMinute: 1_000_000, clock })
 
 export function makeClient(address = '192.0.2.1', budgets = ampleBudgets()): Client {
   const budget = budgets.enter(address)

@@ -23,7 +23,7 @@ describe('a guess of what a recorded payment has bought', () => {
   /** The payment in another form. Each form has another hash. */
   const guess = async (client: string, form: number) => {
     sale.client = client
-    return codeOf(await sale.lookup({ ...payment, extensions: { form } } as WirePayment))
+    return codeOf(await sale.lookup({ ...payment, extensions: { form } }))
   }
   const replayFrom = async (client: string) => {
     sale.client = client
@@ -55,7 +55,7 @@ describe('a guess of what a recorded payment has bought', () => {
     const { extensions: _, ...rebuilt } = payment
     for (let attempt = 0; attempt < 25; attempt += 1) {
       sale.client = `attacker ${attempt}`
-      expect(codeOf(await sale.lookup(rebuilt as WirePayment))).to.equal(CONFLICT)
+      expect(codeOf(await sale.lookup(rebuilt))).to.equal(CONFLICT)
     }
     expect(await replayFrom('moved buyer')).to.equal('answer')
   })
