@@ -29,7 +29,10 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const payment = context.paymentDecoder.decode(paymentHeaders, operation)
   const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
   const result = describeConflict(sold, operation, context)
-  if (result.kind === 'answer') context.paymentDecoder.remember(paymentHeaders, operation, payment)
+  if (result.kind === 'answer') {
+    request.client.budget.refund()
+    context.paymentDecoder.remember(paymentHeaders, operation, payment)
+  }
   if (result.kind !== 'payment_refused') return result
   const { terms } = context
   const quoted = buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: result.reason })
@@ -132,8 +135,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const prepared = prepare(operation, openSkillContext(context), payments.report)
   if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
 
-  client.budget.refund()
-  return await unknownIfFailed(payments.report, async () => {
+  const sold = await unknownIfFailed(payments.report, async () => {
     // 10. Response and intent to settle are stored, and the sale is counted.
     const claim = await storeClaim(payments, { checked: examined, requirements, verified: held, prepared })
     if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
@@ -150,6 +152,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     // 13. The answer.
     return recordOutcome(settled)
   })
+  if (sold.kind !== 'payment_refused') client.budget.refund()
+  return sold
 }
 
 function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {
