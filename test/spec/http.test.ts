@@ -73,7 +73,8 @@ describe('the headers of every answer', () => {
 
 describe('the paths', () => {
   let service: FakedService
-  before(async () => void (service = await startFakedService()))
+  const environment = { CONTACT_EMAIL: 'help@companies.example' }
+  before(async () => void (service = await startFakedService({ environment })))
   after(() => service.stop())
 
   const { get, a2a } = requestOverTransports(() => service)
