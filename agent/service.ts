@@ -139,7 +139,14 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const clients = new Clients({ budgets, trustedProxies: config.trustedProxies, keepOpen, report })
     const admin =
       metrics &&
-      (await startAdmin(options, { metrics, catalog, log, budgets, isStopping: () => stopping.signal.aborted }))
+      (await startAdmin(options, {
+        metrics,
+        catalog,
+        log,
+        budgets,
+        chain: given.externals.chain,
+        isStopping: () => stopping.signal.aborted,
+      }))
     if (admin) closers.push(() => admin.close())
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
@@ -209,23 +216,24 @@ interface AdminParts {
   catalog: Catalog
   log: ResponseLog
   budgets: AddressBudgets
+  /** Not observed: probes of the operator do not count in the metrics. */
+  chain: Chain
   isStopping: () => boolean
 }
 
 /** Starts before the dataset is retrieved, so that a probe sees a service that is not ready yet. */
 async function startAdmin({ config, externals, now, timer, report }: ServiceOptions, parts: AdminParts) {
   if (!config.admin) return undefined
-  const { metrics, catalog, log, budgets, isStopping } = parts
+  const { metrics, catalog, log, budgets, chain, isStopping } = parts
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
-  const isClockWrong = () => externals.chain.isClockWrong()
+  const isClockWrong = () => chain.isClockWrong()
   addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
-  const readiness = () =>
-    checkServiceReadiness({ catalog, log, checkDisk, chain: externals.chain, now, timer, isStopping })
+  const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
   addReadinessMetrics(metrics, readiness)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })

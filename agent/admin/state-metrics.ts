@@ -11,7 +11,7 @@ import type { Readiness } from './readiness.ts'
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
 /** By default a scrape by Prometheus has ten seconds, and other gauges need time to read the database. */
-const FUNDS_MS_MAX = 2_000
+const FUNDS_MS_MAX = 2_500
 const WEI_PER_ETHER = 1e18
 
 interface ServiceState {

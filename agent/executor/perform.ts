@@ -3,7 +3,7 @@
  * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
  * with a record is never checked again.
  */
-import { refused, type Outcome } from '../operation/outcome.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { buildQuote } from '../payments/quote.ts'
 import { settleFirst, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
@@ -43,6 +43,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
 /** A request without a payment. */
 function quote(context: SaleContext, { operation, client }: SaleRequest): SaleResult {
   return (
+    refuseIfStopping(context) ??
     // 4. Budget of the client's address.
     client.budget.raiseTo(WEIGHTS.request) ??
     // 5. State of the dataset.
@@ -65,11 +66,8 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
   const stored = payment.kind === 'payment' ? await replay(context, payment, { client, patience }) : undefined
   if (stored) return stored
 
-  // A stopping service begins no sale (contract 14.8).
-  if (context.stopSignal.aborted) return refused({ code: 'overloaded' })
-
   // 4. Budget of the client's address.
-  const limited = client.budget.raiseTo(WEIGHTS.payment)
+  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(WEIGHTS.payment)
   if (limited) return limited
 
   // With a wrong clock every payment looks late or early.
@@ -154,6 +152,11 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   })
   if (sold.kind !== 'payment_refused') client.budget.refund()
   return sold
+}
+
+/** A stopping service begins no sale (contract 14.8). */
+function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
+  return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
 function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {

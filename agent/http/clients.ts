@@ -1,10 +1,15 @@
 /** The client of each HTTP request: its address, its budget, and the number of its requests in progress. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Request } from 'express'
 import type { Report } from '../../store/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import { clientAddress } from './client-address.ts'
+
+/** Express adds the response to a request. */
+interface RoutedRequest extends IncomingMessage {
+  res?: ServerResponse | undefined
+}
 
 interface ClientsOptions {
   budgets: AddressBudgets
@@ -24,7 +29,7 @@ export class Clients {
   }
 
   /** Call once for each request. It counts as in progress until its response has ended. */
-  of(request: Request): Client {
+  of(request: RoutedRequest): Client {
     const { budgets, keepOpen } = this.#options
     const address = this.#addressOf(request)
     const budget = budgets.enter(address)
@@ -32,7 +37,7 @@ export class Clients {
     return { address, budget, prove: () => keepOpen(request.socket) }
   }
 
-  #addressOf(request: Request): string {
+  #addressOf(request: IncomingMessage): string {
     const { trustedProxies, report } = this.#options
     if (trustedProxies === 0 && !this.#isProxyReported && request.headers['x-forwarded-for'] !== undefined) {
       this.#isProxyReported = true

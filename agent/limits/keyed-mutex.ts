@@ -1,7 +1,7 @@
 /** A mutex per key: work for the same key runs one at a time, in the order of the calls. */
 
-/** Requests of one client that wait for the same key. A buyer repeats a request that is in progress a few times. */
-export const WAITERS_MAX = 8
+/** Requests of one client that wait for the same key. Half of the requests that an address may have in progress. */
+export const WAITERS_MAX = 32
 
 interface Holder {
   last: Promise<unknown>

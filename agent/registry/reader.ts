@@ -24,7 +24,7 @@ import { sanitizeText, type SanitizedText } from './untrusted.ts'
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
 /** For one batch, including the body of the reply. */
-const BATCH_MS_MAX = 2_000
+const BATCH_MS_MAX = 2_500
 const URI_CODE_POINTS_MAX = 2_048
 const TAG_CODE_POINTS_MAX = 256
 /** The bounds in ERC-8004. */

@@ -20,7 +20,8 @@ const MARKER = 'response-log.json'
 /** Opens an empty log. */
 const STORES: Record<string, () => Promise<Log>> = {
   LMDB: async () => openResponseLog(await makeTemporaryDirectory()),
-  PostgreSQL: async () => openPostgresResponseLog({ url: await makeEmptyLog(), report: () => undefined }),
+  PostgreSQL: async () =>
+    openPostgresResponseLog({ url: await makeEmptyLog(), salesPerMinute: 100, report: () => undefined }),
 }
 
 for (const [name, openEmpty] of Object.entries(STORES)) {

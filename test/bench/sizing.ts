@@ -117,7 +117,7 @@ async function measureLmdb(directory: string, samples: ResponseRecord[], sales: 
 
 async function measurePostgres(operation: string, samples: ResponseRecord[], sales: number): Promise<Row[]> {
   await using database = await startDatabase()
-  const log = await openPostgresResponseLog({ url: database.url, report: () => undefined })
+  const log = await openPostgresResponseLog({ url: database.url, salesPerMinute: 100_000, report: () => undefined })
   const query = (sql: string) =>
     withPool(database.url, async (pool) => Number((await pool.query<{ value: string }>(sql)).rows[0]?.value))
   const written = "select pg_current_wal_lsn() - '0/0' as value"

@@ -171,7 +171,7 @@ const SCENARIOS: Record<string, Scenario> = {
   },
   CompanyAgentRateLimited: {
     needsLoad: true,
-    options: { environment: { RATE_LIMIT_PER_MINUTE: '1' } },
+    options: { environment: { ADDRESS_BUDGET: '1' } },
     before: () => requests().lookup('00000000'),
     each: () => requests().lookup('00000000'),
     minutes: 21,

@@ -19,10 +19,10 @@ describe('the mutex of a payload', () => {
   }
   const run = (client: string) => mutex.run({ key: 'k', client }, async (hasWaited) => `waited ${hasWaited}`, String)
 
-  it('[6.2.4] refuses the ninth waiting request of a client at once, and not those of another client', async () => {
-    expect(WAITERS_MAX).to.equal(8)
+  it('[6.2.4] refuses the 33rd waiting request of a client at once, and not those of another client', async () => {
+    expect(WAITERS_MAX).to.equal(32)
     const held = hold()
-    const waiting = Array.from({ length: 8 }, () => run('one'))
+    const waiting = Array.from({ length: 32 }, () => run('one'))
     expect(await run('one')).to.equal('busy')
     const other = run('other')
     release()

@@ -210,8 +210,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a sale begins while the service stops',
     file: perform,
-    find: 'if (context.stopSignal.aborted)',
-    replace: 'if (context.stopSignal.aborted && payment.kind === "none")',
+    find: 'return stopSignal.aborted ?',
+    replace: 'return false ?',
     caughtBy: 'test/spec/http.test.js',
   },
   {
@@ -553,16 +553,16 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'equal requests do not exclude each other',
+    name: 'an equal request that has waited verifies its payment again',
     file: perform,
-    find: 'context.paymentMutex.run(payment.identity, () => sell(context, request, payment), outcomeUnknown)',
-    replace: 'sell(context, request, payment)',
-    caughtBy: 'simulate',
+    find: '(hasWaited) => sell(context, request, { examined, hasWaited, patience })',
+    replace: '() => sell(context, request, { examined, hasWaited: false, patience })',
+    caughtBy: 'test/spec/paid-lookup.test.js',
   },
   {
     name: 'the record is not read again after a refused verification',
     file: perform,
-    find: 'const soldElsewhere = await replay(payments, examined, { patience });',
+    find: 'const soldElsewhere = await replayIfSold();',
     replace: 'const soldElsewhere = undefined;',
     caughtBy: 'simulate',
   },
@@ -980,8 +980,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'searches for an earlier settlement are not limited',
     file: verify,
-    find: 'if (limited) return limited;',
-    replace: '',
+    find: 'const limited = client.budget.spend(WEIGHTS.search);',
+    replace: 'const limited = undefined;',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {

@@ -115,8 +115,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     })
 
     it('have the limits of the deployment', () => {
-      expect(readText(pages, '/docs/api.md')).to.contain('77 paid requests a minute').and.contain('kept 45 days')
-      expect(readText(pages, '/llms.txt')).to.contain('share 77 paid requests a minute')
+      expect(readText(pages, '/docs/api.md')).to.contain('77 sales a minute').and.contain('kept 45 days')
+      expect(readText(pages, '/llms.txt')).to.contain('share 77 sales a minute')
     })
 
     it('have exactly the routes of the deployment', () => {
