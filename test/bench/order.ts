@@ -6,23 +6,20 @@
 import { spawnSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { json } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { buildTerms } from '../../agent/payments/terms.ts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
+import { openRemotes, remotesEnvironment } from './remotes/server.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
-const PAY_TO = '0x00000000000000000000000000000000000000c2'
 const CALLS = 'write,writev,pwrite64,pwritev,pwritev2,sendto,sendmsg,fsync,fdatasync,msync,sync_file_range'
 /** For a start under strace on a loaded machine. */
 const START_MS_MAX = 60_000
 const STRING_BYTES_MAX = '40000'
+const SETTLE_MS_MAX = 200
 
 export async function order(): Promise<boolean> {
   const faults = await orderIn(ROOT)
@@ -43,14 +40,13 @@ export async function orderIn(root: string): Promise<string[] | undefined> {
   // Some containers forbid tracing.
   if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) return undefined
   const directory = await mkdtemp(join(tmpdir(), 'order-'))
-  const stub = await openStub()
+  // A delay gives a sync that began too late the time to appear in the trace.
+  await using remotes = await openRemotes({ unfinalBlocks: 1, settleMsMax: SETTLE_MS_MAX })
   try {
     const trace = join(directory, 'trace')
-    await sellUnder(trace, { root, directory, stubUrl: urlOf(stub) })
+    await sellUnder(trace, { root, directory, remotesUrl: remotes.url })
     return findFaults(eventsOf(await readFile(trace, 'latin1')))
   } finally {
-    stub.close()
-    stub.closeAllConnections()
     await rm(directory, { recursive: true })
   }
 }
@@ -58,11 +54,11 @@ export async function orderIn(root: string): Promise<string[] | undefined> {
 interface OrderOptions {
   root: string
   directory: string
-  /** The URL of a stub that is both facilitator and node. */
-  stubUrl: string
+  /** The URL of the facilitator and the node. */
+  remotesUrl: string
 }
 
-async function sellUnder(trace: string, { root, directory, stubUrl }: OrderOptions): Promise<void> {
+async function sellUnder(trace: string, { root, directory, remotesUrl }: OrderOptions): Promise<void> {
   const main = join(root, 'dist/agent/main.js')
   const strace = ['-f', '-qq', '-y', '-s', STRING_BYTES_MAX, '-e', `trace=${CALLS}`, '-o', trace]
   // strace does not forward signals, so the service prints its process id.
@@ -71,9 +67,7 @@ async function sellUnder(trace: string, { root, directory, stubUrl }: OrderOptio
     env: {
       PATH: process.env['PATH'] ?? '',
       DATA_DIR: join(directory, 'data'),
-      FACILITATOR: stubUrl,
-      RPC_URL: stubUrl,
-      PAY_TO,
+      ...remotesEnvironment(remotesUrl),
       DATASET: REGISTER,
       PORT: '0',
       LOG_LEVEL: 'silent',
@@ -85,7 +79,7 @@ async function sellUnder(trace: string, { root, directory, stubUrl }: OrderOptio
   child.stdout.setEncoding('utf8').on('data', (text: string) => void (said.text += text))
   try {
     const url = await Promise.race([readyUrl(said), closed.then(() => Promise.reject(new Error('The service exited')))])
-    const payment = await signedPayment({ terms: buildTerms('testnet', PAY_TO) })
+    const payment = await signedPayment()
     const response = await fetch(`${url}/api/v1/company/00000000`, {
       headers: { 'PAYMENT-SIGNATURE': header(payment) },
     })
@@ -166,42 +160,4 @@ function faultsOf(calls: readonly SystemCall[], { state, before, what }: Wanted)
   if (written.ended >= before.began) return [`${state} was not written before ${what}`]
   const synced = calls.find((call) => isSync(call) && isData(call) && call.began > written.ended)
   return synced && synced.ended < before.began ? [] : [`${state} was not synced before ${what}`]
-}
-
-/** A facilitator, and a node whose chain has no transactions. */
-async function openStub(): Promise<Server> {
-  const server = createServer((request, response) => {
-    void json(request).then(async (body) => {
-      // Gives a sync that began too late the time to appear in the trace.
-      if (request.url === '/settle') await sleep(50)
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(replyTo(request.url, body)))
-      return undefined
-    })
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return server
-}
-
-function urlOf(server: Server): string {
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
-
-const BLOCK = { number: '0x10', hash: `0x${'11'.repeat(32)}`, timestamp: '0x1' }
-const RESULTS = new Map<string, unknown>([
-  ['eth_chainId', '0x14a34'],
-  ['eth_blockNumber', BLOCK.number],
-  ['eth_getBlockByNumber', BLOCK],
-  ['eth_call', `0x${'0'.repeat(64)}`],
-])
-
-function replyTo(url: string | undefined, body: unknown): unknown {
-  if (url === '/verify' || url === '/settle') {
-    const { paymentPayload } = body as { paymentPayload: { payload: { authorization: { from: string } } } }
-    const payer = paymentPayload.payload.authorization.from
-    if (url === '/verify') return { isValid: true, payer }
-    return { success: true, transaction: `0x${'ab'.repeat(32)}`, network: 'eip155:84532', payer }
-  }
-  const { id, method } = body as { id: number; method: string }
-  return { jsonrpc: '2.0', id, result: RESULTS.get(method) ?? null }
 }
