@@ -49,6 +49,14 @@ describe('a guess of what a recorded payment has bought', () => {
     ])
   })
 
+  it('[6.2.3] costs nothing if it is right, also while the outcome of the payment is not known', async () => {
+    sale.budgetOf(WEIGHTS.payment)
+    payment = await signedPayment()
+    sale.script.settle = () => Promise.reject(new Error('reset'))
+    for (let attempt = 0; attempt < 10; attempt += 1)
+      expect(await replayFrom('buyer')).to.equal('payment_outcome_unknown')
+  })
+
   it('[6.2.6] is refused without a comparison if the payment has a payment id', async () => {
     payment = withPaymentId(await signedPayment())
     expect(await replayFrom('buyer')).to.equal('answer')

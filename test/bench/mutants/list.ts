@@ -553,11 +553,11 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'an equal request that has waited verifies its payment again',
-    file: perform,
-    find: '(hasWaited) => sell(context, request, { examined, hasWaited, patience })',
-    replace: '() => sell(context, request, { examined, hasWaited: false, patience })',
-    caughtBy: 'test/spec/paid-lookup.test.js',
+    name: 'equal requests do not exclude each other',
+    file: 'agent/limits/keyed-mutex.js',
+    find: 'await earlier?.catch(() => undefined);',
+    replace: '',
+    caughtBy: 'test/agent/limits/keyed-mutex.test.js',
   },
   {
     name: 'the record is not read again after a refused verification',
@@ -1031,7 +1031,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'agent/executor/replay.js',
     find: 'client.budget.refund(); client.prove();',
     replace: 'client.prove();',
-    caughtBy: 'test/spec/rate-limit.test.js',
+    caughtBy: 'test/agent/executor/guesses.test.js',
   },
   {
     name: 'a guess of what a payment has bought is free',
