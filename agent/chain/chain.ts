@@ -2,7 +2,7 @@
 import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT, hash, hexNumber, readBlock } from './blocks.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import { openObserver, type Observation, type Observer } from './observe.ts'
 import { RangeSearch, type BlockRange } from './range-search.ts'
@@ -91,7 +91,7 @@ interface ChainOptions {
 interface Reading {
   rpc: Rpc
   search: RangeSearch
-  newest: Pick<Observation, 'number' | 'final'>
+  newest: Pick<Observation, 'number' | 'time' | 'final'>
 }
 
 /** Opens no connection before the first call. */
@@ -136,22 +136,11 @@ async function findUse(reading: Reading, query: UseQuery): Promise<NonceUse> {
   }
   const reported = transaction === undefined ? UNCLEAR : await readTransfer(reading, nonce, transaction)
   if (reported.nonce === 'used') return reported
-  return searchLogs(reading, nonce, 'block' in from ? from.block : await blockBefore(reading, from.time))
+  return searchLogs(reading, nonce, 'block' in from ? from.block : await firstBlockFor(reading, from.time))
 }
 
-/**
- * The newest multiple of `BLOCKS_TOO_EARLY_MAX` that is older than this time in seconds. Reads about 15 blocks on Base. It
- * does not depend on the newest block, so that an unfinished search continues at the next reading.
- */
-async function blockBefore({ rpc, newest }: Reading, time: bigint): Promise<bigint> {
-  let low = 0n
-  let high = newest.number / BLOCKS_TOO_EARLY_MAX + 1n
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n
-    if ((await readBlock(rpc, middle * BLOCKS_TOO_EARLY_MAX)).timestamp < time) low = middle
-    else high = middle
-  }
-  return low * BLOCKS_TOO_EARLY_MAX
+function firstBlockFor({ rpc, newest }: Reading, time: bigint): Promise<bigint> {
+  return findBlockBefore(rpc, { newest, time, step: BLOCKS_TOO_EARLY_MAX })
 }
 
 interface NonceKey {

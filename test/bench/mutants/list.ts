@@ -986,9 +986,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an earlier settlement is searched from the newest block only',
-    file: chain,
-    find: 'low = middle; else high = middle;',
-    replace: 'low = middle; else low = middle;',
+    file: 'agent/chain/blocks.js',
+    find: 'if (timestamp < time) [low, older]',
+    replace: 'if (true) [low, older]',
     caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
