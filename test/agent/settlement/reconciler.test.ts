@@ -302,6 +302,58 @@ describe('the reconciler', () => {
     })
   }
 
+  /** Gives the service two nodes, each of which shows its own evidence. */
+  function useNodes(...shown: [() => Evidence, () => Evidence]): void {
+    const { payments } = shop.context
+    const { chain } = payments
+    const ask = (node: number) => setEvidence((shown[node] as () => Evidence)())
+    shop.context.payments = {
+      ...payments,
+      chain: {
+        ...chain,
+        nodeCount: 2,
+        async observe(observed, options = {}) {
+          const node = options.otherThan === 0 ? 1 : 0
+          ask(node)
+          return { ...(await chain.observe(observed, options)), node }
+        },
+        async findUse(query, observation) {
+          ask(observation.node)
+          return chain.findUse(query, observation)
+        },
+      },
+    }
+  }
+
+  for (const [before, denying, after] of ENDS) {
+    it(`[5.7.8] makes a ${before} payment ${after} at once if two nodes agree`, async () => {
+      await claim(before)
+      passDelay()
+      useNodes(denying, denying)
+      shop.script.settle = () => Promise.reject(new Error('no reply'))
+      await open().reconcileDue()
+      expect(await state()).to.equal(after)
+    })
+
+    for (const [name, nodes] of [
+      ['first', [denying, () => paid(false)]],
+      ['second', [() => paid(false), denying]],
+    ] as const)
+      it(`[5.7.8] never makes a ${before} payment ${after} if only the ${name} of two nodes shows that`, async () => {
+        await claim(before)
+        passDelay()
+        useNodes(nodes[0], nodes[1])
+        shop.script.settle = () => Promise.reject(new Error('no reply'))
+        open()
+        for (let run = 0; run < 6; run += 1) {
+          await reconciler?.reconcileDue()
+          expect(await state()).to.be.oneOf([before, 'settled'])
+          clock += 150 * SECOND_MS
+        }
+        expect(await state()).to.equal('settled')
+      })
+  }
+
   for (const ahead of ['time', 'finalBlock'] as const)
     it(`[5.7.8] replaces the first reading after a minute if the ${ahead} of the chain is lower`, async () => {
       const { progress } = shop.script
