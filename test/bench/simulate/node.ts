@@ -1,6 +1,6 @@
 /**
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
- * fork or belong to another chain. The product's reader (agent/payments/chain) turns their replies into evidence.
+ * fork or belong to another chain. The product's reader (agent/chain/chain.ts) turns their replies into evidence.
  */
 import { concat, numberToHex, pad, type Hex } from 'viem'
 import { encodeView } from '../../../agent/chain/view.ts'
@@ -20,6 +20,11 @@ const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 const SEARCHES_MAX = 20
 /** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
 const FORK_MS_MAX = 55_000
+/**
+ * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the 64
+ * blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
+ */
+const LIE_MS_MAX = 110_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 /**
@@ -58,7 +63,10 @@ export class SimulatedNodes {
   readonly #finalTag: 'known' | 'unknown' | 'null'
   /** The share of the calls that reach a node of another chain, as behind a load balancer. */
   readonly #wrongChainShare: number
+  readonly #count: number
   #otherChain: OtherChain | undefined
+  /** The only node that follows a fork, of several ones. */
+  #liar: number | undefined
   #wasReplaced = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {
@@ -68,6 +76,8 @@ export class SimulatedNodes {
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     this.#wrongChainShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
+    this.#count = sim.pick([1, 1, 1, 2, 3])
+    sim.count(`node ${this.#count} nodes`)
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
     sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
@@ -77,7 +87,8 @@ export class SimulatedNodes {
 
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner, now: () => Date): Chain {
-    return readChainWith([this.#client(owner)], {
+    const nodes = Array.from({ length: this.#count }, (_, node) => this.#client(owner, node))
+    return readChainWith(nodes, {
       chainId: TERMS.chainId,
       now,
       pause: (milliseconds) =>
@@ -88,16 +99,21 @@ export class SimulatedNodes {
   }
 
   /**
-   * All nodes follow a fork with the same id, whose blocks become final as well, or belong to another chain. Once in a run:
-   * with two forks, the two readings that end a payment could come from one each.
+   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Or all nodes belong
+   * to another chain. Once in a run: with two forks, the two observations that end a payment could come from one each.
    */
   change({ mayFork }: { mayFork: boolean }): void {
     const sim = this.#sim
     if (this.#wasReplaced) return
     this.#wasReplaced = true
     const isFork = mayFork && sim.chance(0.5)
-    const milliseconds = sim.between(5_000, isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
+    const isLie = isFork && this.#count > 1
+    const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
     sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
+    if (isLie) {
+      sim.count('fault chain: one of several nodes follows a fork')
+      this.#liar = sim.between(0, this.#count - 1)
+    }
     sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
     const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
     this.#otherChain = isFork ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number } : this.#anyOtherChain()
@@ -133,10 +149,11 @@ export class SimulatedNodes {
 
   restore(): void {
     this.#otherChain = undefined
+    this.#liar = undefined
   }
 
   /** A call reads the state at once. Most replies take no time, because a run has thousands of calls. */
-  #client(owner: Owner): Rpc {
+  #client(owner: Owner, node: number): Rpc {
     const sim = this.#sim
     let lag = 0
     let wrongChainAfter = 0
@@ -152,7 +169,7 @@ export class SimulatedNodes {
           wrongChainAfter = sim.now + WRONG_CHAIN_APART_MS
           sim.trace(owner.name, () => `gets the reply of another chain to ${method}`)
         }
-        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag))
+        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag, node))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)
@@ -169,10 +186,11 @@ export class SimulatedNodes {
     return this.#lagMax > 0 && sim.fault('chain: a node lags', 0.3) ? this.#lagMax : 0
   }
 
-  #view(lag: number): View {
+  #view(lag: number, node: number): View {
     const { head } = this.#chain
     const newest = Math.max(FIRST_BLOCK, head.number - (this.#sim.injectsFaults ? lag : 0))
-    if (this.#otherChain) return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
+    if (this.#otherChain && (this.#liar ?? node) === node)
+      return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
     return { chainId: TERMS.chainId, newest, sharedTo: newest, offset: 0, seconds: 0, salt: 0, hasToken: true }
   }
 
