@@ -119,7 +119,11 @@ interface ReadOptions extends ObserverOptions {
   withFinal: boolean
 }
 
-async function readState(rpc: Rpc, node: number, { payments, withFinal, ...options }: ReadOptions): Promise<Observation> {
+async function readState(
+  rpc: Rpc,
+  node: number,
+  { payments, withFinal, ...options }: ReadOptions,
+): Promise<Observation> {
   const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
   const data = encodeView(payments, final?.number)
   const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)

@@ -95,8 +95,6 @@ async function refuse(payments: SettlementServices, quoted: QuotedPayment, refus
       return verificationUnavailable()
     case 'clock_wrong':
       return clockWrong()
-    case 'clock_wrong':
-      return clockWrong()
     case 'unknown':
       return outcomeUnknown()
     case 'refused':

@@ -37,7 +37,8 @@ describe('[5.6.2, 5.7.4] a record of the version before', () => {
     const [sold] = await Promise.all((await log.unfinished()).map((each) => log.read(each)))
     await before.close()
     if (!sold) throw new Error('The sale has no record')
-    const { receipt, reported_transaction, refused_at, ...rest } = sold
+    const { receipt: _receipt, reported_transaction: _reported, ...rest } = sold
+    expect(rest.refused_at).to.equal(undefined)
     const payment_response = state === 'settled' ? sold.payment_response : null
     const record = { ...rest, state, payment_response, ...(state === 'settling' && { attempt: 2 }) }
     identity = sold.identity

@@ -87,8 +87,8 @@ describe('the reconciler', () => {
   }
 
   const passDelay = () => (clock += 13 * SECOND_MS)
-  /** The distance of the two readings that end a payment. */
-  const passReadings = () => (clock += 60 * SECOND_MS)
+  /** The distance of the two observations that end a payment. */
+  const passObservations = () => (clock += 60 * SECOND_MS)
 
   it('[5.7.5] settles an unknown record with a free nonce without a request of the buyer', async () => {
     await claim('unknown')
@@ -219,7 +219,7 @@ describe('the reconciler', () => {
     setEvidence(free())
     await open().reconcileDue()
     expect(calls('settle')).to.equal(1)
-    passReadings()
+    passObservations()
     setEvidence(free())
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
@@ -259,17 +259,17 @@ describe('the reconciler', () => {
         return (await state()) === after
       }
 
-      it('[5.7.8] needs a second reading a minute later', async () => {
+      it('[5.7.8] needs a second observation a minute later', async () => {
         clock += 59 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         clock += 61 * SECOND_MS
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] needs a second reading with a later final block and block time', async () => {
+      it('[5.7.8] needs a second observation with a later final block and block time', async () => {
         const { progress } = shop.script
         const first = { time: BigInt(clock) / 1000n, finalBlock: BigInt(clock) / 1000n }
-        passReadings()
+        passObservations()
         for (const stuck of [{ time: first.time }, { time: first.time + 59n }, { finalBlock: first.finalBlock }]) {
           shop.script.progress = async () => ({ ...(await progress()), ...stuck })
           expect(await readAgain()).to.equal(false)
@@ -279,15 +279,15 @@ describe('the reconciler', () => {
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] starts again after a reading that shows the transfer, or after the clock was set back', async () => {
-        passReadings()
+      it('[5.7.8] starts again after an observation that shows the transfer, or after the clock was set back', async () => {
+        passObservations()
         clock -= 120 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         if (before === 'settled') {
           setEvidence(paid(false))
-          passReadings()
+          passObservations()
           await reconciler?.reconcileDue()
-          passReadings()
+          passObservations()
           expect(await readAgain()).to.equal(false)
         }
         clock += 130 * SECOND_MS
@@ -295,7 +295,7 @@ describe('the reconciler', () => {
       })
 
       it('[5.7.8] does not end without the progress of the chain', async () => {
-        passReadings()
+        passObservations()
         shop.script.progress = () => Promise.reject(new Error('no node'))
         expect(await readAgain()).to.equal(false)
       })
@@ -355,7 +355,7 @@ describe('the reconciler', () => {
   }
 
   for (const ahead of ['time', 'finalBlock'] as const)
-    it(`[5.7.8] replaces the first reading after a minute if the ${ahead} of the chain is lower`, async () => {
+    it(`[5.7.8] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {
       const { progress } = shop.script
       shop.script.progress = async () => {
         const actual = await progress()
@@ -365,10 +365,10 @@ describe('the reconciler', () => {
       setEvidence({ nonce: 'cancelled', isFinal: true })
       await open().reconcileDue()
       shop.script.progress = progress
-      passReadings()
+      passObservations()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('unknown')
-      passReadings()
+      passObservations()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('rejected')
     })
@@ -379,7 +379,7 @@ describe('the reconciler', () => {
     setEvidence({ nonce: 'cancelled', isFinal: false })
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
-    passReadings()
+    passObservations()
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('unknown')
     setEvidence({ nonce: 'cancelled', isFinal: true })

@@ -362,7 +362,7 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'a search of logs starts again at each reading',
+    name: 'a search of logs starts again at each observation',
     file: 'agent/chain/range-search.js',
     find: 'this.#progress.set(name, progress);',
     replace: '',

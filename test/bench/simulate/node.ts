@@ -18,7 +18,7 @@ const RPC_TIMEOUT_MS = 5_000
 const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
 const SEARCHES_MAX = 20
-/** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
+/** Shorter than the distance of the two observations that end a payment: a fork has the chain's id and recorded blocks. */
 const FORK_MS_MAX = 55_000
 /**
  * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the 64
@@ -28,7 +28,7 @@ const LIE_MS_MAX = 110_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 /**
- * The shortest time between two replies of another chain to one server. A reading then gets at most one of them. It cannot notice two, because
+ * The shortest time between two replies of another chain to one server. An observation then gets at most one of them. It cannot notice two, because
  * a block and its check can both come from the other chain.
  */
 const WRONG_CHAIN_APART_MS = 30_000
@@ -195,17 +195,12 @@ export class SimulatedNodes {
   }
 
   #reply(method: string, params: readonly unknown[], view: View): unknown {
-    const [first, second] = params
+    const [first] = params
     switch (method) {
-      case 'eth_chainId':
-        return numberToHex(view.chainId)
-      case 'eth_blockNumber':
-        return numberToHex(view.newest + this.#above())
       case 'eth_getBlockByNumber':
         return this.#blockAt(first as string, view)
       case 'eth_call':
-        if (!('to' in (first as object))) return this.#observation((first as { data: Hex }).data, view)
-        return this.#authorizationState((first as { data: Hex }).data, second as 'latest' | { blockHash: string }, view)
+        return this.#observation((first as { data: Hex }).data, view)
       case 'eth_getLogs':
         return this.#logs(first as LogFilter, view)
       case 'eth_getTransactionReceipt':
@@ -213,13 +208,6 @@ export class SimulatedNodes {
       default:
         return refusal(`no method ${method}`)
     }
-  }
-
-  #above(): number {
-    const sim = this.#sim
-    if (!sim.fault('chain: the head is too high', 0.05)) return 0
-    // A sale records the block 64 below the head. With a head that is about 64 too high, it records one of the newest blocks.
-    return sim.pick([sim.between(1, 10), sim.between(62, 64), sim.between(62, 64), sim.between(1, 1_000)])
   }
 
   #blockAt(at: string, view: View): unknown {
@@ -254,16 +242,6 @@ export class SimulatedNodes {
     })
     const head = [view.chainId, view.newest, time, hashOf(BigInt(view.newest - 64)), hashOf(BigInt(`0x${checked}`))]
     return concat([...head, 6 * 32, states.length, ...states.flat()].map(toWord))
-  }
-
-  #authorizationState(data: Hex, at: 'latest' | { blockHash: string }, view: View): unknown {
-    if (!view.hasToken) return '0x'
-    const hash = at === 'latest' ? undefined : at.blockHash
-    const number = hash === undefined ? view.newest : Number(`0x${hash.slice(-16)}`)
-    if (hash !== undefined && this.#block(number, view)?.hash !== hash) return refusal('header not found')
-    // The selector, the padded payer and the nonce.
-    const spend = this.#spend(`0x${data.slice(34, 74)}`, `0x${data.slice(74)}`, view)
-    return pad(spend && spend.block <= number ? '0x1' : '0x0')
   }
 
   #spend(from: string, nonce: string, view: View): Spend | undefined {
