@@ -1,4 +1,5 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
+import { setMaxListeners } from 'node:events'
 import type { FacilitatorClient } from '@x402/core/server'
 import { signCard } from '../keys/card-signature.ts'
 import type { Keyring } from '../keys/keyring.ts'
@@ -153,6 +154,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     closers.push(() => keys.stop())
     const signReceipt: SignReceipt = async (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const stopSignal = stopping.signal
+    // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
+    setMaxListeners(0, stopSignal)
     const saleContext = createSaleContext(options, { catalog, log, clock, signReceipt, stopSignal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)

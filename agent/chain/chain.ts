@@ -2,7 +2,7 @@
 import { numberToHex, pad, toEventSelector, type Hex } from 'viem'
 import { z } from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
-import { FINAL_CONFIRMATIONS_DEFAULT, hash, hexNumber, readBlock } from './blocks.ts'
+import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import { openObserver, type Observation, type Observer } from './observe.ts'
 import { RangeSearch, type BlockRange } from './range-search.ts'
@@ -88,10 +88,10 @@ interface ChainOptions {
 }
 
 /** One search, on the node of an observation. */
-interface Reading {
+interface ObservedNode {
   rpc: Rpc
   search: RangeSearch
-  newest: Pick<Observation, 'number' | 'final'>
+  newest: Pick<Observation, 'number' | 'time' | 'final'>
 }
 
 /** Opens no connection before the first call. */
@@ -127,31 +127,20 @@ export function readChainWith(nodes: readonly Rpc[], options: ChainOptions): Cha
   }
 }
 
-async function findUse(reading: Reading, query: UseQuery): Promise<NonceUse> {
+async function findUse(node: ObservedNode, query: UseQuery): Promise<NonceUse> {
   const { asset, payer, transaction, from } = query
   const nonce = {
     token: asset.toLowerCase(),
     from: payer.toLowerCase() as Hex,
     nonce: query.nonce.toLowerCase() as Hex,
   }
-  const reported = transaction === undefined ? UNCLEAR : await readTransfer(reading, nonce, transaction)
+  const reported = transaction === undefined ? UNCLEAR : await readTransfer(node, nonce, transaction)
   if (reported.nonce === 'used') return reported
-  return searchLogs(reading, nonce, 'block' in from ? from.block : await blockBefore(reading, from.time))
+  return searchLogs(node, nonce, 'block' in from ? from.block : await firstBlockFor(node, from.time))
 }
 
-/**
- * The newest multiple of `BLOCKS_TOO_EARLY_MAX` that is older than this time in seconds. Reads about 15 blocks on Base. It
- * does not depend on the newest block, so that an unfinished search continues at the next reading.
- */
-async function blockBefore({ rpc, newest }: Reading, time: bigint): Promise<bigint> {
-  let low = 0n
-  let high = newest.number / BLOCKS_TOO_EARLY_MAX + 1n
-  while (high - low > 1n) {
-    const middle = (low + high) / 2n
-    if ((await readBlock(rpc, middle * BLOCKS_TOO_EARLY_MAX)).timestamp < time) low = middle
-    else high = middle
-  }
-  return low * BLOCKS_TOO_EARLY_MAX
+function firstBlockFor({ rpc, newest }: ObservedNode, time: bigint): Promise<bigint> {
+  return findBlockBefore(rpc, { newest, time, step: BLOCKS_TOO_EARLY_MAX })
 }
 
 interface NonceKey {
@@ -160,8 +149,8 @@ interface NonceKey {
   nonce: Hex
 }
 
-async function searchLogs(reading: Reading, nonce: NonceKey, fromBlock: bigint): Promise<NonceUse> {
-  const { rpc, search, newest } = reading
+async function searchLogs(node: ObservedNode, nonce: NonceKey, fromBlock: bigint): Promise<NonceUse> {
+  const { rpc, search, newest } = node
   const log = await search.find({
     key: `${nonce.token}/${nonce.from}/${nonce.nonce}`,
     from: fromBlock <= newest.number ? fromBlock : blocksBefore(newest.number, BLOCKS_BEFORE_NEWEST),
@@ -169,8 +158,8 @@ async function searchLogs(reading: Reading, nonce: NonceKey, fromBlock: bigint):
     read: async (range) => (await readLogs(rpc, nonce, range))[0],
   })
   if (!log) return UNCLEAR
-  if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(reading, log) }
-  return readTransfer(reading, nonce, log.transactionHash)
+  if (log.topics[0] === CANCELED) return { nonce: 'cancelled', isFinal: await isFinal(node, log) }
+  return readTransfer(node, nonce, log.transactionHash)
 }
 
 /** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
@@ -186,15 +175,15 @@ function isLogOf({ address, topics }: EventLog, { token, from, nonce }: NonceKey
 }
 
 /** Reads the transfer of this nonce from a transaction. Unclear if the transaction has none. */
-async function readTransfer(reading: Reading, nonce: NonceKey, transaction: string): Promise<NonceUse> {
-  const receipt = receiptSchema.nullable().parse(await reading.rpc('eth_getTransactionReceipt', [transaction]))
+async function readTransfer(node: ObservedNode, nonce: NonceKey, transaction: string): Promise<NonceUse> {
+  const receipt = receiptSchema.nullable().parse(await node.rpc('eth_getTransactionReceipt', [transaction]))
   if (receipt?.status !== 1n || receipt.transactionHash !== transaction) return UNCLEAR
   const use = receipt.logs.find((log) => isLogOf(log, nonce, USED))
   // The token logs the transfer directly after the use. Other transfers in the transaction are unrelated.
   const next = receipt.logs.find((log) => use && log.logIndex === use.logIndex + 1n)
   const transfer = next && parseTransfer(next, nonce)
   if (!transfer) return UNCLEAR
-  return { nonce: 'used', transfer, isFinal: await isFinal(reading, receipt) }
+  return { nonce: 'used', transfer, isFinal: await isFinal(node, receipt) }
 }
 
 function parseTransfer(
@@ -213,7 +202,7 @@ function topicToAddress(topic: string): string {
 
 /** Whether a block is final: not above the final block, and still the block at its height. */
 async function isFinal(
-  { rpc, newest: { final } }: Reading,
+  { rpc, newest: { final } }: ObservedNode,
   { blockNumber, blockHash }: { blockNumber: bigint; blockHash: string },
 ): Promise<boolean> {
   if (!final || blockNumber > final.number) return false

@@ -16,8 +16,10 @@ import {
   type PaymentState,
 } from './view.ts'
 
-/** Before the nodes are asked again. Behind one URL, the next call often reaches another node. */
+/** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300
+/** Behind one URL, one of four nodes can be stuck on an old block. Four replies in a row are rarely all of that node. */
+const ROUNDS_MAX = 4
 
 /** One state of one node. */
 export interface Observation {
@@ -54,6 +56,7 @@ interface ObserverOptions {
   pause?: (milliseconds: number) => Promise<unknown>
 }
 
+type Read = (node: number) => Promise<Observation>
 type Attempt = { kind: 'observed'; observation: Observation } | { kind: 'failed'; cause: unknown }
 
 export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): Observer {
@@ -61,19 +64,35 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
   /** The node that answered last. */
   let preferred = 0
 
-  async function observeInTurn(order: readonly number[], read: (node: number) => Promise<Observation>) {
+  /** The first observation that is not older than a minute. Otherwise the newest one. */
+  async function observeInTurn(order: readonly number[], read: Read): Promise<Attempt> {
     let newest: Observation | undefined
-    let last: Attempt = { kind: 'failed', cause: undefined }
+    let cause: unknown
     for (const node of order) {
       try {
         const observation = await read(node)
         if (!newest || observation.time > newest.time) newest = observation
         if (clock.isFresh(observation)) break
-      } catch (cause) {
-        last = { kind: 'failed', cause }
+      } catch (failure) {
+        cause = failure
       }
     }
-    return newest ? ({ kind: 'observed', observation: newest } as const) : last
+    return newest ? { kind: 'observed', observation: newest } : { kind: 'failed', cause }
+  }
+
+  async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
+    let attempt = await observeInTurn(order, read)
+    if (attempt.kind === 'failed' && mayHelpToRepeat(attempt.cause)) {
+      await pause(REPEAT_MS)
+      attempt = await observeInTurn(order, read)
+    }
+    if (attempt.kind === 'failed') throw attempt.cause
+    let newest = attempt.observation
+    for (let round = 1; round < ROUNDS_MAX && !clock.isFresh(newest); round += 1) {
+      const next = await observeInTurn(order, read)
+      if (next.kind === 'observed' && next.observation.time > newest.time) newest = next.observation
+    }
+    return newest
   }
 
   return {
@@ -82,13 +101,7 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
       const inTurn = nodes.map((_, index) => (preferred + index) % nodes.length)
       const order = otherThan === undefined ? inTurn : [...inTurn.filter((node) => node !== otherThan), otherThan]
       const read = async (node: number) => readState(nodes[node] as Rpc, node, { ...options, payments, withFinal })
-      let attempt: Attempt = await observeInTurn(order, read)
-      if (attempt.kind === 'failed' && mayHelpToRepeat(attempt.cause)) {
-        await pause(REPEAT_MS)
-        attempt = await observeInTurn(order, read)
-      }
-      if (attempt.kind === 'failed') throw attempt.cause
-      const { observation } = attempt
+      const observation = await observeInRounds(order, read)
       if (otherThan === undefined) preferred = observation.node
       clock.note(observation)
       return observation
@@ -101,12 +114,16 @@ function mayHelpToRepeat(cause: unknown): boolean {
   return !(cause instanceof WrongChain) && !(cause instanceof Error && cause.name === 'TimeoutError')
 }
 
-interface Read extends ObserverOptions {
+interface ReadOptions extends ObserverOptions {
   payments: readonly ObservedPayment[]
   withFinal: boolean
 }
 
-async function readState(rpc: Rpc, node: number, { payments, withFinal, ...options }: Read): Promise<Observation> {
+async function readState(
+  rpc: Rpc,
+  node: number,
+  { payments, withFinal, ...options }: ReadOptions,
+): Promise<Observation> {
   const final = withFinal ? await readFinalBlock(rpc, options.finalConfirmations) : undefined
   const data = encodeView(payments, final?.number)
   const state = decodeView(await rpc('eth_call', [{ data }, 'latest']), payments)

@@ -17,12 +17,12 @@ const TIMEOUT_MS = 2_000
 const AT_A_TIME = 8
 /** Far longer than all requests together. A step that takes longer is reported by name. */
 const HANG_MS = 80_000
-/** The distance of the two readings that deny a settlement. */
-const READINGS_APART_MS = 60_000
+/** The distance of the two observations that deny a settlement. */
+const OBSERVATIONS_APART_MS = 60_000
 /** The delay after the second settlement of a payment, and more than that after the first one. */
 const SETTLEMENTS_APART_MS = 10_000
 /** Fewer than the authorizations live for. */
-const READINGS_MAX = 4
+const OBSERVATIONS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const TRANSPORTS = ['REST GET', 'REST POST', 'A2A', 'MCP'] as const
 type Transport = (typeof TRANSPORTS)[number]
@@ -126,12 +126,12 @@ for (const [log, transports] of Object.entries(LOGS))
       ahead += SETTLEMENTS_APART_MS
       await named('the restart', service.restart())
       await askAll(2)
-      // The reconciler finds false successes by two readings, unless a retry is being answered.
-      for (let reading = 0; reading < READINGS_MAX && !isSettled(); reading += 1) {
+      // The reconciler finds false successes by two observations, unless a retry is being answered.
+      for (let observation = 0; observation < OBSERVATIONS_MAX && !isSettled(); observation += 1) {
         const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
         const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
         await named('the reconciler', untilTrue(isRead))
-        ahead += READINGS_APART_MS
+        ahead += OBSERVATIONS_APART_MS
       }
       await named('the stop', service.stop())
       facilitator.stop()

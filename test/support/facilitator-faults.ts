@@ -65,7 +65,7 @@ const PAID = { chain: 'paid', expected: [DONE, DONE, DONE], transfers: 1 } as co
 const LOST = { chain: 'untouched', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
 /** Refused before broadcast. */
 const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transfers: 0 } as const
-/** Never paid. The refusal needs two readings of the chain that are a minute apart. */
+/** Never paid. The refusal needs two observations of the chain that are a minute apart. */
 const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
 
 export const FAULTS: FacilitatorFault[] = [

@@ -21,7 +21,7 @@ const CLOCK_ERRORS_MS = [
   -31 * DAY_MS,
   -40 * DAY_MS,
 ]
-/** Longer than a reading of the chain and a removal of records take. */
+/** Longer than an observation of the chain and a removal of records take. */
 const LIFE_MS_MAX = 1_500
 
 export interface Scenario {

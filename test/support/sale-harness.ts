@@ -72,7 +72,7 @@ export class SaleHarness {
     settle: async (payload) => settledReply(payload),
     evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
     observe: async () => ({}),
-    // A block per second, all of them final, so that only the clock separates two readings.
+    // A block per second, all of them final, so that only the clock separates two observations.
     progress: async () => {
       const time = BigInt(Math.floor(this.now().getTime() / 1000))
       return { time, finalBlock: time }

@@ -29,6 +29,7 @@ function viewOf({ chainId = CHAIN_ID, number = 1_000, time = NOW, anchor = HASH,
 
 describe('an observation of the chain', () => {
   const calls: number[] = []
+  let isClockWrong = () => false
 
   /** Opens an observer of these nodes, each of which gives its replies in turn and repeats the last one. */
   function observerOf(...nodes: (State | Error | string)[][]) {
@@ -43,6 +44,7 @@ describe('an observation of the chain', () => {
       () => new Date(NOW * 1000),
       () => undefined,
     )
+    isClockWrong = () => clock.isWrong
     return openObserver(rpcs, { chainId: CHAIN_ID, finalConfirmations: 900n, clock, pause: async () => undefined })
   }
   const codeOf = (work: Promise<unknown>) =>
@@ -106,6 +108,16 @@ describe('an observation of the chain', () => {
     expect(await codeOf(observerOf([late, {}]).observe([]))).to.equal('TIMEOUT')
     expect(calls).to.deep.equal([0])
     expect(await codeOf(observerOf([down, lagging, {}]).observe([]))).to.equal('-32000')
+  })
+
+  it('comes from a repeated call if the node behind the only URL is old, and says nothing of the clock', async () => {
+    const old = [200, 198, 196].map((age, index) => ({ time: NOW - age, number: 900 + index }))
+    const observer = observerOf([...old, {}])
+    expect((await observer.observe([])).number).to.equal(1_000n)
+    expect(calls).to.deep.equal([0, 0, 0, 0])
+    const twice = observerOf([...old.slice(0, 1), {}, ...old.slice(1, 2), {}])
+    for (let times = 0; times < 2; times += 1) await twice.observe([])
+    expect(isClockWrong()).to.equal(false)
   })
 
   it('is the newest one if all nodes are older than a minute', async () => {

@@ -1,4 +1,4 @@
-/** A payment without a record whose nonce is used, or that comes too late: every reading of the chain, and the limits. */
+/** A payment without a record whose nonce is used, or that comes too late: every state of the chain, and the limits. */
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
@@ -14,29 +14,29 @@ const UNKNOWN = 'payment_outcome_unknown'
 const USED = 'payment_rejected authorization_used'
 const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
 
-type Reading = (payment: WirePayment) => Evidence
+type Shown = (payment: WirePayment) => Evidence
 
 const usedBy =
-  (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Reading =>
+  (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Shown =>
   ({ payload: { authorization } }) => {
     const { from, to } = authorization
     return { nonce: 'used', transfer: { from, to, value: 1000n, transaction: TRANSACTION, ...change }, isFinal }
   }
 /** Free in a block at this distance from `validBefore`. */
 const free =
-  (seconds: number): Reading =>
+  (seconds: number): Shown =>
   ({ payload: { authorization } }) => ({
     nonce: 'free',
     time: BigInt(Number(authorization.validBefore) + seconds),
     finalTime: 0n,
   })
 
-const UNREADABLE: Reading = () => {
+const UNREADABLE: Shown = () => {
   throw new Error('no node')
 }
 
 /** What the chain shows, and the answers to a payment whose nonce is used and to one that comes after `validBefore`. */
-const READINGS: [name: string, reading: Reading, inTime: string, late: string][] = [
+const STATES: [name: string, shown: Shown, inTime: string, late: string][] = [
   ['the transfer', usedBy(), SETTLED, SETTLED],
   ['the transfer in a block that is not final', usedBy({}, false), SETTLED, SETTLED],
   ['the transfer to the receiver in another case', usedBy({ to: testTerms.payTo.toUpperCase() }), SETTLED, SETTLED],
@@ -70,19 +70,19 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
   afterEach(() => sale.close())
 
   const ask = async (payment: WirePayment) => summarize(await sale.lookup(payment))
-  const readAs = (reading: Reading, payment: WirePayment) => {
-    sale.script.evidence = async () => reading(payment)
+  const show = (shown: Shown, payment: WirePayment) => {
+    sale.script.evidence = async () => shown(payment)
     sale.script.observe = async () => {
-      const evidence = reading(payment)
+      const evidence = shown(payment)
       return evidence.nonce === 'free' ? { time: evidence.time } : { isNonceUsed: true }
     }
   }
   const unrecorded = () => sale.context.payments.log.unrecorded()
 
-  for (const [name, reading, inTime, late] of READINGS) {
+  for (const [name, shown, inTime, late] of STATES) {
     it(`gets ${inTime} if its nonce is used and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
-      readAs(reading, payment)
+      show(shown, payment)
       const { observe } = sale.script
       sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : { isNonceUsed: true })
       expect(await ask(payment)).to.equal(inTime)
@@ -91,7 +91,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
     it(`gets ${late} after validBefore if the chain shows ${name}`, async () => {
       const payment = await latePayment()
-      readAs(reading, payment)
+      show(shown, payment)
       expect(await ask(payment)).to.equal(late)
       expect(sale.count('verify') + sale.count('settle')).to.equal(0)
     })
@@ -99,7 +99,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
     it(`gets ${inTime} if the facilitator reports a used nonce and the chain shows ${name}`, async () => {
       const payment = await signedPayment()
       sale.script.verify = async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' })
-      readAs(reading, payment)
+      show(shown, payment)
       const { observe } = sale.script
       sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : {})
       expect(await ask(payment)).to.equal(inTime)
@@ -110,7 +110,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
   it('is searched if the nonce is used after the facilitator has refused for another reason', async () => {
     const payment = await signedPayment()
     sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
-    readAs(usedBy(), payment)
+    show(usedBy(), payment)
     sale.script.observe = async () => ({ isNonceUsed: sale.count('observe') > 1 })
     expect(await ask(payment)).to.equal(SETTLED)
   })
@@ -147,7 +147,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
   it('is listed and reported once, however often it is sent', async () => {
     const payment = await latePayment()
-    readAs(usedBy(), payment)
+    show(usedBy(), payment)
     for (let attempt = 0; attempt < 3; attempt += 1) expect(await ask(payment)).to.equal(SETTLED)
     expect(sale.reports).to.deep.equal(['payment_without_record'])
     const [listed, ...others] = await unrecorded()
@@ -159,7 +159,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
   it('gets the same answer if it cannot be listed', async () => {
     const payment = await latePayment()
-    readAs(usedBy(), payment)
+    show(usedBy(), payment)
     const { log } = sale.context.payments
     const noteUnrecorded = () => Promise.reject(new Error('disk full'))
     sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded } }
@@ -169,7 +169,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
   it('gets the same answer if the list is full, which is reported', async () => {
     const payment = await latePayment()
-    readAs(usedBy(), payment)
+    show(usedBy(), payment)
     const { log } = sale.context.payments
     sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded: async () => 'full' } }
     expect(await ask(payment)).to.equal(SETTLED)
@@ -184,7 +184,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
     const read: typeof log.read = async (...key) => ((reads += 1) === 1 ? undefined : log.read(...key))
     sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
     sale.script.observe = async () => ({ isNonceUsed: true })
-    readAs(usedBy(), payment)
+    show(usedBy(), payment)
     expect(await ask(payment)).to.equal('answer')
     expect(await unrecorded()).to.deep.equal([])
   })
@@ -198,7 +198,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
     it('is searched twice for an address, and still for another address', async () => {
       const payment = await latePayment()
-      readAs(usedBy(), payment)
+      show(usedBy(), payment)
       const codes = [await ask(payment), await ask(payment), await ask(payment)]
       expect(codes).to.deep.equal([SETTLED, SETTLED, 'rate_limited'])
       // One observation for each sale, and one for each search.
@@ -209,7 +209,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
     it('is not searched more often if an address sends several payments at once', async () => {
       const payments = await Promise.all(Array.from({ length: 5 }, latePayment))
-      readAs(usedBy(), payments[0]!)
+      show(usedBy(), payments[0]!)
       const codes = await Promise.all(payments.map(ask))
       // Five payments are paid for first, and what is left of the budget pays for one search.
       expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(4)
@@ -218,7 +218,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
     it('costs nothing while the chain cannot be read', async () => {
       const payment = await latePayment()
-      readAs(usedBy(), payment)
+      show(usedBy(), payment)
       sale.script.evidence = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
       sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
@@ -228,7 +228,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
     it('is read without a search if the nonce is free', async () => {
       for (let other = 0; other < 12; other += 1) {
         const payment = await latePayment()
-        readAs(free(0), payment)
+        show(free(0), payment)
         expect(await ask(payment)).to.equal(LATE)
       }
       expect(await ask(await latePayment())).to.equal('rate_limited')

@@ -49,7 +49,7 @@ const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
 
 const UNKNOWN = 'payment_outcome_unknown'
-/** Enough for the second settlement of a payment, and for another reading of the chain. */
+/** Enough for the second settlement of a payment, and for another observation of the chain. */
 const SECONDS_APART = 5
 const timeOut = () => Promise.reject(new Error('time-out'))
 const broken = () => Promise.reject(new Error('disk full'))
@@ -282,7 +282,7 @@ describe('a sale', () => {
         await sale.restart()
         passSeconds(SECONDS_APART)
         if (summary.startsWith('payment_failed')) {
-          // The first of two readings.
+          // The first of two observations.
           expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
           passSeconds(60)
         }
@@ -308,14 +308,14 @@ describe('a sale', () => {
           sale.script.settle = timeOut
           await sale.lookup(payment)
           sale.script.evidence = async () => found()
-          for (let reading = 0; reading < 2; reading += 1) {
+          for (let observation = 0; observation < 2; observation += 1) {
             await sale.lookup(payment)
             passSeconds(60)
           }
           expect(await stateOf()).to.equal(end)
         })
 
-        it('[5.7.9] delivers when a later reading of the chain finds the transfer', async () => {
+        it('[5.7.9] delivers when a later observation of the chain finds the transfer', async () => {
           sale.script.evidence = async () => used()(payment)
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
           expect(await stateOf()).to.equal('settled')

@@ -34,19 +34,19 @@ describe('payments recheck', () => {
   })
   afterEach(() => log.close())
 
-  function recheck(identity: string, readings: Evidence[], fromBlock?: bigint): Promise<boolean> {
+  function recheck(identity: string, shown: Evidence[], fromBlock?: bigint): Promise<boolean> {
     const chain: Chain = {
       nodeCount: 1,
       isClockWrong: () => false,
       observe: async (payments) => {
         observed.push(...payments)
-        const states = [{ isNonceUsed: readings[0]?.nonce !== 'free' }]
-        const final = { number: 100n, time: readings[0]?.nonce === 'free' ? readings[0].finalTime : BLOCK_TIME }
+        const states = [{ isNonceUsed: shown[0]?.nonce !== 'free' }]
+        const final = { number: 100n, time: shown[0]?.nonce === 'free' ? shown[0].finalTime : BLOCK_TIME }
         return { ...observationOf(new Date(), payments, states), time: BLOCK_TIME, final }
       },
       findUse: async (query) => {
         queries.push(query)
-        const found = readings[Math.min(queries.length, readings.length) - 1] as Evidence
+        const found = shown[Math.min(queries.length, shown.length) - 1] as Evidence
         return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
       },
     }

@@ -87,8 +87,8 @@ describe('the reconciler', () => {
   }
 
   const passDelay = () => (clock += 13 * SECOND_MS)
-  /** The distance of the two readings that end a payment. */
-  const passReadings = () => (clock += 60 * SECOND_MS)
+  /** The distance of the two observations that end a payment. */
+  const passObservations = () => (clock += 60 * SECOND_MS)
 
   it('[5.7.5] settles an unknown record with a free nonce without a request of the buyer', async () => {
     await claim('unknown')
@@ -219,7 +219,7 @@ describe('the reconciler', () => {
     setEvidence(free())
     await open().reconcileDue()
     expect(calls('settle')).to.equal(1)
-    passReadings()
+    passObservations()
     setEvidence(free())
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
@@ -259,17 +259,17 @@ describe('the reconciler', () => {
         return (await state()) === after
       }
 
-      it('[5.7.8] needs a second reading a minute later', async () => {
+      it('[5.7.8] needs a second observation a minute later', async () => {
         clock += 59 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         clock += 61 * SECOND_MS
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] needs a second reading with a later final block and block time', async () => {
+      it('[5.7.8] needs a second observation with a later final block and block time', async () => {
         const { progress } = shop.script
         const first = { time: BigInt(clock) / 1000n, finalBlock: BigInt(clock) / 1000n }
-        passReadings()
+        passObservations()
         for (const stuck of [{ time: first.time }, { time: first.time + 59n }, { finalBlock: first.finalBlock }]) {
           shop.script.progress = async () => ({ ...(await progress()), ...stuck })
           expect(await readAgain()).to.equal(false)
@@ -279,15 +279,15 @@ describe('the reconciler', () => {
         expect(await readAgain()).to.equal(true)
       })
 
-      it('[5.7.8] starts again after a reading that shows the transfer, or after the clock was set back', async () => {
-        passReadings()
+      it('[5.7.8] starts again after an observation that shows the transfer, or after the clock was set back', async () => {
+        passObservations()
         clock -= 120 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         if (before === 'settled') {
           setEvidence(paid(false))
-          passReadings()
+          passObservations()
           await reconciler?.reconcileDue()
-          passReadings()
+          passObservations()
           expect(await readAgain()).to.equal(false)
         }
         clock += 130 * SECOND_MS
@@ -295,15 +295,67 @@ describe('the reconciler', () => {
       })
 
       it('[5.7.8] does not end without the progress of the chain', async () => {
-        passReadings()
+        passObservations()
         shop.script.progress = () => Promise.reject(new Error('no node'))
         expect(await readAgain()).to.equal(false)
       })
     })
   }
 
+  /** Gives the service two nodes, each of which shows its own evidence. */
+  function useNodes(...shown: [() => Evidence, () => Evidence]): void {
+    const { payments } = shop.context
+    const { chain } = payments
+    const ask = (node: number) => setEvidence((shown[node] as () => Evidence)())
+    shop.context.payments = {
+      ...payments,
+      chain: {
+        ...chain,
+        nodeCount: 2,
+        async observe(observed, options = {}) {
+          const node = options.otherThan === 0 ? 1 : 0
+          ask(node)
+          return { ...(await chain.observe(observed, options)), node }
+        },
+        async findUse(query, observation) {
+          ask(observation.node)
+          return chain.findUse(query, observation)
+        },
+      },
+    }
+  }
+
+  for (const [before, denying, after] of ENDS) {
+    it(`[5.7.8] makes a ${before} payment ${after} at once if two nodes agree`, async () => {
+      await claim(before)
+      passDelay()
+      useNodes(denying, denying)
+      shop.script.settle = () => Promise.reject(new Error('no reply'))
+      await open().reconcileDue()
+      expect(await state()).to.equal(after)
+    })
+
+    for (const [name, nodes] of [
+      ['first', [denying, () => paid(false)]],
+      ['second', [() => paid(false), denying]],
+    ] as const)
+      it(`[5.7.8] never makes a ${before} payment ${after} if only the ${name} of two nodes shows that`, async () => {
+        await claim(before)
+        passDelay()
+        useNodes(nodes[0], nodes[1])
+        shop.script.settle = () => Promise.reject(new Error('no reply'))
+        open()
+        for (let run = 0; run < 6; run += 1) {
+          await reconciler?.reconcileDue()
+          expect(await state()).to.be.oneOf([before, 'settled'])
+          clock += 150 * SECOND_MS
+        }
+        expect(await state()).to.equal('settled')
+      })
+  }
+
   for (const ahead of ['time', 'finalBlock'] as const)
-    it(`[5.7.8] replaces the first reading after a minute if the ${ahead} of the chain is lower`, async () => {
+    it(`[5.7.8] replaces the first observation after a minute if the ${ahead} of the chain is lower`, async () => {
       const { progress } = shop.script
       shop.script.progress = async () => {
         const actual = await progress()
@@ -313,10 +365,10 @@ describe('the reconciler', () => {
       setEvidence({ nonce: 'cancelled', isFinal: true })
       await open().reconcileDue()
       shop.script.progress = progress
-      passReadings()
+      passObservations()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('unknown')
-      passReadings()
+      passObservations()
       await reconciler?.reconcileDue()
       expect(await state()).to.equal('rejected')
     })
@@ -327,7 +379,7 @@ describe('the reconciler', () => {
     setEvidence({ nonce: 'cancelled', isFinal: false })
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
-    passReadings()
+    passObservations()
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('unknown')
     setEvidence({ nonce: 'cancelled', isFinal: true })

@@ -7,7 +7,7 @@ import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.t
 
 /** Longer than the validity of the payments. */
 const LIFETIME_SECONDS = 400
-const READINGS_APART_SECONDS = 60
+const OBSERVATIONS_APART_SECONDS = 60
 /** The delay after the third settlement. */
 const SETTLEMENTS_APART_SECONDS = 20
 
@@ -54,8 +54,8 @@ describe('a reorganisation that removes a settled transfer', function () {
       const { payment, bought } = await sellAndUndo(depth)
       await advanceTime(2)
       await place.audit()
-      // The second of two readings.
-      await advanceTime(READINGS_APART_SECONDS)
+      // The second of two observations.
+      await advanceTime(OBSERVATIONS_APART_SECONDS)
       await place.audit()
       let again = await place.shop.lookup(payment)
       for (let repeats = 0; again.kind !== 'answer' && repeats < 5; repeats += 1) {
@@ -77,9 +77,9 @@ describe('a reorganisation that removes a settled transfer', function () {
       const { payment } = await sellAndUndo(depth)
       await advanceTime(LIFETIME_SECONDS)
       await place.audit()
-      // Two readings make the record unknown, and two further ones end it.
-      for (let reading = 0; reading < 2; reading += 1) {
-        await advanceTime(READINGS_APART_SECONDS)
+      // Two observations make the record unknown, and two further ones end it.
+      for (let observation = 0; observation < 2; observation += 1) {
+        await advanceTime(OBSERVATIONS_APART_SECONDS)
         await place.audit()
       }
       expect(await state(payment)).to.equal('expired')

@@ -129,7 +129,7 @@ describe('the settlements of an unknown payment', () => {
     })
   })
 
-  describe('and the readings of the chain for its retries', () => {
+  describe('and the observations of the chain for its retries', () => {
     let payment: WirePayment
     let start: number
     let clients = 0
@@ -157,7 +157,7 @@ describe('the settlements of an unknown payment', () => {
       expect(outcomes[0]).to.deep.equal([UNKNOWN, '5'])
       expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 9 }, () => [UNKNOWN, '2']))
       expect(sale.calls).to.deep.equal(['evidence'])
-      for (const [milliseconds, retryAfter, readings] of [
+      for (const [milliseconds, retryAfter, observations] of [
         [999, '2', 1],
         [1_000, '1', 1],
         [1_999, '1', 1],
@@ -166,7 +166,7 @@ describe('the settlements of an unknown payment', () => {
       ] as const) {
         sale.now = () => new Date(start + milliseconds)
         expect(await retry(), `after ${milliseconds} ms`).to.deep.equal([UNKNOWN, retryAfter])
-        expect(sale.count('evidence')).to.equal(readings)
+        expect(sale.count('evidence')).to.equal(observations)
       }
     })
 

@@ -362,7 +362,7 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'simulate',
   },
   {
-    name: 'a search of logs starts again at each reading',
+    name: 'a search of logs starts again at each observation',
     file: 'agent/chain/range-search.js',
     find: 'this.#progress.set(name, progress);',
     replace: '',
@@ -986,9 +986,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an earlier settlement is searched from the newest block only',
-    file: chain,
-    find: 'low = middle; else high = middle;',
-    replace: 'low = middle; else low = middle;',
+    file: 'agent/chain/blocks.js',
+    find: 'if (timestamp < time) [low, older]',
+    replace: 'if (true) [low, older]',
     caughtBy: 'test/agent/chain/chain.test.js',
   },
   {

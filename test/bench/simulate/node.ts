@@ -1,6 +1,6 @@
 /**
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
- * fork or belong to another chain. The product's reader (agent/payments/chain) turns their replies into evidence.
+ * fork or belong to another chain. The product's reader (agent/chain/chain.ts) turns their replies into evidence.
  */
 import { concat, numberToHex, pad, type Hex } from 'viem'
 import { encodeView } from '../../../agent/chain/view.ts'
@@ -18,12 +18,17 @@ const RPC_TIMEOUT_MS = 5_000
 const FINAL_CONFIRMATIONS = FINAL_LAG_MAX + 2
 /** An LRU cache of the usual size takes long to create. */
 const SEARCHES_MAX = 20
-/** Shorter than the distance of the two readings that end a payment: a fork has the chain's id and recorded blocks. */
+/** Shorter than the distance of the two observations that end a payment: a fork has the chain's id and recorded blocks. */
 const FORK_MS_MAX = 55_000
+/**
+ * Longer than that distance: of several nodes only one follows the fork, and the others contradict it. Shorter than the 64
+ * blocks down to the one that a sale records: a sale must not begin on a fork that is longer (docs/reliability.md).
+ */
+const LIE_MS_MAX = 110_000
 /** May be longer than that distance, because another chain is recognised by its id. */
 const OTHER_CHAIN_MS_MAX = 5 * 60_000
 /**
- * The shortest time between two replies of another chain to one server. A reading then gets at most one of them. It cannot notice two, because
+ * The shortest time between two replies of another chain to one server. An observation then gets at most one of them. It cannot notice two, because
  * a block and its check can both come from the other chain.
  */
 const WRONG_CHAIN_APART_MS = 30_000
@@ -58,7 +63,10 @@ export class SimulatedNodes {
   readonly #finalTag: 'known' | 'unknown' | 'null'
   /** The share of the calls that reach a node of another chain, as behind a load balancer. */
   readonly #wrongChainShare: number
+  readonly #count: number
   #otherChain: OtherChain | undefined
+  /** The only node that follows a fork, of several ones. */
+  #liar: number | undefined
   #wasReplaced = false
 
   constructor(sim: Simulator, chain: SimulatedChain) {
@@ -68,6 +76,8 @@ export class SimulatedNodes {
     this.#logBlocksMax = sim.pick([Infinity, Infinity, Infinity, 1_000, 100, 10, 10, 3])
     this.#finalTag = sim.pick(['known', 'known', 'known', 'unknown', 'null'] as const)
     this.#wrongChainShare = sim.pick([0, 0, 0, 0, 0.002, 0.02])
+    this.#count = sim.pick([1, 1, 1, 2, 3])
+    sim.count(`node ${this.#count} nodes`)
     sim.count(`node ${this.#logBlocksMax} blocks in a search`)
     sim.count(`node the tag finalized is ${this.#finalTag}`)
   }
@@ -77,7 +87,8 @@ export class SimulatedNodes {
 
   /** The product's reader of the chain, for one server process. */
   open(owner: Owner, now: () => Date): Chain {
-    return readChainWith([this.#client(owner)], {
+    const nodes = Array.from({ length: this.#count }, (_, node) => this.#client(owner, node))
+    return readChainWith(nodes, {
       chainId: TERMS.chainId,
       now,
       pause: (milliseconds) =>
@@ -88,16 +99,21 @@ export class SimulatedNodes {
   }
 
   /**
-   * All nodes follow a fork with the same id, whose blocks become final as well, or belong to another chain. Once in a run:
-   * with two forks, the two readings that end a payment could come from one each.
+   * The only node, or one of several, follows a fork with the same id, whose blocks become final as well. Or all nodes belong
+   * to another chain. Once in a run: with two forks, the two observations that end a payment could come from one each.
    */
   change({ mayFork }: { mayFork: boolean }): void {
     const sim = this.#sim
     if (this.#wasReplaced) return
     this.#wasReplaced = true
     const isFork = mayFork && sim.chance(0.5)
-    const milliseconds = sim.between(5_000, isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
+    const isLie = isFork && this.#count > 1
+    const milliseconds = sim.between(5_000, isLie ? LIE_MS_MAX : isFork ? FORK_MS_MAX : OTHER_CHAIN_MS_MAX)
     sim.count(isFork ? 'fault chain: a fork with the same id' : 'fault chain: another chain')
+    if (isLie) {
+      sim.count('fault chain: one of several nodes follows a fork')
+      this.#liar = sim.between(0, this.#count - 1)
+    }
     sim.trace('nodes', () => `${isFork ? 'follow a fork' : 'belong to another chain'} for ${milliseconds} ms`)
     const same = { chainId: TERMS.chainId, offset: 0, seconds: 0, hasToken: true }
     this.#otherChain = isFork ? { ...same, salt: FORK_SALT, sharedTo: this.#chain.head.number } : this.#anyOtherChain()
@@ -133,10 +149,11 @@ export class SimulatedNodes {
 
   restore(): void {
     this.#otherChain = undefined
+    this.#liar = undefined
   }
 
   /** A call reads the state at once. Most replies take no time, because a run has thousands of calls. */
-  #client(owner: Owner): Rpc {
+  #client(owner: Owner, node: number): Rpc {
     const sim = this.#sim
     let lag = 0
     let wrongChainAfter = 0
@@ -152,7 +169,7 @@ export class SimulatedNodes {
           wrongChainAfter = sim.now + WRONG_CHAIN_APART_MS
           sim.trace(owner.name, () => `gets the reply of another chain to ${method}`)
         }
-        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag))
+        const reply = this.#reply(method, params, isFromWrongChain ? this.#wrongChainView() : this.#view(lag, node))
         if (reply instanceof RpcError) reject(reply)
         else if (sim.chance(sim.injectsFaults ? 0.6 : 0.95)) resolve(reply)
         else sim.after(this.#delay(), () => resolve(reply), owner)
@@ -169,25 +186,21 @@ export class SimulatedNodes {
     return this.#lagMax > 0 && sim.fault('chain: a node lags', 0.3) ? this.#lagMax : 0
   }
 
-  #view(lag: number): View {
+  #view(lag: number, node: number): View {
     const { head } = this.#chain
     const newest = Math.max(FIRST_BLOCK, head.number - (this.#sim.injectsFaults ? lag : 0))
-    if (this.#otherChain) return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
+    if (this.#otherChain && (this.#liar ?? node) === node)
+      return { ...this.#otherChain, newest: newest + this.#otherChain.offset }
     return { chainId: TERMS.chainId, newest, sharedTo: newest, offset: 0, seconds: 0, salt: 0, hasToken: true }
   }
 
   #reply(method: string, params: readonly unknown[], view: View): unknown {
-    const [first, second] = params
+    const [first] = params
     switch (method) {
-      case 'eth_chainId':
-        return numberToHex(view.chainId)
-      case 'eth_blockNumber':
-        return numberToHex(view.newest + this.#above())
       case 'eth_getBlockByNumber':
         return this.#blockAt(first as string, view)
       case 'eth_call':
-        if (!('to' in (first as object))) return this.#observation((first as { data: Hex }).data, view)
-        return this.#authorizationState((first as { data: Hex }).data, second as 'latest' | { blockHash: string }, view)
+        return this.#observation((first as { data: Hex }).data, view)
       case 'eth_getLogs':
         return this.#logs(first as LogFilter, view)
       case 'eth_getTransactionReceipt':
@@ -195,13 +208,6 @@ export class SimulatedNodes {
       default:
         return refusal(`no method ${method}`)
     }
-  }
-
-  #above(): number {
-    const sim = this.#sim
-    if (!sim.fault('chain: the head is too high', 0.05)) return 0
-    // A sale records the block 64 below the head. With a head that is about 64 too high, it records one of the newest blocks.
-    return sim.pick([sim.between(1, 10), sim.between(62, 64), sim.between(62, 64), sim.between(1, 1_000)])
   }
 
   #blockAt(at: string, view: View): unknown {
@@ -236,16 +242,6 @@ export class SimulatedNodes {
     })
     const head = [view.chainId, view.newest, time, hashOf(BigInt(view.newest - 64)), hashOf(BigInt(`0x${checked}`))]
     return concat([...head, 6 * 32, states.length, ...states.flat()].map(toWord))
-  }
-
-  #authorizationState(data: Hex, at: 'latest' | { blockHash: string }, view: View): unknown {
-    if (!view.hasToken) return '0x'
-    const hash = at === 'latest' ? undefined : at.blockHash
-    const number = hash === undefined ? view.newest : Number(`0x${hash.slice(-16)}`)
-    if (hash !== undefined && this.#block(number, view)?.hash !== hash) return refusal('header not found')
-    // The selector, the padded payer and the nonce.
-    const spend = this.#spend(`0x${data.slice(34, 74)}`, `0x${data.slice(74)}`, view)
-    return pad(spend && spend.block <= number ? '0x1' : '0x0')
   }
 
   #spend(from: string, nonce: string, view: View): Spend | undefined {
