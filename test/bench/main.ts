@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { buyerKill } from './buyer-kill.ts'
 import { compare } from './compare.ts'
 import { failover } from './failover.ts'
+import { fairness } from './fairness.ts'
 import { fuzz } from './fuzz.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
@@ -39,6 +40,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
   mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
+  fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },

@@ -67,6 +67,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
   ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
   section('order', 'every write is synced first', ['', '']),
+  section('fairness', 'no honest request refused, p99 below 2 s', ['', '--seconds 2'], MARKDOWN),
   section('mutants', 'every mutant is caught', ['', '']),
   section('fuzz', 'no fault', ['--runs 50000', '--runs 500']),
   section('import-kill', 'a whole snapshot after every kill', ['--runs 20', '--runs 2']),

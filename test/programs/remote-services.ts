@@ -4,6 +4,9 @@ import { openRemotes } from '../bench/remotes/server.ts'
 /** Blocks on Base become final after about 15 minutes. */
 const UNFINAL_BLOCKS = 450
 
-const { url } = await openRemotes({ unfinalBlocks: UNFINAL_BLOCKS })
+/** The delay of each reply of the node, in milliseconds. */
+const [rpcMs = '0'] = process.argv.slice(2)
+
+const { url } = await openRemotes({ unfinalBlocks: UNFINAL_BLOCKS, rpcMs: Number(rpcMs) })
 process.send?.(url)
 process.on('SIGTERM', () => process.exit())

@@ -36,8 +36,8 @@ export function testProgram(name: string): string {
 }
 
 /** A facilitator and a chain node, by default on the core of the client, so that they take no time from the servers. */
-export function startRemotes(core: Core = 'client'): Promise<ServerProcess> {
-  return startServer({ name: 'remotes', program: testProgram('remote-services'), core })
+export function startRemotes(core: Core = 'client', rpcMs = 0): Promise<ServerProcess> {
+  return startServer({ name: 'remotes', program: testProgram('remote-services'), args: [String(rpcMs)], core })
 }
 
 const THIS_CHECKOUT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))

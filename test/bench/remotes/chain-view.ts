@@ -8,7 +8,8 @@ const WORD_DIGITS = 64
 const WORDS_PER_PAYMENT = 4
 /** Blocks between the newest block and the anchor. */
 const ANCHOR_DEPTH = 64
-const BALANCE = 1_000_000_000n
+const BALANCE = 1_000_000_000
+const ADDRESS_DIGITS = 40
 
 interface ViewCall {
   data: string
@@ -25,8 +26,9 @@ export function answerView(ledger: Ledger, { data, chainId, block }: ViewCall): 
   const [checkedBlock = '', , , ...payments] = words
   const count = payments.length / WORDS_PER_PAYMENT
   const states = Array.from({ length: count }, (_, index) => {
-    const [, , nonce = '', recordedBlock = ''] = payments.slice(index * WORDS_PER_PAYMENT)
-    return [word(0), word(BALANCE), word(ledger.isUsed(`0x${nonce}`) ? 1 : 0), hashOf(recordedBlock, number)]
+    const [, payer = '', nonce = '', recordedBlock = ''] = payments.slice(index * WORDS_PER_PAYMENT)
+    const { codeBytes = 0, balance = BALANCE } = ledger.noteObserved(`0x${payer.slice(-ADDRESS_DIGITS)}`)
+    return [word(codeBytes), word(balance), word(ledger.isUsed(`0x${nonce}`) ? 1 : 0), hashOf(recordedBlock, number)]
   })
   const head = [word(chainId), word(number), word(timestamp), blockAt(number - ANCHOR_DEPTH).hash.slice(2)]
   const list = [word((head.length + 2) * 32), word(count), ...states.flat()]

@@ -21,7 +21,20 @@ export interface LedgerBlock {
   timestamp: number
 }
 
+/** An account that differs from the others, which have no code and much money. In lower case. */
+export interface LedgerAccount {
+  codeBytes?: number
+  /** In the smallest unit. A transfer reduces it. */
+  balance?: number
+  /** Whether the wallet contract rejects every signature. */
+  isRefused?: boolean
+}
+
 export class Ledger {
+  /** By address, in lower case. */
+  readonly accounts = new Map<string, LedgerAccount>()
+  /** The observations of each payer, by address in lower case. */
+  readonly observed = new Map<string, number>()
   /** Blocks above the newest final block. */
   readonly #unfinalBlocks: number
   readonly #byNonce = new Map<string, LedgerTransfer>()
@@ -43,6 +56,16 @@ export class Ledger {
     return [...this.#byNonce.keys()]
   }
 
+  /** Whether the payer has the amount. */
+  canPay({ from, value }: AuthorizationFields): boolean {
+    return (this.accounts.get(from.toLowerCase())?.balance ?? Infinity) >= Number(value)
+  }
+
+  noteObserved(payer: string): LedgerAccount {
+    this.observed.set(payer, (this.observed.get(payer) ?? 0) + 1)
+    return this.accounts.get(payer) ?? {}
+  }
+
   isUsed(nonce: string): boolean {
     return this.#byNonce.has(nonce)
   }
@@ -59,6 +82,8 @@ export class Ledger {
   transfer(authorization: AuthorizationFields): LedgerTransfer | undefined {
     const { nonce } = authorization
     if (this.#byNonce.has(nonce)) return undefined
+    const account = this.accounts.get(authorization.from.toLowerCase())
+    if (account?.balance !== undefined) account.balance -= Number(authorization.value)
     const transaction = `0x${createHash('sha256').update(nonce).digest('hex')}`
     const transfer = { authorization, transaction, block: this.newestBlock.number }
     this.#byNonce.set(nonce, transfer)

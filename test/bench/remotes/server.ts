@@ -5,12 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '../../support/listen.ts'
 import { testTerms, type AuthorizationFields } from '../../support/payments.ts'
 import { answerRpc } from './chain-node.ts'
-import { Ledger } from './ledger.ts'
+import { Ledger, type LedgerAccount } from './ledger.ts'
 
 interface RemotesOptions {
   unfinalBlocks: number
   /** The longest delay before a transfer, and after it before the reply. */
   settleMsMax?: number
+  /** Delays each reply of the node. */
+  rpcMs?: number
 }
 
 export interface Remotes extends AsyncDisposable {
@@ -18,7 +20,7 @@ export interface Remotes extends AsyncDisposable {
   ledger: Ledger
 }
 
-export async function openRemotes({ unfinalBlocks, settleMsMax = 0 }: RemotesOptions): Promise<Remotes> {
+export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }: RemotesOptions): Promise<Remotes> {
   const ledger = new Ledger({ unfinalBlocks })
   const server = createServer((request, response) => void answer(request, response))
   // By default a connection is closed after five seconds without a request.
@@ -34,9 +36,16 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0 }: RemotesOpt
   async function replyTo(path: string, body: unknown): Promise<unknown> {
     switch (path) {
       case '/rpc':
+        if (rpcMs > 0) await sleep(rpcMs)
         return answerRpc(ledger, body)
+      case '/accounts':
+        for (const [address, account] of Object.entries(body as Record<string, LedgerAccount>))
+          ledger.accounts.set(address.toLowerCase(), account)
+        return {}
+      case '/observed':
+        return Object.fromEntries(ledger.observed)
       case '/verify':
-        return { isValid: true, payer: authorizationIn(body).from }
+        return verify(authorizationIn(body))
       case '/settle':
         return settle(authorizationIn(body))
       default:
@@ -44,11 +53,21 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0 }: RemotesOpt
     }
   }
 
+  function verify(authorization: AuthorizationFields) {
+    const { from: payer } = authorization
+    const isRefused = ledger.accounts.get(payer.toLowerCase())?.isRefused ?? false
+    if (isRefused) return { isValid: false, invalidReason: 'invalid_exact_evm_payload_signature', payer }
+    if (!ledger.canPay(authorization)) return { isValid: false, invalidReason: 'insufficient_funds', payer }
+    return { isValid: true, payer }
+  }
+
   async function settle(authorization: AuthorizationFields) {
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
+    const common = { network: testTerms.network, payer: authorization.from }
+    if (!ledger.canPay(authorization))
+      return { success: false, errorReason: 'insufficient_funds', transaction: '', ...common }
     const transfer = ledger.transfer(authorization)
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
-    const common = { network: testTerms.network, payer: authorization.from }
     return transfer
       ? { success: true, transaction: transfer.transaction, ...common }
       : { success: false, errorReason: 'transaction_failed', transaction: '', ...common }

@@ -1,0 +1,277 @@
+/**
+ * `bench fairness`: attackers that pay nothing, from 1 and from 50 addresses, beside honest clients from other addresses. No
+ * request of an honest client may be refused. The service is the command `serve`; facilitator and node are in another
+ * process, and the node answers after 200 ms.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Hex } from 'viem'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { REGISTER } from '../support/fixtures.ts'
+import { header, signedPayment } from '../support/payments.ts'
+import { ATTACKS, type Attack } from './fairness/attacks.ts'
+import { AddressedClient, type Reply, type Sent } from './fairness/clients.ts'
+import { startRemotes, serveCheckout, type ServerProcess } from './load/server-process.ts'
+import { startDatabase } from './log-kind.ts'
+import { markdown } from './markdown.ts'
+import { remotesEnvironment } from './remotes/server.ts'
+import { quantile } from './statistics.ts'
+
+const NODE_MS = 200
+const P99_MS_MAX = 2_000
+/** Of one unpaid address, in a minute. */
+const NODE_CALLS_MAX = 120
+const ATTACKER_COUNTS = [1, 50]
+/** Of all attackers together, so that this process can still measure. */
+const ATTACKS_PER_SECOND = 1_000
+/** Honest requests begin this long after each other. */
+const HONEST_EVERY_MS = 100
+const LOOKUP = '/api/v1/company/00000000'
+const A2A_LOOKUP = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'SendMessage',
+  params: {
+    message: {
+      messageId: 'm',
+      role: 'ROLE_USER',
+      parts: [{ data: { operation: 'lookup', input: { company_number: '00000000' } } }],
+    },
+  },
+}
+
+const POSTGRES_ATTACK = 'random payers and signatures'
+const PARALLEL_PURCHASES = 50
+const ADDRESS_BUDGET = 300
+
+interface Honest {
+  kind: string
+  send: () => Promise<Sent>
+  isAnswered: (reply: Reply) => boolean
+}
+
+interface Measured {
+  attacks: number
+  durations: number[]
+  /** The kinds of honest requests that were refused, with the status. */
+  refused: string[]
+  nodeCalls: number
+}
+
+export async function fairness({ seconds = '20', only }: Record<string, string>): Promise<boolean> {
+  const lines: string[][] = []
+  const faults: string[] = []
+  const attacks = Object.keys(ATTACKS).filter((name) => only === undefined || name.includes(only))
+  await withService({}, async (service) => {
+    for (const name of attacks) await runAttack(service, name, name)
+    faults.push(...(await buyInParallel(service)), ...(await replayWithoutBudget(service)))
+  })
+  if (attacks.includes(POSTGRES_ATTACK)) {
+    await using database = await startDatabase()
+    await withService({ RESPONSE_LOG: database.url }, (service) =>
+      runAttack(service, POSTGRES_ATTACK, `${POSTGRES_ATTACK}, PostgreSQL`),
+    )
+  }
+
+  async function runAttack(service: Service, name: string, title: string): Promise<void> {
+    for (const count of ATTACKER_COUNTS) {
+      const {
+        attacks: sent,
+        durations,
+        refused,
+        nodeCalls,
+      } = await measure(service, { name, count, seconds: Number(seconds) })
+      const p99 = quantile(durations, 0.99)
+      if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
+      if (p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
+      if (nodeCalls > NODE_CALLS_MAX) faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
+      const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
+      lines.push([
+        title,
+        String(count),
+        String(sent),
+        String(durations.length),
+        String(refused.length),
+        ...times,
+        nodeCalls.toFixed(1),
+      ])
+    }
+  }
+
+  const headings = ['attack', 'addresses', 'requests', 'honest', 'refused', 'p50 ms', 'p99 ms', 'node calls']
+  process.stdout.write(`${markdown(headings, lines)}\n\n`)
+  for (const fault of faults) process.stdout.write(`${fault}\n`)
+  process.stdout.write(`${lines.length} attacks of ${seconds} s, ${faults.length} faults\n`)
+  return faults.length === 0
+}
+
+interface Service {
+  url: string
+  remotes: ServerProcess
+  /** Numbers the runs, which use addresses of their own. */
+  runs: number
+  honestPayers: Set<string>
+}
+
+async function withService(
+  environment: Record<string, string>,
+  work: (service: Service) => Promise<void>,
+): Promise<void> {
+  const directory = await mkdtemp(join(tmpdir(), 'fairness-'))
+  try {
+    await using remotes = await startRemotes('client', NODE_MS)
+    const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: String(ADDRESS_BUDGET) }
+    const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
+    await using served = await serveCheckout('service', {
+      ...files,
+      ...limits,
+      ...remotesEnvironment(remotes.url),
+      ...environment,
+    })
+    await work({ url: served.url, remotes, runs: 0, honestPayers: new Set() })
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+async function measure(
+  service: Service,
+  { name, count, seconds }: { name: string; count: number; seconds: number },
+): Promise<Measured> {
+  const { url, remotes } = service
+  service.runs += 1
+  const attack = await (ATTACKS[name] ?? Promise.reject)()
+  await post(remotes, '/accounts', attack.accounts ?? {})
+  const before = await nodeCallsOf(service)
+  const end = performance.now() + seconds * 1000
+  const clients = Array.from(
+    { length: count },
+    (_, index) => new AddressedClient(url, `127.0.${10 + service.runs}.${index + 1}`, attack.connections),
+  )
+  const attacking = Promise.all(
+    Array.from({ length: attack.connections }, (_, index) =>
+      repeatAttack(clients[index % count] as AddressedClient, { attack, offset: index, end }),
+    ),
+  )
+  const { durations, refused } = await sendHonestly(service, end)
+  const attacks = (await attacking).reduce((sum, each) => sum + each, 0)
+  for (const client of clients) client.close()
+  return { attacks, durations, refused, nodeCalls: ((await nodeCallsOf(service)) - before) / count }
+}
+
+async function repeatAttack(
+  client: AddressedClient,
+  { attack, offset, end }: { attack: Attack; offset: number; end: number },
+): Promise<number> {
+  const { requests, connections } = attack
+  const pauseMs = (connections / ATTACKS_PER_SECOND) * 1000
+  await sleep(Math.random() * pauseMs)
+  let sent = 0
+  for (; performance.now() < end; sent += 1) {
+    await client.send(requests[(offset + sent) % requests.length] as Sent)
+    await sleep(pauseMs)
+  }
+  return sent
+}
+
+/** Sends one request after the other, without waiting for the answers. */
+async function sendHonestly(service: Service, end: number): Promise<{ durations: number[]; refused: string[] }> {
+  const kinds = await honestKinds(service)
+  const clients = kinds.map((_, index) => new AddressedClient(service.url, `127.0.1.${index + 1}`, Infinity))
+  const durations: number[] = []
+  const refused: string[] = []
+  const sending: Promise<void>[] = []
+  for (let index = 0; performance.now() < end; index += 1) {
+    const { kind, send, isAnswered } = kinds[index % kinds.length] as Honest
+    const client = clients[index % kinds.length] as AddressedClient
+    const sent = await send()
+    const start = performance.now()
+    sending.push(
+      client.send(sent).then((reply) => {
+        durations.push(performance.now() - start)
+        if (!isAnswered(reply)) refused.push(`${kind} ${reply.status}`)
+        return undefined
+      }),
+    )
+    await sleep(HONEST_EVERY_MS)
+  }
+  await Promise.all(sending)
+  for (const client of clients) client.close()
+  return { durations, refused }
+}
+
+async function honestKinds({ url, remotes, honestPayers }: Service): Promise<Honest[]> {
+  const known = generatePrivateKey()
+  const owner = generatePrivateKey()
+  const wallet = privateKeyToAddress(generatePrivateKey())
+  await post(remotes, '/accounts', { [wallet]: { codeBytes: 100 } })
+  const buy = async (key: Hex, from: string = privateKeyToAddress(key)): Promise<Sent> => {
+    honestPayers.add(from.toLowerCase())
+    return {
+      path: LOOKUP,
+      headers: { 'PAYMENT-SIGNATURE': header(await signedPayment({ key, authorization: { from } })) },
+    }
+  }
+  const isSold = ({ status }: Reply) => status === 200
+  const isQuoted = ({ status }: Reply) => status === 402
+  const a2a = { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1` }
+  const mcp = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
+  const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+  const tool = { ...call, params: { name: 'lookup_company', arguments: { company_number: '00000000' } } }
+  return [
+    { kind: 'quote', send: async () => ({ path: LOOKUP }), isAnswered: isQuoted },
+    { kind: 'first purchase', send: () => buy(generatePrivateKey()), isAnswered: isSold },
+    {
+      kind: 'quote over A2A',
+      send: async () => ({ path: '/a2a', headers: a2a, body: JSON.stringify(A2A_LOOKUP) }),
+      isAnswered: isQuoted,
+    },
+    { kind: 'known buyer', send: () => buy(known), isAnswered: isSold },
+    {
+      kind: 'quote over MCP',
+      send: async () => ({ path: '/mcp', headers: mcp, body: JSON.stringify(tool) }),
+      isAnswered: ({ status, body }) => status === 200 && body.includes('x402Version'),
+    },
+    { kind: 'contract wallet', send: () => buy(owner, wallet), isAnswered: isSold },
+  ]
+}
+
+/** First purchases of one address at the same time. */
+async function buyInParallel({ url }: Service): Promise<string[]> {
+  const client = new AddressedClient(url, '127.0.2.1', Infinity)
+  const payments = await Promise.all(
+    Array.from({ length: PARALLEL_PURCHASES }, () => signedPayment({ key: generatePrivateKey() })),
+  )
+  const replies = await Promise.all(
+    payments.map((payment) => client.send({ path: LOOKUP, headers: { 'PAYMENT-SIGNATURE': header(payment) } })),
+  )
+  client.close()
+  const refused = replies.filter(({ status }) => status !== 200).map(({ status }) => status)
+  return refused.length === 0 ? [] : [`${PARALLEL_PURCHASES} parallel purchases: refused ${refused.join(', ')}`]
+}
+
+/** A paid answer can be fetched although the budget of the address is spent. */
+async function replayWithoutBudget({ url }: Service): Promise<string[]> {
+  const client = new AddressedClient(url, '127.0.2.2', 10)
+  const paid = { path: LOOKUP, headers: { 'PAYMENT-SIGNATURE': header(await signedPayment()) } }
+  const bought = await client.send(paid)
+  for (let quotes = 0; quotes < ADDRESS_BUDGET; quotes += 1) await client.send({ path: LOOKUP })
+  const limited = await client.send({ path: LOOKUP })
+  const replayed = await client.send(paid)
+  client.close()
+  const statuses = [bought, limited, replayed].map(({ status }) => status).join(', ')
+  return statuses === '200, 429, 200' ? [] : [`replay without a budget: ${statuses}`]
+}
+
+/** The observations of payers that are not honest. */
+async function nodeCallsOf({ remotes, honestPayers }: Service): Promise<number> {
+  const observed = (await (await fetch(`${remotes.url}/observed`)).json()) as Record<string, number>
+  const ofAttackers = Object.entries(observed).filter(([payer]) => !honestPayers.has(payer))
+  return ofAttackers.reduce((sum, [, count]) => sum + count, 0)
+}
+
+async function post({ url }: ServerProcess, path: string, body: object): Promise<void> {
+  await fetch(url + path, { method: 'POST', body: JSON.stringify(body) })
+}

@@ -1,0 +1,80 @@
+/** What the attackers of `bench fairness` send. None of them pays. */
+import { randomBytes } from 'node:crypto'
+import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
+import { DOMAIN } from '../../support/eip3009.ts'
+import { header, signedPayment } from '../../support/payments.ts'
+import type { LedgerAccount } from '../remotes/ledger.ts'
+import type { Sent } from './clients.ts'
+
+/** Signed before the attack, because signing takes longer than sending. */
+const SIGNED = 120
+const LOOKUP = '/api/v1/company/00000000'
+const MCP_HEADERS = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
+
+export interface Attack {
+  /** Accounts that the chain must have. */
+  accounts?: Record<string, LedgerAccount>
+  /** For all addresses together. */
+  connections: number
+  /** The requests, which the attackers repeat in this order. */
+  requests: Sent[]
+}
+
+const pay = (payment: unknown): Sent => ({ path: LOOKUP, headers: { 'PAYMENT-SIGNATURE': header(payment) } })
+const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
+const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset)
+const mcp = (message: object): Sent => ({ path: '/mcp', headers: MCP_HEADERS, body: JSON.stringify(message) })
+
+/** A payment whose signature is not that of its payer. */
+async function junk(from: string, bytes: number) {
+  const payment = await signedPayment({ authorization: { from } })
+  payment.payload.signature = `0x${randomBytes(bytes).toString('hex')}`
+  return payment
+}
+
+export const ATTACKS: Record<string, () => Promise<Attack>> = {
+  async 'one junk payment on 2,000 connections'() {
+    const token = DOMAIN.verifyingContract
+    const accounts = { [token]: { codeBytes: 1_000, isRefused: true } }
+    return { accounts, connections: 2_000, requests: [pay(await junk(token, 130))] }
+  },
+  async 'random payers and signatures'() {
+    const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
+    return { connections: 100, requests: payments.map(pay) }
+  },
+  async 'signatures of empty wallets'() {
+    const keys = Array.from({ length: SIGNED }, generatePrivateKey)
+    const accounts = Object.fromEntries(keys.map((key) => [privateKeyToAddress(key), { balance: 0 }]))
+    const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
+    return { accounts, connections: 100, requests: payments.map(pay) }
+  },
+  async 'late payments'() {
+    const payments = await many(() =>
+      signedPayment({ key: generatePrivateKey(), authorization: { validBefore: seconds(5) } }),
+    )
+    return { connections: 100, requests: payments.map(pay) }
+  },
+  async 'purchases of absent numbers'() {
+    const payments = await many(() => signedPayment({ key: generatePrivateKey() }))
+    const requests = payments.map((payment) => ({ ...pay(payment), path: '/api/v1/company/99999999999' }))
+    return { connections: 100, requests }
+  },
+  async 'quotes and junk over MCP'() {
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+    const params = { name: 'lookup_company', arguments: { company_number: '00000000' } }
+    const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
+    const paid = payments.map((payment) => mcp({ ...call, params: { ...params, _meta: { 'x402/payment': payment } } }))
+    return { connections: 100, requests: [mcp({ ...call, params }), ...paid] }
+  },
+  async 'protocol calls'() {
+    const params = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`m${index}`, 1]))
+    const ping = mcp({ jsonrpc: '2.0', id: 1, method: 'ping', params })
+    return { connections: 100, requests: [ping, mcp({ jsonrpc: '2.0', id: 2, method: 'tools/list' })] }
+  },
+  async 'one wallet with the price of one purchase'() {
+    const key = generatePrivateKey()
+    const payer = privateKeyToAddress(key)
+    const payments = await Promise.all(Array.from({ length: SIGNED }, () => signedPayment({ key })))
+    return { accounts: { [payer]: { balance: 1_000 } }, connections: 100, requests: payments.map(pay) }
+  },
+}

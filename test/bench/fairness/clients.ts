@@ -1,0 +1,52 @@
+/** HTTP clients with an address of their own, in 127.0.0.0/8. */
+import { Agent, request, type IncomingMessage } from 'node:http'
+
+export interface Sent {
+  path: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+export interface Reply {
+  /** 0 if the connection was reset. */
+  status: number
+  body: string
+}
+
+export class AddressedClient {
+  readonly #agent: Agent
+  readonly #url: string
+  readonly #address: string
+
+  constructor(url: string, address: string, connections: number) {
+    this.#url = url
+    this.#address = address
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
+  }
+
+  send({ path, headers = {}, body }: Sent): Promise<Reply> {
+    const json = body === undefined ? {} : { 'Content-Type': 'application/json', ...lengthOf(body) }
+    const method = body === undefined ? 'GET' : 'POST'
+    const options = { agent: this.#agent, localAddress: this.#address, method, headers: { ...json, ...headers } }
+    return new Promise((resolve) => {
+      const lost = () => resolve({ status: 0, body: '' })
+      const sent = request(this.#url + path, options, (response) => void read(response).then(resolve, lost))
+      sent.on('error', lost)
+      sent.end(body)
+    })
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+async function read(response: IncomingMessage): Promise<Reply> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  return { status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }
+}
+
+function lengthOf(body: string) {
+  return { 'Content-Length': String(Buffer.byteLength(body)) }
+}
