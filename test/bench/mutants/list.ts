@@ -994,8 +994,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'searches for an earlier settlement are not limited',
     file: verify,
-    find: 'if (limited) return limited;',
-    replace: '',
+    find: 'spend(WEIGHTS.search); if (limited) return limited;',
+    replace: 'spend(WEIGHTS.search);',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
