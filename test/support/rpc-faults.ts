@@ -11,7 +11,6 @@ type FaultyReply = object | 'hangs' | undefined
 
 const FALSE = `0x${'0'.repeat(64)}`
 const LOG_BLOCKS_MAX = 10n
-const TOO_HIGH = '0xffffff'
 
 const result = (value: unknown): FaultyReply => ({ result: value })
 const failure = (message: string): FaultyReply => ({ error: { code: -32_000, message } })
@@ -28,7 +27,6 @@ const FAULTS = {
   'calls fail': () => failure('internal error'),
   'another chain': (call) => (call.method === 'eth_chainId' ? result('0x1') : withoutPayments(call)),
   'a fork with the same id': withoutPayments,
-  'the head is too high': ({ method }) => (method === 'eth_blockNumber' ? result(TOO_HIGH) : undefined),
   'logs are limited': ({ method, params: [filter] }) => {
     const { fromBlock = '0x0', toBlock = '0x0' } = (filter ?? {}) as Record<string, string>
     const isWide = method === 'eth_getLogs' && BigInt(toBlock) - BigInt(fromBlock) >= LOG_BLOCKS_MAX

@@ -397,6 +397,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/chain/observe.test.js',
   },
   {
+    name: 'an old observation is not repeated behind one URL',
+    file: observe,
+    find: 'round < ROUNDS_MAX &&',
+    replace: 'false &&',
+    caughtBy: 'test/agent/chain/observe.test.js',
+  },
+  {
+    name: 'one of two nodes ends a payment',
+    file: reconcile,
+    find: '=== denial',
+    replace: '!== undefined',
+    caughtBy: 'test/agent/settlement/reconciler.test.js',
+  },
+  {
     name: 'a range of logs that takes too long is read again each time',
     file: 'agent/chain/range-search.js',
     find: 'return cause instanceof RpcError || isTimeout(cause);',
@@ -980,8 +994,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'searches for an earlier settlement are not limited',
     file: verify,
-    find: 'const limited = client.budget.spend(WEIGHTS.search);',
-    replace: 'const limited = undefined;',
+    find: 'spend(WEIGHTS.search); if (limited) return limited;',
+    replace: 'spend(WEIGHTS.search);',
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
