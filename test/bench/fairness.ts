@@ -142,7 +142,9 @@ async function measure(
 ): Promise<Measured> {
   const { url, remotes } = service
   service.runs += 1
-  const attack = await (ATTACKS[name] ?? Promise.reject)()
+  const makeAttack = ATTACKS[name]
+  if (!makeAttack) throw new Error(`There is no attack ${name}`)
+  const attack = await makeAttack()
   await post(remotes, '/accounts', attack.accounts ?? {})
   const before = await nodeCallsOf(service)
   const end = performance.now() + seconds * 1000
@@ -158,7 +160,12 @@ async function measure(
   const { durations, refused } = await sendHonestly(service, end)
   const attacks = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
-  return { attacks, durations, refused, nodeCalls: ((await nodeCallsOf(service)) - before) / count }
+  return {
+    attacks,
+    durations,
+    refused,
+    nodeCalls: ((await nodeCallsOf(service)) - before - (attack.paidCalls ?? 0)) / count,
+  }
 }
 
 async function repeatAttack(

@@ -18,9 +18,11 @@ export interface Attack {
   connections: number
   /** The requests, which the attackers repeat in this order. */
   requests: Sent[]
+  /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
+  paidCalls?: number
 }
 
-const pay = (payment: unknown): Sent => ({ path: LOOKUP, headers: { 'PAYMENT-SIGNATURE': header(payment) } })
+const pay = (payment: unknown, path = LOOKUP): Sent => ({ path, headers: { 'PAYMENT-SIGNATURE': header(payment) } })
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
 const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset)
 const mcp = (message: object): Sent => ({ path: '/mcp', headers: MCP_HEADERS, body: JSON.stringify(message) })
@@ -40,23 +42,23 @@ export const ATTACKS: Record<string, () => Promise<Attack>> = {
   },
   async 'random payers and signatures'() {
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
-    return { connections: 100, requests: payments.map(pay) }
+    return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
   async 'signatures of empty wallets'() {
     const keys = Array.from({ length: SIGNED }, generatePrivateKey)
     const accounts = Object.fromEntries(keys.map((key) => [privateKeyToAddress(key), { balance: 0 }]))
     const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
-    return { accounts, connections: 100, requests: payments.map(pay) }
+    return { accounts, connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
   async 'late payments'() {
     const payments = await many(() =>
       signedPayment({ key: generatePrivateKey(), authorization: { validBefore: seconds(5) } }),
     )
-    return { connections: 100, requests: payments.map(pay) }
+    return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
   async 'purchases of absent numbers'() {
     const payments = await many(() => signedPayment({ key: generatePrivateKey() }))
-    const requests = payments.map((payment) => ({ ...pay(payment), path: '/api/v1/company/99999999999' }))
+    const requests = payments.map((payment) => pay(payment, '/api/v1/company/99999999999'))
     return { connections: 100, requests }
   },
   async 'quotes and junk over MCP'() {
@@ -75,6 +77,11 @@ export const ATTACKS: Record<string, () => Promise<Attack>> = {
     const key = generatePrivateKey()
     const payer = privateKeyToAddress(key)
     const payments = await Promise.all(Array.from({ length: SIGNED }, () => signedPayment({ key })))
-    return { accounts: { [payer]: { balance: 1_000 } }, connections: 100, requests: payments.map(pay) }
+    return {
+      accounts: { [payer]: { balance: 1_000 } },
+      connections: 100,
+      requests: payments.map((payment) => pay(payment)),
+      paidCalls: 3,
+    }
   },
 }

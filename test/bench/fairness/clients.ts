@@ -1,6 +1,9 @@
 /** HTTP clients with an address of their own, in 127.0.0.0/8. */
 import { Agent, request, type IncomingMessage } from 'node:http'
 
+/** Longer than an honest client waits. */
+const ANSWER_MS_MAX = 10_000
+
 export interface Sent {
   path: string
   headers?: Record<string, string>
@@ -32,6 +35,7 @@ export class AddressedClient {
       const lost = () => resolve({ status: 0, body: '' })
       const sent = request(this.#url + path, options, (response) => void read(response).then(resolve, lost))
       sent.on('error', lost)
+      sent.setTimeout(ANSWER_MS_MAX, () => sent.destroy(new Error('There is no answer')))
       sent.end(body)
     })
   }

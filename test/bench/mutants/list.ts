@@ -455,8 +455,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a search without a record begins at another block each time',
     file: chain,
-    find: 'return low * BLOCKS_TOO_EARLY_MAX',
-    replace: 'return low * BLOCKS_TOO_EARLY_MAX + (newest.number % BLOCKS_TOO_EARLY_MAX)',
+    find: 'step: BLOCKS_TOO_EARLY_MAX })',
+    replace: 'step: BLOCKS_TOO_EARLY_MAX + (newest.number % BLOCKS_TOO_EARLY_MAX) })',
     caughtBy: 'test/agent/chain/chain.test.js',
   },
   {
