@@ -12,13 +12,15 @@ import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { CallLimit, CALLS_MAX } from '../limits/call-limit.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
-import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
+import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
 import { PreparedLists, type McpAnswer } from './prepared-lists.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
+/** Contract 8.15. A call with a payment has about fifty. */
+export const MCP_MEMBERS_MAX = 256
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
   clients: Clients
@@ -46,7 +48,7 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const limited = client.budget.beginLookUp()
     if (limited) return sendResponse(response, renderOutcome(limited))
     const parsed = parseStrictJson(body)
-    if (parsed.kind !== 'valid' || Array.isArray(parsed.value) || isDeeperThan(parsed.value, JSON_LEVELS_MAX))
+    if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
     const headers = copyHeaders(request)
     const caller = { client, requestId: requestIdOf(request) }
@@ -68,6 +70,11 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   router.post(MCP_PATH, route)
   router.all(MCP_PATH, (_request, response) => refuse(response, methodNotAllowed('POST')))
   return router
+}
+
+/** The SDK copies and checks every member, so many of them take milliseconds. */
+function isMessage(value: unknown): boolean {
+  return !Array.isArray(value) && !isDeeperThan(value, JSON_LEVELS_MAX) && countMembers(value) <= MCP_MEMBERS_MAX
 }
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }

@@ -28,8 +28,8 @@ function countColons(json: string): number {
   return colons
 }
 
-/** Iterative, because a body can be nested deeper than the call stack. */
-function countMembers(value: unknown): number {
+/** The members of all objects in a JSON value. Iterative, because a body can be nested deeper than the call stack. */
+export function countMembers(value: unknown): number {
   let members = 0
   const waiting = [value]
   while (waiting.length > 0) {

@@ -76,6 +76,8 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   }
 
   async function runAttack(service: Service, name: string, title: string): Promise<void> {
+    // Requests of an earlier attack may still wait for each other.
+    for (const payer of Object.keys(await readObserved(service))) service.otherPayers.add(payer)
     for (const count of ATTACKER_COUNTS) {
       const {
         attacks: sent,
@@ -112,7 +114,8 @@ interface Service {
   remotes: ServerProcess
   /** Numbers the runs, which use addresses of their own. */
   runs: number
-  honestPayers: Set<string>
+  /** Honest payers, and those of earlier attacks. */
+  otherPayers: Set<string>
 }
 
 async function withService(
@@ -130,7 +133,7 @@ async function withService(
       ...remotesEnvironment(remotes.url),
       ...environment,
     })
-    await work({ url: served.url, remotes, runs: 0, honestPayers: new Set() })
+    await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })
   } finally {
     await rm(directory, { recursive: true })
   }
@@ -148,15 +151,12 @@ async function measure(
   await post(remotes, '/accounts', attack.accounts ?? {})
   const before = await nodeCallsOf(service)
   const end = performance.now() + seconds * 1000
+  // A connection of its own for each, because a shared agent would reuse the few that are free.
   const clients = Array.from(
-    { length: count },
-    (_, index) => new AddressedClient(url, `127.0.${10 + service.runs}.${index + 1}`, attack.connections),
+    { length: attack.connections },
+    (_, index) => new AddressedClient(url, `127.0.${10 + service.runs}.${(index % count) + 1}`, 1),
   )
-  const attacking = Promise.all(
-    Array.from({ length: attack.connections }, (_, index) =>
-      repeatAttack(clients[index % count] as AddressedClient, { attack, offset: index, end }),
-    ),
-  )
+  const attacking = Promise.all(clients.map((client, index) => repeatAttack(client, { attack, offset: index, end })))
   const { durations, refused } = await sendHonestly(service, end)
   const attacks = (await attacking).reduce((sum, each) => sum + each, 0)
   for (const client of clients) client.close()
@@ -186,13 +186,15 @@ async function repeatAttack(
 /** Sends one request after the other, without waiting for the answers. */
 async function sendHonestly(service: Service, end: number): Promise<{ durations: number[]; refused: string[] }> {
   const kinds = await honestKinds(service)
-  const clients = kinds.map((_, index) => new AddressedClient(service.url, `127.0.1.${index + 1}`, Infinity))
+  const clients: AddressedClient[] = []
   const durations: number[] = []
   const refused: string[] = []
   const sending: Promise<void>[] = []
   for (let index = 0; performance.now() < end; index += 1) {
     const { kind, send, isAnswered } = kinds[index % kinds.length] as Honest
-    const client = clients[index % kinds.length] as AddressedClient
+    // A new connection for each request: under pressure, the newest one must not be closed.
+    const client = new AddressedClient(service.url, `127.0.1.${(index % kinds.length) + 1}`, 1)
+    clients.push(client)
     const sent = await send()
     const start = performance.now()
     sending.push(
@@ -209,13 +211,13 @@ async function sendHonestly(service: Service, end: number): Promise<{ durations:
   return { durations, refused }
 }
 
-async function honestKinds({ url, remotes, honestPayers }: Service): Promise<Honest[]> {
+async function honestKinds({ url, remotes, otherPayers }: Service): Promise<Honest[]> {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())
   await post(remotes, '/accounts', { [wallet]: { codeBytes: 100 } })
   const buy = async (key: Hex, from: string = privateKeyToAddress(key)): Promise<Sent> => {
-    honestPayers.add(from.toLowerCase())
+    otherPayers.add(from.toLowerCase())
     return {
       path: LOOKUP,
       headers: { 'PAYMENT-SIGNATURE': header(await signedPayment({ key, authorization: { from } })) },
@@ -272,10 +274,13 @@ async function replayWithoutBudget({ url }: Service): Promise<string[]> {
   return statuses === '200, 429, 200' ? [] : [`replay without a budget: ${statuses}`]
 }
 
-/** The observations of payers that are not honest. */
-async function nodeCallsOf({ remotes, honestPayers }: Service): Promise<number> {
-  const observed = (await (await fetch(`${remotes.url}/observed`)).json()) as Record<string, number>
-  const ofAttackers = Object.entries(observed).filter(([payer]) => !honestPayers.has(payer))
+async function readObserved({ remotes }: Service): Promise<Record<string, number>> {
+  return (await (await fetch(`${remotes.url}/observed`)).json()) as Record<string, number>
+}
+
+/** The observations of the attack's payers. */
+async function nodeCallsOf(service: Service): Promise<number> {
+  const ofAttackers = Object.entries(await readObserved(service)).filter(([payer]) => !service.otherPayers.has(payer))
   return ofAttackers.reduce((sum, [, count]) => sum + count, 0)
 }
 

@@ -6,7 +6,7 @@ import express from 'express'
 import { createServer } from 'node:http'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
-import { MCP_BODY_BYTES_MAX, mcpRoute } from '../../agent/mcp/route.ts'
+import { MCP_BODY_BYTES_MAX, MCP_MEMBERS_MAX, mcpRoute } from '../../agent/mcp/route.ts'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { listTools as describeTools } from '../../agent/mcp/tools.ts'
 import { makeClients } from '../support/clients.ts'
@@ -236,6 +236,16 @@ describe('POST /mcp', () => {
         expectRefusal(await post(body), 'invalid_body')
       // 24 levels are accepted. The error is that `params` must be an object.
       expect((await post(`{"params":${nested(23)}}`)).text).to.contain('-32600')
+    })
+
+    it(`[8.15] accepts ${MCP_MEMBERS_MAX} members and refuses one more`, async () => {
+      const ping = (members: number) => {
+        const params = Object.fromEntries(Array.from({ length: members - 4 }, (_, index) => [`m${index}`, 1]))
+        return { jsonrpc: '2.0', id: 1, method: 'ping', params }
+      }
+      expect((await post(ping(MCP_MEMBERS_MAX - 1))).status).to.equal(200)
+      expect((await post(ping(MCP_MEMBERS_MAX))).status).to.equal(200)
+      expectRefusal(await post(ping(MCP_MEMBERS_MAX + 1)), 'invalid_body')
     })
 
     it('refuses other content types and encodings', async () => {

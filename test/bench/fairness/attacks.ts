@@ -35,10 +35,10 @@ async function junk(from: string, bytes: number) {
 }
 
 export const ATTACKS: Record<string, () => Promise<Attack>> = {
-  async 'one junk payment on 2,000 connections'() {
+  async 'one junk payment on 2,200 connections'() {
     const token = DOMAIN.verifyingContract
     const accounts = { [token]: { codeBytes: 1_000, isRefused: true } }
-    return { accounts, connections: 2_000, requests: [pay(await junk(token, 130))] }
+    return { accounts, connections: 2_200, requests: [pay(await junk(token, 130))] }
   },
   async 'random payers and signatures'() {
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
