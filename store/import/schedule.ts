@@ -73,11 +73,14 @@ export function openSchedule({ retrieve, now, random, timer, onFailure }: Schedu
         })
         return
       }
+      sleep(left)
+    }
+    function sleep(left: number): void {
       const step = Math.min(left, CLOCK_CHECK_EVERY_MS)
       timerLeft -= step
       cancel = timer(check, step)
     }
-    if (!stopping.signal.aborted) check()
+    if (!stopping.signal.aborted) sleep(milliseconds)
   }
 
   return {

@@ -50,7 +50,7 @@ describe('a service with a dataset from a portal', () => {
   async function retrieveUntil(isDone: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await isDone())) {
       timers.fire()
-      await new Promise((resolve) => void setTimeout(resolve, 20))
+      await new Promise((resolve) => void setTimeout(resolve, 250))
     }
   }
 

@@ -39,7 +39,7 @@ async function expectNothingSold(payment?: string): Promise<void> {
 }
 
 const until = async (isDone: () => Promise<boolean>) => {
-  while (!(await isDone())) await new Promise((resolve) => void setTimeout(resolve, 20))
+  while (!(await isDone())) await new Promise((resolve) => void setTimeout(resolve, 250))
 }
 
 describe('a service whose remote source cannot be reached at its first start', () => {

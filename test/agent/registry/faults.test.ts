@@ -290,7 +290,7 @@ describe('the registry routes with a faulty node', () => {
         const reading = served.get(page)
         await held
         // The time limits of the batch and of the page. The next read of the identity is later.
-        expect(times().filter((time) => time <= BOUND_MS)).to.have.members([2_000, 3_000])
+        expect(times().filter((time) => time <= BOUND_MS)).to.have.members([2_500, 3_000])
         pass(BOUND_MS)
         expectRefusal(await reading, 'registry_unchecked')
         await gone
