@@ -11,8 +11,8 @@ import type { Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
-import { ATTACKS, type Attack } from './fairness/attacks.ts'
-import { AddressedClient, type Reply, type Sent } from './fairness/clients.ts'
+import { ATTACK_NAMES, ATTACKS, type Attack, type AttackName } from './fairness/attacks.ts'
+import { A2A_LOOKUP, AddressedClient, LOOKUP, type Reply, type Sent } from './fairness/clients.ts'
 import { startRemotes, serveCheckout, type ServerProcess } from './load/server-process.ts'
 import { startDatabase } from './log-kind.ts'
 import { markdown } from './markdown.ts'
@@ -28,23 +28,11 @@ const ATTACKER_COUNTS = [1, 50]
 const ATTACKS_PER_SECOND = 1_000
 /** Honest requests begin this long after each other. */
 const HONEST_EVERY_MS = 100
-const LOOKUP = '/api/v1/company/00000000'
-const A2A_LOOKUP = {
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'SendMessage',
-  params: {
-    message: {
-      messageId: 'm',
-      role: 'ROLE_USER',
-      parts: [{ data: { operation: 'lookup', input: { company_number: '00000000' } } }],
-    },
-  },
-}
-
 const POSTGRES_ATTACK = 'random payers and signatures'
 const PARALLEL_PURCHASES = 50
 const ADDRESS_BUDGET = 300
+/** Without a budget, an address gets one look-up in this time. */
+const LOOK_UP_EVERY_MS = 2_000
 
 interface Honest {
   kind: string
@@ -63,7 +51,7 @@ interface Measured {
 export async function fairness({ seconds = '20', only }: Record<string, string>): Promise<boolean> {
   const lines: string[][] = []
   const faults: string[] = []
-  const attacks = Object.keys(ATTACKS).filter((name) => only === undefined || name.includes(only))
+  const attacks = ATTACK_NAMES.filter((name) => only === undefined || name.includes(only))
   await withService({}, async (service) => {
     for (const name of attacks) await runAttack(service, name, name)
     faults.push(...(await buyInParallel(service)), ...(await replayWithoutBudget(service)))
@@ -75,7 +63,7 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
     )
   }
 
-  async function runAttack(service: Service, name: string, title: string): Promise<void> {
+  async function runAttack(service: Service, name: AttackName, title: string): Promise<void> {
     // Requests of an earlier attack may still wait for each other.
     for (const payer of Object.keys(await readObserved(service))) service.otherPayers.add(payer)
     for (const count of ATTACKER_COUNTS) {
@@ -141,13 +129,11 @@ async function withService(
 
 async function measure(
   service: Service,
-  { name, count, seconds }: { name: string; count: number; seconds: number },
+  { name, count, seconds }: { name: AttackName; count: number; seconds: number },
 ): Promise<Measured> {
   const { url, remotes } = service
   service.runs += 1
-  const makeAttack = ATTACKS[name]
-  if (!makeAttack) throw new Error(`There is no attack ${name}`)
-  const attack = await makeAttack()
+  const attack = await ATTACKS[name]()
   await post(remotes, '/accounts', attack.accounts ?? {})
   const before = await nodeCallsOf(service)
   const end = performance.now() + seconds * 1000
@@ -211,7 +197,7 @@ async function sendHonestly(service: Service, end: number): Promise<{ durations:
   return { durations, refused }
 }
 
-async function honestKinds({ url, remotes, otherPayers }: Service): Promise<Honest[]> {
+async function honestKinds({ remotes, otherPayers }: Service): Promise<Honest[]> {
   const known = generatePrivateKey()
   const owner = generatePrivateKey()
   const wallet = privateKeyToAddress(generatePrivateKey())
@@ -225,7 +211,6 @@ async function honestKinds({ url, remotes, otherPayers }: Service): Promise<Hone
   }
   const isSold = ({ status }: Reply) => status === 200
   const isQuoted = ({ status }: Reply) => status === 402
-  const a2a = { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1` }
   const mcp = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
   const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
   const tool = { ...call, params: { name: 'lookup_company', arguments: { company_number: '00000000' } } }
@@ -234,7 +219,7 @@ async function honestKinds({ url, remotes, otherPayers }: Service): Promise<Hone
     { kind: 'first purchase', send: () => buy(generatePrivateKey()), isAnswered: isSold },
     {
       kind: 'quote over A2A',
-      send: async () => ({ path: '/a2a', headers: a2a, body: JSON.stringify(A2A_LOOKUP) }),
+      send: async () => A2A_LOOKUP,
       isAnswered: isQuoted,
     },
     { kind: 'known buyer', send: () => buy(known), isAnswered: isSold },
@@ -269,9 +254,11 @@ async function replayWithoutBudget({ url }: Service): Promise<string[]> {
   for (let quotes = 0; quotes < ADDRESS_BUDGET; quotes += 1) await client.send({ path: LOOKUP })
   const limited = await client.send({ path: LOOKUP })
   const replayed = await client.send(paid)
+  await sleep(LOOK_UP_EVERY_MS)
+  const replayedAgain = await client.send(paid)
   client.close()
-  const statuses = [bought, limited, replayed].map(({ status }) => status).join(', ')
-  return statuses === '200, 429, 200' ? [] : [`replay without a budget: ${statuses}`]
+  const statuses = [bought, limited, replayed, replayedAgain].map(({ status }) => status).join(', ')
+  return statuses === '200, 429, 200, 200' ? [] : [`replay without a budget: ${statuses}`]
 }
 
 async function readObserved({ remotes }: Service): Promise<Record<string, number>> {

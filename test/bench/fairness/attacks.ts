@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment } from '../../support/payments.ts'
+import type { Hex } from 'viem'
 import type { LedgerAccount } from '../remotes/ledger.ts'
-import type { Sent } from './clients.ts'
+import { A2A_LOOKUP, LOOKUP, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
 const SIGNED = 120
-const LOOKUP = '/api/v1/company/00000000'
 const MCP_HEADERS = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
 
 export interface Attack {
@@ -26,6 +26,13 @@ const pay = (payment: unknown, path = LOOKUP): Sent => ({ path, headers: { 'PAYM
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
 const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset)
 const mcp = (message: object): Sent => ({ path: '/mcp', headers: MCP_HEADERS, body: JSON.stringify(message) })
+const payOverA2a = (payment: unknown): Sent => ({
+  ...A2A_LOOKUP,
+  headers: { ...A2A_LOOKUP.headers, 'PAYMENT-SIGNATURE': header(payment) },
+})
+const newKeys = () => Array.from({ length: SIGNED }, generatePrivateKey)
+const accountsOf = (keys: Hex[], account: LedgerAccount) =>
+  Object.fromEntries(keys.map((key) => [privateKeyToAddress(key), account]))
 
 /** A payment whose signature is not that of its payer. */
 async function junk(from: string, bytes: number) {
@@ -34,46 +41,71 @@ async function junk(from: string, bytes: number) {
   return payment
 }
 
-export const ATTACKS: Record<string, () => Promise<Attack>> = {
-  async 'one junk payment on 2,200 connections'() {
+const SINGLE_ATTACKS = {
+  async 'one junk payment on 2,200 connections'(): Promise<Attack> {
     const token = DOMAIN.verifyingContract
     const accounts = { [token]: { codeBytes: 1_000, isRefused: true } }
     return { accounts, connections: 2_200, requests: [pay(await junk(token, 130))] }
   },
-  async 'random payers and signatures'() {
+  async 'random payers and signatures'(): Promise<Attack> {
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
     return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
-  async 'signatures of empty wallets'() {
-    const keys = Array.from({ length: SIGNED }, generatePrivateKey)
-    const accounts = Object.fromEntries(keys.map((key) => [privateKeyToAddress(key), { balance: 0 }]))
+  async 'signatures of empty wallets'(): Promise<Attack> {
+    const keys = newKeys()
     const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
-    return { accounts, connections: 100, requests: payments.map((payment) => pay(payment)) }
+    return {
+      accounts: accountsOf(keys, { balance: 0 }),
+      connections: 100,
+      requests: payments.map((payment) => pay(payment)),
+    }
   },
-  async 'late payments'() {
+  async 'wallets emptied after verify'(): Promise<Attack> {
+    const keys = newKeys()
+    const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
+    return {
+      accounts: accountsOf(keys, { isEmptiedAfterVerify: true }),
+      connections: 100,
+      requests: payments.map((payment) => pay(payment)),
+    }
+  },
+  async 'late payments'(): Promise<Attack> {
     const payments = await many(() =>
       signedPayment({ key: generatePrivateKey(), authorization: { validBefore: seconds(5) } }),
     )
     return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
-  async 'purchases of absent numbers'() {
+  async 'purchases of absent numbers'(): Promise<Attack> {
     const payments = await many(() => signedPayment({ key: generatePrivateKey() }))
     const requests = payments.map((payment) => pay(payment, '/api/v1/company/99999999999'))
     return { connections: 100, requests }
   },
-  async 'quotes and junk over MCP'() {
+  async 'quotes and junk over MCP'(): Promise<Attack> {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
     const params = { name: 'lookup_company', arguments: { company_number: '00000000' } }
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
     const paid = payments.map((payment) => mcp({ ...call, params: { ...params, _meta: { 'x402/payment': payment } } }))
     return { connections: 100, requests: [mcp({ ...call, params }), ...paid] }
   },
-  async 'protocol calls'() {
-    const params = Object.fromEntries(Array.from({ length: 1_500 }, (_, index) => [`m${index}`, 1]))
+  async 'quotes and junk over A2A'(): Promise<Attack> {
+    const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
+    return { connections: 100, requests: [A2A_LOOKUP, ...payments.map((payment) => payOverA2a(payment))] }
+  },
+  async 'guesses of a recorded payment'(): Promise<Attack> {
+    const payment = await signedPayment({ key: generatePrivateKey() })
+    const guesses = Array.from({ length: SIGNED }, () => {
+      const guess = structuredClone(payment)
+      guess.payload.signature = `0x${randomBytes(65).toString('hex')}`
+      return pay(guess)
+    })
+    return { connections: 100, requests: [pay(payment), ...guesses], paidCalls: 3 }
+  },
+  async 'protocol calls'(): Promise<Attack> {
+    const params = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`m${index}`, 1]))
     const ping = mcp({ jsonrpc: '2.0', id: 1, method: 'ping', params })
     return { connections: 100, requests: [ping, mcp({ jsonrpc: '2.0', id: 2, method: 'tools/list' })] }
   },
-  async 'one wallet with the price of one purchase'() {
+  async 'one wallet with the price of one purchase'(): Promise<Attack> {
     const key = generatePrivateKey()
     const payer = privateKeyToAddress(key)
     const payments = await Promise.all(Array.from({ length: SIGNED }, () => signedPayment({ key })))
@@ -85,3 +117,21 @@ export const ATTACKS: Record<string, () => Promise<Attack>> = {
     }
   },
 }
+
+/** Every attack at the same time. */
+async function mixture(): Promise<Attack> {
+  const attacks = await Promise.all(Object.values(SINGLE_ATTACKS).map((make) => make()))
+  const longest = Math.max(...attacks.map(({ requests }) => requests.length))
+  return {
+    accounts: Object.assign({}, ...attacks.map(({ accounts }) => accounts)) as Record<string, LedgerAccount>,
+    connections: 300,
+    requests: Array.from({ length: longest }, (_, index) =>
+      attacks.flatMap(({ requests }) => requests[index % requests.length] ?? []),
+    ).flat(),
+    paidCalls: attacks.reduce((sum, { paidCalls = 0 }) => sum + paidCalls, 0),
+  }
+}
+
+export const ATTACKS = { ...SINGLE_ATTACKS, 'all attacks together': mixture }
+export type AttackName = keyof typeof ATTACKS
+export const ATTACK_NAMES = Object.keys(ATTACKS) as AttackName[]

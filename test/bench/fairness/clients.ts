@@ -16,6 +16,26 @@ export interface Reply {
   body: string
 }
 
+export const LOOKUP = '/api/v1/company/00000000'
+
+/** The same purchase over A2A. */
+export const A2A_LOOKUP: Sent = {
+  path: '/a2a',
+  headers: { 'A2A-Version': '1.0' },
+  body: JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'SendMessage',
+    params: {
+      message: {
+        messageId: 'm',
+        role: 'ROLE_USER',
+        parts: [{ data: { operation: 'lookup', input: { company_number: '00000000' } } }],
+      },
+    },
+  }),
+}
+
 export class AddressedClient {
   readonly #agent: Agent
   readonly #url: string

@@ -28,6 +28,8 @@ export interface LedgerAccount {
   balance?: number
   /** Whether the wallet contract rejects every signature. */
   isRefused?: boolean
+  /** Whether it has no money any more when its payment is settled. */
+  isEmptiedAfterVerify?: boolean
 }
 
 export class Ledger {
@@ -59,6 +61,12 @@ export class Ledger {
   /** Whether the payer has the amount. */
   canPay({ from, value }: AuthorizationFields): boolean {
     return (this.accounts.get(from.toLowerCase())?.balance ?? Infinity) >= Number(value)
+  }
+
+  /** Whether the payer still has the amount after the facilitator has verified the payment. */
+  canSettle(authorization: AuthorizationFields): boolean {
+    const isEmptied = this.accounts.get(authorization.from.toLowerCase())?.isEmptiedAfterVerify ?? false
+    return !isEmptied && this.canPay(authorization)
   }
 
   noteObserved(payer: string): LedgerAccount {

@@ -64,7 +64,7 @@ export async function openRemotes({ unfinalBlocks, settleMsMax = 0, rpcMs = 0 }:
   async function settle(authorization: AuthorizationFields) {
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
     const common = { network: testTerms.network, payer: authorization.from }
-    if (!ledger.canPay(authorization))
+    if (!ledger.canSettle(authorization))
       return { success: false, errorReason: 'insufficient_funds', transaction: '', ...common }
     const transfer = ledger.transfer(authorization)
     if (settleMsMax > 0) await sleep(Math.random() * settleMsMax)
