@@ -95,7 +95,7 @@ describe('the portable buyer', function () {
       const expected = { ...TESTNET_TERMS, payTo: service.payTo, amountMax: 5000, amountPerDayMax: 10_000 }
       const options = { url: `${service.url}/api/v1/company/73848`, key: service.buyerKey, expected }
       const before = (await service.paid()).transfers
-      const result = (await page.run(`(${buyTwice})(${JSON.stringify(options)})`)) as Awaited<
+      const result = (await page.run(`(${String(buyTwice)})(${JSON.stringify(options)})`)) as Awaited<
         ReturnType<typeof buyTwice>
       >
       expect((await service.paid()).transfers - before).to.equal(1)
