@@ -13,7 +13,7 @@ export function canonicalJson(value: unknown): string {
   return json
 }
 
-/** The digest of the UTF-8 text as 64 hexadecimal digits. */
+/** The digest of the UTF-8 text as 64 hexadecimal digits. Not with node:crypto, which browsers and Workers lack. */
 export function sha256Hex(text: string): string {
   return sha256(new TextEncoder().encode(text)).slice(2)
 }

@@ -1286,6 +1286,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/client/buyer.test.js',
   },
   {
+    name: 'the portable buyer needs Node.js',
+    file: buyer,
+    find: 'import { canonicalJson,',
+    replace: "import 'node:fs';\nimport { canonicalJson,",
+    caughtBy: 'test/agent/client/portable.test.js',
+  },
+  {
+    name: 'a backup lacks the catalogue',
+    file: 'store/backup.js',
+    find: '...(hasCatalog ? [CATALOG_PATH] : []),',
+    replace: '',
+    caughtBy: 'test/store/backup.test.js',
+  },
+  {
     name: 'the local MCP server pays a changed receiver',
     file: 'agent/client/pinned-receiver.js',
     find: 'if (text === undefined)',
