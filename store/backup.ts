@@ -1,6 +1,6 @@
 /**
- * Copies the response log and the keys to a folder, also while a service runs, and puts such a copy back. Every record is
- * read after each copy. Snapshots are not copied, because an import rebuilds them.
+ * Copies the response log, the keys and the catalogue to a folder, also while a service runs, and puts such a copy back. Every
+ * record is read after each copy. Snapshots are not copied, because an import rebuilds them.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -12,7 +12,13 @@ import { syncDirectory, writeFileAtomically } from './atomic-file.ts'
 import { undefinedIfCorrupt } from './checksum.ts'
 import { openEnvironment, StoreError } from './environment.ts'
 import { errorCode } from './error-code.ts'
-import { RECORDS_DATABASE, responsesFolder, UNFINISHED_DATABASE } from './layout.ts'
+import {
+  catalogFolder,
+  RECORDS_DATABASE,
+  responsesFolder,
+  UNFINISHED_DATABASE,
+  type EnvironmentKind,
+} from './layout.ts'
 import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
 import { decodeRecord } from './record.ts'
 
@@ -20,9 +26,11 @@ import { decodeRecord } from './record.ts'
 const MANIFEST_FILE = 'backup.json'
 const RESPONSES = 'responses'
 const KEYS = 'keys'
+const CATALOG = 'catalog'
 const DATA_FILE = 'data.mdb'
 /** The response log in a backup. */
 const LOG_PATH = `${RESPONSES}/${DATA_FILE}`
+const CATALOG_PATH = `${CATALOG}/${DATA_FILE}`
 const PRIVATE_FILE_MODE = 0o600
 
 const manifestSchema = z.strictObject({
@@ -32,7 +40,10 @@ const manifestSchema = z.strictObject({
   records: z.int().nonnegative(),
   damaged: z.int().nonnegative(),
   /** SHA-256 in hexadecimal digits, by path below the folder. */
-  files: z.record(z.string().regex(/^(responses\/data\.mdb|keys\/[^/\\]+)$/), z.string().regex(/^[0-9a-f]{64}$/)),
+  files: z.record(
+    z.string().regex(/^((?:responses|catalog)\/data\.mdb|keys\/[^/\\]+)$/),
+    z.string().regex(/^[0-9a-f]{64}$/),
+  ),
 })
 
 interface BackupOptions {
@@ -52,15 +63,15 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
   const { dataDirectory, keysDirectory, folder, now, hasLog = true } = options
   await makeNewDirectory(folder)
   await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
-  if (hasLog) {
-    await mkdir(join(folder, RESPONSES), { mode: PRIVATE_DIRECTORY_MODE })
-    await copyLog(responsesFolder(dataDirectory), join(folder, RESPONSES))
-  }
+  if (hasLog) await copyEnvironment('responses', { from: responsesFolder(dataDirectory), to: join(folder, RESPONSES) })
+  const hasCatalog = (await fileNames(catalogFolder(dataDirectory))).includes(DATA_FILE)
+  if (hasCatalog) await copyEnvironment('catalog', { from: catalogFolder(dataDirectory), to: join(folder, CATALOG) })
   for (const name of await fileNames(keysDirectory))
     await copyDurably(join(keysDirectory, name), join(folder, KEYS, name))
   const counts = hasLog ? await countRecords(join(folder, RESPONSES)) : { records: 0, damaged: 0 }
   const paths = [
     ...(hasLog ? [LOG_PATH] : []),
+    ...(hasCatalog ? [CATALOG_PATH] : []),
     ...(await fileNames(join(folder, KEYS))).map((name) => `${KEYS}/${name}`),
   ]
   const files: Record<string, string> = {}
@@ -71,14 +82,14 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
 }
 
 /**
- * Puts the log and the keys of a backup into a data directory that has none. The log gets its name last, so an interrupted
- * restore can be repeated after its keys are removed.
+ * Puts the log and the keys of a backup into a data directory that has none, and the catalogue if it has none. The log gets
+ * its name last, so an interrupted restore can be repeated after its keys are removed.
  *
  * @returns the numbers of restored records and the time of the backup
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
 export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: BackupOptions) {
-  await refuseLinks([folder, ...[MANIFEST_FILE, RESPONSES, KEYS].map((name) => join(folder, name))])
+  await refuseLinks([folder, ...[MANIFEST_FILE, RESPONSES, KEYS, CATALOG].map((name) => join(folder, name))])
   const manifest = await readManifest(folder)
   if (LOG_PATH in manifest.files !== hasLog)
     throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
@@ -92,18 +103,32 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
     if (found !== digest) throw new StoreError(`${join(folder, path)}: is missing or damaged`)
   }
   const restoring = `${target}.restoring`
-  await rm(restoring, { recursive: true, force: true })
-  const folders = [...(hasLog ? [restoring] : []), keysDirectory]
-  for (const path of folders) await mkdir(path, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
-  if (hasLog) await copyDurably(join(folder, LOG_PATH), join(restoring, DATA_FILE))
+  await mkdir(keysDirectory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  if (hasLog) await copyIntoNew(join(folder, LOG_PATH), restoring)
   const counts = hasLog ? await countRecords(restoring) : { records: 0, damaged: 0 }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
-  if (!hasLog) return { ...counts, createdAt: manifest.created_at }
-  await rmdir(target).catch(() => undefined)
-  await rename(restoring, target)
-  await syncDirectory(dataDirectory)
+  const catalog = catalogFolder(dataDirectory)
+  if (CATALOG_PATH in manifest.files && (await fileNames(catalog)).length === 0) {
+    await copyIntoNew(join(folder, CATALOG_PATH), `${catalog}.restoring`)
+    await renameDurably(`${catalog}.restoring`, catalog)
+  }
+  if (hasLog) await renameDurably(restoring, target)
   return { ...counts, createdAt: manifest.created_at }
+}
+
+/** Copies the file of an environment into a new folder. One of an interrupted restore is replaced. */
+async function copyIntoNew(file: string, folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  await copyDurably(file, join(folder, DATA_FILE))
+}
+
+/** The target does not exist or is an empty folder. */
+async function renameDurably(from: string, target: string): Promise<void> {
+  await rmdir(target).catch(() => undefined)
+  await rename(from, target)
+  await syncDirectory(dirname(target))
 }
 
 /** Links in a folder of another person could name any file of this machine, whose content would become a key or the log. */
@@ -115,12 +140,13 @@ async function refuseLinks(paths: readonly string[]): Promise<void> {
 }
 
 /** LMDB copies the state of one transaction, while other processes read and write. The copy has no free pages. */
-async function copyLog(from: string, to: string): Promise<void> {
-  const environment = openEnvironment({ folder: from, kind: 'responses', readOnly: true })
+async function copyEnvironment(kind: EnvironmentKind, { from, to }: { from: string; to: string }): Promise<void> {
+  await mkdir(to, { mode: PRIVATE_DIRECTORY_MODE })
+  const environment = openEnvironment({ folder: from, kind, readOnly: true })
   try {
     await environment.backup(to, true)
   } catch (cause) {
-    throw new StoreError(`${to}: the response log could not be copied`, { cause })
+    throw new StoreError(`${to}: ${from} could not be copied`, { cause })
   } finally {
     await environment.close()
   }

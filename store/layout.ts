@@ -8,7 +8,7 @@
  *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
  *     'layout'                  -> { kind: 'snapshot', version }
  *     'info'                    -> SnapshotInfo (JSON)
- *     companies: companyKey     -> SnapshotEntry with checksum (store/company.ts)
+ *     companies: companyKey     -> SnapshotEntry with checksum (store/company-entry.ts)
  *     names.index                  the name index, a separate file (store/index/index-file.ts)
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced

@@ -1,6 +1,7 @@
 /** A read-only view of one snapshot: the companies of one retrieval of the register. */
 import { z } from 'zod'
-import { decodeEntry, type SnapshotEntry } from './company.ts'
+import { decodeEntry } from './company-entry.ts'
+import type { SnapshotEntry } from './company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from './layout.ts'
 import { openEnvironment, StoreError } from './environment.ts'
 

@@ -22,7 +22,7 @@ const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/executor', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
   [/^@x402\//, ['agent/payments', 'agent/settlement', 'agent/client', 'agent/sandbox', 'agent']],
-  [/^viem/, ['agent/payments', 'agent/chain', 'agent/registry', 'agent/client', 'agent/sandbox']],
+  [/^viem/, ['agent/operation', 'agent/payments', 'agent/chain', 'agent/registry', 'agent/client', 'agent/sandbox']],
   [/^express$/, ['rest-facade', 'agent/a2a', 'agent/mcp']],
   [/^(yauzl|csv-parse)/, ['store/import']],
   [/^(secp256k1|tiny-secp256k1|hash-wasm)$/, ['agent/payments']],
@@ -128,7 +128,7 @@ describe('the architecture', () => {
       /\bprocess\.(env|argv|exit|stdout|stderr|on)\b/.test(readFileSync(join(ROOT, file), 'utf8')),
     )
     expect(seen).to.have.members([
-      'agent/main.ts',
+      'agent/cli/run-in-process.ts',
       'agent/cli/serve.ts',
       'agent/cli/own-process-id.ts',
       'store/import/build-child.ts',

@@ -1,4 +1,4 @@
-/** The commands `backup` and `restore`: a copy of the response log and the keys. */
+/** The commands `backup` and `restore`: a copy of the response log, the keys and the catalogue. */
 import { resolve } from 'node:path'
 import type { RecordCounts } from '../../store/backup.ts'
 import type { Config } from '../config.ts'
@@ -6,8 +6,9 @@ import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 
 const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
-answers: keep it secret. Snapshots are not copied; an import rebuilds them.
-If RESPONSE_LOG is a database, only the keys are copied: copy the database with pg_dump.
+answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives.
+Snapshots are not copied; an import rebuilds them.
+If RESPONSE_LOG is a database, keys and catalogue are copied: copy the database with pg_dump.
 
 Example:
   irish-company-agent backup /var/backups/companies-1`
@@ -24,14 +25,18 @@ const DATABASE_NOTE = 'The response log is in a database: copy it with pg_dump.'
 export const addBackupCommands: AddCommand = (program, context) => {
   program
     .command('backup')
-    .description('Copy the response log and the keys of DATA_DIR to a new folder')
+    .description('Copy the response log, the keys and the catalogue of DATA_DIR to a new folder')
     .argument('<folder>', 'a folder that does not exist yet')
     .addHelpText('after', BACKUP_HELP)
     .action(async (folder: string) => {
       const { backUp } = await import('../../store/backup.ts')
       const directories = await readDirectories(context, folder)
       const counts = await backUp({ ...directories, now: context.now })
-      context.print(directories.hasLog ? `backed up ${describeCounts(counts)}` : `backed up the keys. ${DATABASE_NOTE}`)
+      context.print(
+        directories.hasLog
+          ? `backed up ${describeCounts(counts)}`
+          : `backed up the keys and the catalogue. ${DATABASE_NOTE}`,
+      )
       context.finish(counts.damaged === 0)
     })
   program
@@ -43,7 +48,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
       const { restore } = await import('../../store/backup.ts')
       const directories = await readDirectories(context, folder)
       const { createdAt, ...counts } = await restore(directories)
-      const restored = directories.hasLog ? describeCounts(counts) : 'the keys'
+      const restored = directories.hasLog ? describeCounts(counts) : 'the keys and the catalogue'
       context.print(`restored ${restored} of ${createdAt}`)
       context.finish(counts.damaged === 0)
     })

@@ -6,13 +6,13 @@ import type { Mode } from '../payments/terms.ts'
 import { parseAmount, parseHttpUrl } from './arguments.ts'
 import type { AddCommand } from './context.ts'
 
-const HELP = `
+const helpOf = (program: string) => `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
 buys each answer over REST, keeps it in the folder, and returns it for an equal call within a day. Each payment is saved
 before it is sent, so a call that is repeated after a crash sends the same payment. The limits are in micro-USDC.
 
 Example:
-  irish-company-agent mcp --url https://companies.example --key-file buyer.key --folder purchases`
+  ${program} mcp --url https://companies.example --key-file buyer.key --folder purchases`
 
 const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 
@@ -45,7 +45,7 @@ export const addMcpCommand: AddCommand = (program, { fetch, sleep, now, print })
       parseHttpUrl,
     )
     .option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit')
-    .addHelpText('after', HELP)
+    .addHelpText('after', helpOf(program.name()))
     .action(async ({ url, keyFile, folder, mode, payTo, maxAmount, maxPerDay, rpc, resetDay }: McpOptions) => {
       if (resetDay === true) {
         const { resetSpending } = await import('../client/buyer.ts')

@@ -2,7 +2,6 @@
  * One purchase and its file: quote, approval, signature, file, payment, answer, receipt. An existing file is completed with
  * the payment in it, and nothing is signed.
  */
-import { setTimeout } from 'node:timers/promises'
 import { sendPayment, sendRequest, signPurchase, toSaved, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
@@ -14,7 +13,7 @@ import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './veri
 
 export const RUNTIME: BuyerRuntime = {
   fetch: (...input) => globalThis.fetch(...input),
-  sleep: (milliseconds) => setTimeout(milliseconds),
+  sleep: (milliseconds) => new Promise((resolve) => void setTimeout(resolve, milliseconds)),
 }
 
 interface PurchaseTask {

@@ -2,7 +2,6 @@
  * Signs a payment once and sends it until the outcome is known. The payment is on disk before it is sent, and no second
  * payment is signed for the same purchase.
  */
-import { isDeepStrictEqual } from 'node:util'
 import { x402Client } from '@x402/core/client'
 import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
@@ -10,9 +9,11 @@ import type { ClientEvmSigner } from '@x402/evm'
 import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
+import { decodeBase64 } from '../operation/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../payments/extensions.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchText } from './bounded-fetch.ts'
+import { isEqualJson } from './equal-json.ts'
 import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
@@ -151,7 +152,7 @@ export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonN
 
 /** Whether a repeated answer is the saved one, byte for byte, but for a receipt that the saved one lacks. */
 export function isSavedAnswer(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
-  return isDeepStrictEqual(saved, toSaved(answer)) || addsReceipt(saved, answer)
+  return isEqualJson(saved, toSaved(answer)) || addsReceipt(saved, answer)
 }
 
 /** An answer of an older service gets its receipt at the first repetition. */
@@ -160,11 +161,12 @@ function addsReceipt(saved: NonNullable<Purchase['answer']>, answer: PurchaseAns
   const [before, after] = [saved.payment_response, answer.paymentResponse].map(decodeSettlement)
   if (!before || !after || 'extensions' in before) return false
   const { extensions, ...rest } = after
-  return extensions !== undefined && isDeepStrictEqual(rest, before)
+  return extensions !== undefined && isEqualJson(rest, before)
 }
 
 function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
-  const json = header === null ? undefined : parseJson(Buffer.from(header, 'base64').toString())
+  const bytes = header === null ? undefined : decodeBase64(header)
+  const json = bytes && parseJson(new TextDecoder().decode(bytes))
   return z.record(z.string(), z.unknown()).safeParse(json).data
 }
 

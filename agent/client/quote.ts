@@ -1,5 +1,4 @@
 /** Decodes a quote and compares it with the terms that the buyer expects, before anything is signed. */
-import { isDeepStrictEqual } from 'node:util'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
@@ -7,6 +6,7 @@ import { z } from 'zod'
 import { resourceUrl, ROUTES } from '../operation/resource.ts'
 import type { Operation } from '../operation/schema.ts'
 import type { NetworkDeployment } from '../payments/terms.ts'
+import { isEqualJson } from './equal-json.ts'
 import { PurchaseError } from './purchase-error.ts'
 
 export const MICRO_USDC_PER_USDC = 1_000_000
@@ -90,7 +90,7 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
       // Any other member, such as `assetTransferMethod`, could make the library sign another type of message.
       name: 'token',
       value: JSON.stringify(requirements.extra),
-      passed: isDeepStrictEqual(requirements.extra, { ...expected.domain }),
+      passed: isEqualJson(requirements.extra, { ...expected.domain }),
     },
     { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
     {

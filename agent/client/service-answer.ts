@@ -1,5 +1,6 @@
 /** What an answer of the service says about a refusal: only codes, never texts of the service. */
 import { z } from 'zod'
+import { decodeBase64 } from '../operation/base64.ts'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import type { PurchaseAnswer } from './buy.ts'
@@ -20,7 +21,8 @@ const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/
 export function describeAnswer({ status, body, paymentRequired }: PurchaseAnswer): ServiceAnswer {
   const named = errorSchema.safeParse(parseJson(body)).data?.error.code
   const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
-  const quote = paymentRequired === null ? undefined : parseJson(Buffer.from(paymentRequired, 'base64').toString())
+  const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)
+  const quote = quoted && parseJson(new TextDecoder().decode(quoted))
   const reason = reasonSchema.safeParse(quote).data?.error
   return { status, code, reason, charged: code === undefined ? 'unknown' : REFUSALS[code].charged }
 }

@@ -1,6 +1,6 @@
 /** Canonical JSON (RFC 8785) and the SHA-256 digest of an operation, which a payment is bound to. */
-import { hash } from 'node:crypto'
 import { configure } from 'safe-stable-stringify'
+import { sha256 } from 'viem/utils'
 import type { Operation } from './schema.ts'
 
 /** Sorts members by UTF-16 code units and writes values as `JSON.stringify` does, which is RFC 8785 for all inputs here. */
@@ -13,9 +13,9 @@ export function canonicalJson(value: unknown): string {
   return json
 }
 
-/** The digest of the UTF-8 text as 64 hexadecimal digits. */
+/** The digest of the UTF-8 text as 64 hexadecimal digits. Not with node:crypto, which browsers and Workers lack. */
 export function sha256Hex(text: string): string {
-  return hash('sha256', text)
+  return sha256(new TextEncoder().encode(text)).slice(2)
 }
 
 /** Equal operations have equal digests over REST and A2A, so a payment can be replayed over the other transport. */

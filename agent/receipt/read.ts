@@ -1,6 +1,7 @@
 /** Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport. */
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { z } from 'zod'
+import { decodeBase64 } from '../operation/base64.ts'
 import { parseStrictJson } from '../operation/strict-json.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
 
@@ -17,11 +18,9 @@ export type SettlementResponse = z.infer<typeof settlementResponseSchema>
 
 /** Undefined if the header is not the base64 of a successful settlement response with a receipt. */
 export function readSettlementResponse(header: string): SettlementResponse | undefined {
-  const bytes = Buffer.from(header, 'base64')
-  // A decoder skips other characters and unused bits, so without this check several texts give the same bytes.
-  if (bytes.toString('base64') !== header) return undefined
-  const json = parseStrictJson(bytes)
-  return json.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
+  const bytes = decodeBase64(header)
+  const json = bytes && parseStrictJson(bytes)
+  return json?.kind === 'valid' ? settlementResponseSchema.safeParse(json.value).data : undefined
 }
 
 /** The settlement response in JSON: the value, or a member of the `_meta` of an MCP result. Undefined if it is neither. */

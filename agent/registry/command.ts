@@ -47,7 +47,7 @@ export async function showRegistration({ url, fetch: send, print }: ShowOptions)
     return false
   }
   const bytes = await readBody(response, SHOW_BYTES_MAX).catch(() => undefined)
-  const json = bytes && parseJson(bytes.toString())
+  const json = bytes && parseJson(new TextDecoder().decode(bytes))
   const agentFile = agentFileSchema.safeParse(json)
   if (!response.ok || !agentFile.success) {
     const error = errorSchema.safeParse(json)

@@ -4,7 +4,7 @@
  * Returns undefined, and closes the connection, if the body is longer than `bytesMax`. The bytes are counted after
  * decompression.
  */
-export async function readBody({ body }: Response, bytesMax: number): Promise<Buffer | undefined> {
+export async function readBody({ body }: Response, bytesMax: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   // A return leaves the loop, which cancels the body and closes the connection.
@@ -13,7 +13,17 @@ export async function readBody({ body }: Response, bytesMax: number): Promise<Bu
     if (length > bytesMax) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks)
+  return join(chunks, length)
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const joined = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    joined.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return joined
 }
 
 /** Undefined if the text is not JSON. */

@@ -18,12 +18,18 @@ import {
 } from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
 
+/** Apart from the other operations, so that generated clients and catalogues can leave them out. */
+const REFUSED_TAG = 'Refused'
+/** The methods of which a path supports one. Free documents also support HEAD, and every path OPTIONS. */
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
 const TAGS = [
   { name: 'Paid', description: 'Company records, paid per request with x402 v2.' },
   { name: 'Agent', description: 'The same operations for agents, over A2A 1.0.' },
   { name: 'Metadata', description: 'State, prices and licence. Free.' },
   { name: 'Documents', description: 'Guides and descriptions. Free.' },
   { name: 'Registry', description: 'ERC-8004, on testnet only. Free.' },
+  { name: REFUSED_TAG, description: 'Methods that a path does not support: 405, free.' },
 ]
 
 interface Parameter {
@@ -66,7 +72,10 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
   const routes = listRoutes(deployment)
   const schemas = componentSchemas()
   const paths = Object.fromEntries(
-    routes.map((route) => [route.path, { [route.method]: buildOperation(route, deployment, schemas) }]),
+    routes.map((route) => [
+      route.path,
+      { [route.method]: buildOperation(route, deployment, schemas), ...refusedMethods(route, deployment, schemas) },
+    ]),
   )
   const headers = buildHeaders(deployment)
   return {
@@ -92,14 +101,37 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
     servers: [{ url: baseUrl, description: terms.mode }],
     externalDocs: { description: 'The guide', url: `${baseUrl}${FREE_PATHS.guide}` },
     security: [],
-    tags: TAGS.filter(({ name }) => routes.some(({ tag }) => tag === name)),
+    tags: TAGS.filter(({ name }) => name === REFUSED_TAG || routes.some(({ tag }) => tag === name)),
     paths,
     components: {
       schemas: findUsedSchemas(schemas, [paths, headers]),
       headers,
+      responses: {
+        [NOT_ALLOWED]: refusalResponse({ status: 405, codes: ['method_not_allowed'], reserved: [], errors: [] }),
+      },
       examples: refusalExamples(deployment, routes),
     },
   }
+}
+
+/** The component of the answer to a method that a path does not support. */
+const NOT_ALLOWED = 'MethodNotAllowed'
+
+function refusedMethods(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
+  const parameters = route.input?.in === 'path' ? inputParameters(route.input, deployment, schemas) : []
+  const refused = METHODS.filter((method) => method !== route.method).map((method) => [
+    method,
+    {
+      operationId: `${route.operationId}_${method}`,
+      tags: [REFUSED_TAG],
+      summary: `Not supported: use ${route.method.toUpperCase()}`,
+      description: 'The path does not support this method.',
+      security: [],
+      ...(parameters.length > 0 && { parameters }),
+      responses: { 405: { $ref: `#/components/responses/${NOT_ALLOWED}` } },
+    },
+  ])
+  return Object.fromEntries(refused) as object
 }
 
 function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {

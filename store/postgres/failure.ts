@@ -10,6 +10,7 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ['ENETUNREACH', 'its network cannot be reached'],
   ['ETIMEDOUT', 'it did not answer in time'],
   ['ECONNRESET', 'it closed the connection'],
+  ['08P01', 'it, or its pooler, refuses a parameter of the URL'],
   ['28P01', 'it refuses the password'],
   ['28000', 'it refuses the user'],
   ['3D000', 'there is no database of this name'],

@@ -40,7 +40,7 @@ describe('generated requests', () => {
       const headers = new Map([['content-type', 'application/json; charset=utf-8']])
       const response = { status: 404, headers, head: 'HTTP/1.1 404 Not Found', text: JSON.stringify(body), ...change }
       return findFault(
-        { info: {}, paths: {}, components: { schemas: {}, headers: {}, examples: {} } },
+        { info: {}, paths: {}, components: { schemas: {}, headers: {}, responses: {}, examples: {} } },
         request,
         response,
       )

@@ -1,6 +1,7 @@
 /**
- * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, as a package of its own. It has
- * the compiled files that these exports import, and the packages that the files import, in the versions of the main package.
+ * `npm run package-client [FOLDER]`: writes the buyer's library, `irish-company-agent/client`, and its program as a package of
+ * their own. It has the compiled files that they import, and the packages that the files import, in the versions of the main
+ * package.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -13,6 +14,8 @@ import { promisify } from 'node:util'
 /** The exports of the main package whose names begin like this. */
 const EXPORTED = './client'
 const NAME = 'irish-company-agent-client'
+/** The program of the package, which has the same name. */
+const PROGRAM = 'agent/client-main.js'
 const DESCRIPTION = 'Buys Irish company records from irish-company-agent: a fetch that pays each request once.'
 
 interface ExportedFiles {
@@ -22,6 +25,7 @@ interface ExportedFiles {
 
 interface MainPackage {
   version: string
+  imports: object
   license: string
   engines: object
   exports: Record<string, ExportedFiles>
@@ -31,8 +35,16 @@ interface MainPackage {
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const compiled = join(root, 'dist')
 
-/** The files that a file imports, itself included, and the names of the packages that they import. */
-async function followImports(file: string, found = { files: new Set<string>(), packages: new Set<string>() }) {
+interface Found {
+  /** Compiled files. */
+  files: Set<string>
+  packages: Set<string>
+  /** Other files of the repository that the program reads. */
+  assets: Set<string>
+}
+
+/** Adds the files that a file imports, itself included, with their packages and assets. */
+async function followImports(file: string, found: Found): Promise<Found> {
   if (found.files.has(file)) return found
   found.files.add(file)
   const text = await readFile(join(compiled, file), 'utf8')
@@ -45,18 +57,21 @@ async function followImports(file: string, found = { files: new Set<string>(), p
       found.packages.add(/^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
     }
   }
+  for (const [, asset = ''] of text.matchAll(/'#root\/([^']+)'/g)) if (asset !== 'package.json') found.assets.add(asset)
   return found
 }
 
 async function writePackage(folder: string): Promise<void> {
   const main = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as MainPackage
   const exports = clientExports(main)
-  const found = { files: new Set<string>(), packages: new Set<string>() }
+  const found: Found = { files: new Set(), packages: new Set(), assets: new Set() }
   for (const files of Object.values(exports))
     for (const file of [files.default, files.types]) await followImports(posix.normalize(file), found)
+  await followImports(PROGRAM, found)
+  for (const asset of found.assets) await cp(join(root, asset), join(folder, asset))
   for (const file of found.files) await cp(join(compiled, file), join(folder, file))
   await cp(join(root, 'agent/client/README.md'), join(folder, 'README.md'))
-  const { version, license, engines, dependencies } = main
+  const { version, license, engines, imports, dependencies } = main
   const content = {
     name: NAME,
     version,
@@ -65,7 +80,9 @@ async function writePackage(folder: string): Promise<void> {
     type: 'module',
     license,
     engines,
+    bin: { [NAME]: PROGRAM },
     exports,
+    imports,
     dependencies: Object.fromEntries(
       [...found.packages].toSorted().map((name) => [name, versionOf(dependencies, name)]),
     ),

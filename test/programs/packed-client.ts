@@ -1,6 +1,6 @@
 /**
  * `npm run packed-client`: packs the buyer's library, installs it in an empty folder, compiles the documented program with its
- * types, and runs it in two processes, one after the other.
+ * types, and runs it in two processes, one after the other. Then it calls a tool of the packed command `mcp`.
  */
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { stopTestChain } from '../support/chain.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -15,7 +17,18 @@ import { startTestService, type TestService } from '../support/service.ts'
 const INSTALL_MS_MAX = 300_000
 const RUN_MS_MAX = 60_000
 /** The packages that a buyer needs. */
-const CLIENT_PACKAGES = ['@x402/core', '@x402/evm', 'jose', 'safe-stable-stringify', 'viem', 'zod']
+const CLIENT_PACKAGES = [
+  '@modelcontextprotocol/server',
+  '@x402/core',
+  '@x402/evm',
+  'commander',
+  'jose',
+  'lru-cache',
+  'safe-stable-stringify',
+  'undici',
+  'viem',
+  'zod',
+]
 
 const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const folder = await mkdtemp(join(tmpdir(), 'packed-client-'))
@@ -25,6 +38,7 @@ const run = promisify(execFile)
 const USER_PROGRAM = `
 import { createBuyer, PurchaseError } from 'irish-company-agent-client'
 import { buyOnce } from 'irish-company-agent-client/buy-once'
+import { createBuyer as createPortableBuyer } from 'irish-company-agent-client/portable'
 
 const [url = '', key = '', payTo = ''] = process.argv.slice(2)
 const buyer = createBuyer({
@@ -40,6 +54,8 @@ const buyer = createBuyer({
 })
 const answer = await buyer.fetch(\`\${url}/api/v1/company/73848\`)
 console.log(answer.status, answer.headers.get('Receipt-Check'), await answer.text(), typeof buyOnce, PurchaseError.name)
+// @ts-expect-error A folder is no storage of the portable buyer.
+export const unstored = () => createPortableBuyer({ key: '0x', folder: 'purchases', expected: {} as never })
 // @ts-expect-error The options lack the folder and the terms. Fails to compile if the types are not found.
 export const refused = () => createBuyer({ key: '0x' })
 `
@@ -56,7 +72,10 @@ async function install(): Promise<void> {
   expect(Object.keys(dependencies)).to.deep.equal(CLIENT_PACKAGES)
   const files = await readdir(client, { recursive: true, withFileTypes: true })
   const names = files.flatMap((file) => (file.isFile() ? join(file.parentPath, file.name) : []))
-  expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$|README\.md$/.test(name))).to.deep.equal([])
+  expect(names).to.include(join(client, 'agent/chain/contracts/ChainView.json'))
+  expect(names.filter((name) => !/\.(js|d\.ts)$|package\.json$|README\.md$|ChainView\.json$/.test(name))).to.deep.equal(
+    [],
+  )
 }
 
 async function compile(): Promise<void> {
@@ -83,12 +102,28 @@ async function buyTwice(service: TestService): Promise<void> {
   expect((await service.paid()).transfers - before).to.equal(1)
 }
 
+async function callTool({ url, buyerKey, rpcUrl }: TestService): Promise<void> {
+  const keyFile = join(folder, 'buyer.key')
+  await writeFile(keyFile, buyerKey, { mode: 0o600 })
+  const client = new Client({ name: 'packed-client', version: '1' })
+  const command = join(folder, 'node_modules/.bin/irish-company-agent-client')
+  const args = ['mcp', '--url', url, '--key-file', keyFile, '--folder', join(folder, 'tools'), '--rpc', rpcUrl]
+  await client.connect(new StdioClientTransport({ command, args }))
+  const { isError, structuredContent } = await client.callTool({
+    name: 'lookup_company',
+    arguments: { company_number: '73848' },
+  })
+  await client.close()
+  expect({ isError, structuredContent }).to.have.nested.property('structuredContent.company.company_number', '73848')
+}
+
 try {
   await install()
   await compile()
   const service = await startTestService()
   try {
     await buyTwice(service)
+    await callTool(service)
   } finally {
     await service.stop()
   }

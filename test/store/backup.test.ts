@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
+import { openCatalog } from '../../store/catalog.ts'
+import { catalogFolder } from '../../store/layout.ts'
 import { migrateDatabase } from '../../store/postgres/schema.ts'
 import { openResponseLog } from '../../store/responses.ts'
 import { makeRecord } from '../support/records.ts'
@@ -169,6 +171,27 @@ describe('a backup', () => {
     await service.stop()
   })
 
+  it('has the catalogue, which is restored unless there is one', async () => {
+    await claimMany(1)
+    const catalog = openCatalog(source.dataDirectory)
+    await catalog.setCrashed('a'.repeat(64), true)
+    await backUp({ ...source, folder, now })
+    await catalog.setCrashed('b'.repeat(64), true)
+    await catalog.close()
+    const crashed = async () => {
+      const restored = openCatalog(target.dataDirectory)
+      const found = ['a', 'b'].filter((digit) => restored.hasCrashed(digit.repeat(64)))
+      await restored.close()
+      return found
+    }
+    await restore({ ...target, folder })
+    expect(await crashed()).to.deep.equal(['a'])
+    await rm(target.dataDirectory, { recursive: true })
+    await cp(catalogFolder(source.dataDirectory), catalogFolder(target.dataDirectory), { recursive: true })
+    await restore({ ...target, folder })
+    expect(await crashed()).to.deep.equal(['a', 'b'])
+  })
+
   it('is smaller after records were removed, so that a restore shrinks the log', async () => {
     await claimMany(3000)
     const log = openResponseLog(source.dataDirectory)
@@ -183,7 +206,7 @@ describe('a backup', () => {
     expect(await sizeOf(target.dataDirectory)).to.be.below((await sizeOf(source.dataDirectory)) / 10)
   })
 
-  it('has the keys only if the log is in PostgreSQL, which pg_dump copies', async function () {
+  it('has keys and catalogue if the log is in PostgreSQL, which pg_dump copies', async function () {
     const binaries = findPostgres()
     if (binaries === undefined) return this.skip()
     const server = await startPostgres()
@@ -205,7 +228,8 @@ describe('a backup', () => {
 
       await service.restart({
         whileStopped: async () => {
-          await rm(join(service.directory, 'keys'), { recursive: true })
+          for (const name of ['keys', 'catalog', 'snapshots'])
+            await rm(join(service.directory, name), { recursive: true })
           await withPool(url, (pool) => pool.query('drop schema public cascade; create schema public'))
           await promisify(execFile)(join(binaries, 'pg_restore'), [`--dbname=${url}`, '--no-owner', dump])
           expect(await runCommand(['restore', folder], { environment })).to.include({ code: 0 })

@@ -1,6 +1,7 @@
 /** Reading a snapshot: by number, in order, and with damaged values. */
 import { expect } from 'chai'
-import { encodeEntry, type SnapshotEntry } from '../../store/company.ts'
+import { encodeEntry } from '../../store/company-entry.ts'
+import type { SnapshotEntry } from '../../store/company.ts'
 import { COMPANIES_DATABASE, companyKey, INFO_KEY } from '../../store/layout.ts'
 import { openEnvironment } from '../../store/environment.ts'
 import { openSnapshot, type SnapshotInfo } from '../../store/snapshot.ts'

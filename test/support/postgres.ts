@@ -42,7 +42,8 @@ export interface PostgresServer {
 }
 
 /** PostgreSQL refuses to run as root, so root runs it as the owner of its data folder. */
-const asServerUser = () => (process.getuid?.() === 0 ? { uid: SERVER_USER, gid: SERVER_USER } : {})
+export const asServerUser = (): { uid?: number; gid?: number } =>
+  process.getuid?.() === 0 ? { uid: SERVER_USER, gid: SERVER_USER } : {}
 /** The numeric id of "nobody" on Debian. */
 const SERVER_USER = 65_534
 

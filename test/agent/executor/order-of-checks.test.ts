@@ -1,6 +1,4 @@
 /** The order of the local checks: a forged payment is refused before anything that costs more than a quote. */
-import crypto from 'node:crypto'
-import { syncBuiltinESMExports } from 'node:module'
 import { expect } from 'chai'
 import type { ResponseLog } from '../../../store/responses.ts'
 import { EOA_SIGNATURE_BYTES } from '../../../agent/payments/headers.ts'
@@ -11,7 +9,7 @@ import { SaleHarness } from '../../support/sale-harness.ts'
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
 
 describe('[6.1.2] the order of the local checks', () => {
-  const { hash } = crypto
+  const { encode } = TextEncoder.prototype
   const bufferFrom = Buffer.from.bind(Buffer)
   let sale: SaleHarness
   let steps: string[]
@@ -19,13 +17,16 @@ describe('[6.1.2] the order of the local checks', () => {
   beforeEach(async () => {
     sale = await SaleHarness.open()
     steps = []
-    crypto.hash = ((...values: Parameters<typeof hash>) => (steps.push('hash'), hash(...values))) as typeof hash
+    // The digest of a text begins with its bytes.
+    TextEncoder.prototype.encode = function (...values) {
+      steps.push('hash')
+      return encode.apply(this, values)
+    }
     // A module cannot be replaced, but only the recovery of a signer decodes a signature of 65 bytes.
     Buffer.from = ((text: string, encoding?: BufferEncoding) => {
       if (encoding === 'hex' && text.length === 2 * EOA_SIGNATURE_BYTES) steps.push('recover')
       return bufferFrom(text, encoding)
     }) as typeof Buffer.from
-    syncBuiltinESMExports()
     const { log } = sale.context.payments
     const noted = Object.entries(log).map(([name, call]: [string, (...values: unknown[]) => unknown]) => [
       name,
@@ -34,9 +35,8 @@ describe('[6.1.2] the order of the local checks', () => {
     sale.context.payments.log = Object.fromEntries(noted) as ResponseLog
   })
   afterEach(async () => {
-    crypto.hash = hash
+    TextEncoder.prototype.encode = encode
     Buffer.from = bufferFrom
-    syncBuiltinESMExports()
     sale.context.payments.log.close = () => Promise.resolve()
     await sale.close()
   })

@@ -15,6 +15,8 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/main.js'))
+/** The program of the buyer's package. */
+const CLIENT_MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/client-main.js'))
 const LOOKUP = { name: 'lookup_company', arguments: { company_number: '73848' } }
 const CALLS = [
   LOOKUP,
@@ -42,9 +44,9 @@ describe('[15.5] the command mcp', function () {
     for (const client of clients.splice(0)) await client.close()
   })
 
-  async function connect(args: string[] = [], { url = service.url, options = {} } = {}) {
+  async function connect(args: string[] = [], { url = service.url, options = {}, main = MAIN } = {}) {
     const folder = join(directory, 'purchases')
-    const command = [MAIN, 'mcp', '--url', url, '--key-file', keyFile, '--folder', folder, ...args]
+    const command = [main, 'mcp', '--url', url, '--key-file', keyFile, '--folder', folder, ...args]
     const transport = new StdioClientTransport({ command: process.execPath, args: command })
     const client = new Client({ name: 'test', version: '1' }, options)
     await client.connect(transport)
@@ -77,6 +79,13 @@ describe('[15.5] the command mcp', function () {
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
+
+  it('is a command of the program of the package irish-company-agent-client as well', () =>
+    paysTimes(1, async () => {
+      const { client } = await connect([], { main: CLIENT_MAIN })
+      const bought = await call(client, LOOKUP)
+      expect(bought.structuredContent).to.have.nested.property('company.company_number', '73848')
+    }))
 
   it('has tools that spend money, so a client that approves read-only tools asks before them', async () => {
     const { tools } = await (await connect()).client.listTools()

@@ -51,7 +51,7 @@ const buyerQuote = 'agent/client/quote.js'
 const buyerSigning = 'agent/client/buy.js'
 const buyerRequest = 'agent/client/purchase-request.js'
 const buyIntoFile = 'agent/client/buy-into-file.js'
-const buyer = 'agent/client/buyer.js'
+const buyer = 'agent/client/portable.js'
 const equalNames = 'agent/matching/equal-names.js'
 const writtenName = 'agent/matching/written-name.js'
 
@@ -179,7 +179,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the signature of a receipt has several texts',
     file: 'agent/receipt/verify.js',
-    find: "if (Buffer.from(signature, 'base64url').toString('base64url') !== signature)",
+    find: 'if (base64url.encode(base64url.decode(signature)) !== signature)',
     replace: 'if (signature.length !== 86)',
     caughtBy: 'test/agent/receipt/verify.test.js',
   },
@@ -746,7 +746,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the buyer signs another type of message',
     file: buyerQuote,
-    find: 'passed: isDeepStrictEqual(requirements.extra, { ...expected.domain })',
+    find: 'passed: isEqualJson(requirements.extra, { ...expected.domain })',
     replace: 'passed: requirements.extra.name === expected.domain.name',
     caughtBy: 'test/agent/client/client.test.js',
   },
@@ -1284,6 +1284,20 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'answersOperation(operation, readAnswer(body))',
     replace: 'true',
     caughtBy: 'test/agent/client/buyer.test.js',
+  },
+  {
+    name: 'the portable buyer needs Node.js',
+    file: buyer,
+    find: 'import { canonicalJson,',
+    replace: "import 'node:fs';\nimport { canonicalJson,",
+    caughtBy: 'test/agent/client/portable.test.js',
+  },
+  {
+    name: 'a backup lacks the catalogue',
+    file: 'store/backup.js',
+    find: '...(hasCatalog ? [CATALOG_PATH] : []),',
+    replace: '',
+    caughtBy: 'test/store/backup.test.js',
   },
   {
     name: 'the local MCP server pays a changed receiver',

@@ -8,6 +8,7 @@ import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import {
   findOpenApiFault,
+  isRefused,
   buildValidator,
   type HttpAnswer,
   type OpenApiDescription,
@@ -36,6 +37,15 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
     'Guidance.',
   )
   return JSON.parse(JSON.stringify(described)) as OpenApiDescription
+}
+
+/** The description with the methods that each path supports only. */
+function withoutRefused(description: OpenApiDescription): OpenApiDescription {
+  const paths = Object.entries(description.paths).map(([path, methods]) => [
+    path,
+    Object.fromEntries(Object.entries(methods).filter(([, operation]) => !isRefused(operation))),
+  ])
+  return { ...description, paths: Object.fromEntries(paths) as OpenApiDescription['paths'] }
 }
 
 const CONFIGURATIONS = [
@@ -99,11 +109,13 @@ const RESERVED: Record<string, number[]> = {
   '/testnet-client.py': [404],
 }
 
-const routesIn = ({ paths }: OpenApiDescription) =>
-  Object.entries(paths).flatMap(([path, methods]) => Object.keys(methods).map((method) => `${method} ${path}`))
+const routesIn = (description: OpenApiDescription) =>
+  Object.entries(withoutRefused(description).paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  )
 
-const responsesIn = ({ paths }: OpenApiDescription) =>
-  Object.values(paths).flatMap((methods) =>
+const responsesIn = (description: OpenApiDescription) =>
+  Object.values(withoutRefused(description).paths).flatMap((methods) =>
     Object.values(methods).flatMap(({ responses }) => Object.entries(responses)),
   )
 
@@ -122,8 +134,25 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  it('[7.9] has every wire error for every route', () => {
+  it('[7.9] has 405 for the other methods of every path, and no other operation without an answer', () => {
     for (const [path, methods] of Object.entries(testnet.paths)) {
+      expect(Object.keys(methods), path).to.have.members(['get', 'post', 'put', 'patch', 'delete'])
+      const refused = Object.values(methods).filter(isRefused)
+      expect(refused, path).to.have.lengthOf(4)
+      for (const { responses } of refused)
+        expect(responses).to.deep.equal({ 405: { $ref: '#/components/responses/MethodNotAllowed' } })
+    }
+    const { headers, content } = testnet.components.responses['MethodNotAllowed'] ?? {}
+    expect(headers).to.include.keys('Allow')
+    expect(content?.['application/json']?.examples).to.have.all.keys('method_not_allowed')
+    const ids = Object.values(testnet.paths).flatMap((methods) =>
+      Object.values(methods).map((each) => each.operationId),
+    )
+    expect(new Set(ids).size).to.equal(ids.length)
+  })
+
+  it('[7.9] has every wire error for every route', () => {
+    for (const [path, methods] of Object.entries(withoutRefused(testnet).paths)) {
       for (const { responses } of Object.values(methods)) {
         for (const [code, status] of [
           ['malformed_request', 400],

@@ -1,7 +1,8 @@
 /** Encoding of a company record: decoding returns the encoded record or throws. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { companySchema, decodeEntry, encodeEntry, type Company } from '../../store/company.ts'
+import { decodeEntry, encodeEntry } from '../../store/company-entry.ts'
+import { companySchema, type Company } from '../../store/company.ts'
 import { encodeWithChecksum } from '../../store/checksum.ts'
 import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
 
