@@ -44,7 +44,6 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
         const began = performance.now()
         const copy = join(directory, String(MUTANTS.indexOf(mutant)))
         const found = await tryOne(mutant, { copy, seedsMax: Number(seeds) })
-        await rm(copy, { recursive: true })
         verdicts.push(found)
         const seconds = `${Math.round((performance.now() - began) / 1000)} s`
         process.stdout.write(
