@@ -39,7 +39,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
-  mutants: { run: mutants, usage: '[--seeds N] [--only TEXT]' },
+  mutants: { run: mutants, usage: '[--seeds N] [--workers N] [--only TEXT]' },
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },

@@ -1,6 +1,6 @@
 /**
- * `bench mutants [--seeds N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and runs the
- * programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
+ * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and
+ * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
  * real disk, `failover` for PostgreSQL with a standby, or a test file. Fails if a mutant is not caught.
  */
 import { spawn } from 'node:child_process'
@@ -32,17 +32,31 @@ const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 type Simulation = typeof import('./simulate/run.ts')
 
 /** `only` selects the mutants whose name or programme contains a text. */
-export async function mutants({ seeds = SEEDS_DEFAULT, only = '' }: Record<string, string>): Promise<boolean> {
+export async function mutants(options: Record<string, string>): Promise<boolean> {
+  const { seeds = SEEDS_DEFAULT, workers = '1', only = '' } = options
   const chosen = MUTANTS.filter(({ name, caughtBy }) => `${name} ${caughtBy}`.includes(only))
   if (chosen.length === 0) throw new Error(`No mutant has the text of --only ${only}`)
   const directory = await mkdtemp(join(tmpdir(), 'mutants-'))
   try {
     const verdicts: Verdict[] = []
-    for (const [index, mutant] of chosen.entries()) {
-      const found = await tryOne(mutant, { copy: join(directory, String(index)), seedsMax: Number(seeds) })
-      verdicts.push(found)
-      process.stdout.write(`${found.verdict.padEnd(10)}  ${mutant.name.padEnd(64)} ${found.what}\n`)
+    const inTurn = async (queue: Mutant[]) => {
+      for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
+        const began = performance.now()
+        const copy = join(directory, String(MUTANTS.indexOf(mutant)))
+        const found = await tryOne(mutant, { copy, seedsMax: Number(seeds) })
+        verdicts.push(found)
+        const seconds = `${Math.round((performance.now() - began) / 1000)} s`
+        process.stdout.write(
+          `${found.verdict.padEnd(10)}  ${seconds.padStart(5)}  ${mutant.name.padEnd(64)} ${found.what}\n`,
+        )
+      }
     }
+    // The other programmes use all cores, or run in this process. One of them runs at a time.
+    const isTest = ({ caughtBy }: Mutant) => caughtBy.endsWith('.test.js')
+    const tests = chosen.filter(isTest)
+    const others = chosen.filter((mutant) => !isTest(mutant))
+    const testsBeside = Array.from({ length: Number(workers) - 1 }, () => inTurn(tests))
+    await Promise.all([inTurn(others).then(() => inTurn(tests)), ...testsBeside])
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
     process.stdout.write(`${countOf('caught')} of ${chosen.length} mutants caught, ${countOf('NOT TRIED')} not tried\n`)
     return countOf('NOT CAUGHT') === 0
@@ -122,10 +136,10 @@ async function findFailoverFault(copy: string): Promise<string | undefined> {
   return lines.find((line) => line.startsWith(FAULT))?.slice(FAULT.length)
 }
 
-/** Mocha's exit status is the number of failed tests. It is null after the time limit. */
+/** Ends at the first failed test. Mocha's exit status is null after the time limit. */
 async function tryTests(copy: string, path: string): Promise<Verdict> {
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
-  const tests = spawn(process.execPath, [mocha, '--no-parallel', join('dist', path)], {
+  const tests = spawn(process.execPath, [mocha, '--no-parallel', '--bail', join('dist', path)], {
     cwd: copy,
     stdio: 'ignore',
     timeout: TEST_MS_MAX,
@@ -133,7 +147,7 @@ async function tryTests(copy: string, path: string): Promise<Verdict> {
   const [status] = (await once(tests, 'exit')) as [number | null]
   return status === null || status === 0
     ? missed(`by ${path}`)
-    : { verdict: 'caught', what: `${status} failed in ${path}` }
+    : { verdict: 'caught', what: `a test failed in ${path}` }
 }
 
 async function tryOrder(copy: string): Promise<Verdict> {

@@ -9,12 +9,15 @@ const PARTS = `What is real and what is fake:
   node are fakes in another process, which the service calls over HTTP on the loopback interface. They answer at once, keep
   transfers and blocks, and check no signature. \`@x402/express\` is the published package with the same facilitator. It
   checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not counted.
+  The row of the two durable writes and the rows of receipts call the code of the service without HTTP.
 - **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
   for start, on registers that are made up. The other engines are real.
 - **kill**, **buyer-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The chain is a local anvil
   with a test token, and the facilitator runs in the process of the service.
 - **race** and **import-kill**: processes with the real response log or the real import, without a service.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
+- **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
+- **mutants**: the compiled code with one bug at a time, and the programmes and tests of this project that must find it.
 - **soak**: as perf, with a facilitator that delays its answers, real kills, and a facilitator and node that survive them.
 - **fuzz**: the service over real sockets, with a facilitator and a chain in its process that accept everything.`
 

@@ -68,7 +68,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
   section('order', 'every write is synced first', ['', '']),
   section('fairness', 'no honest request refused, p99 below 2 s', ['', '--seconds 2'], MARKDOWN),
-  section('mutants', 'every mutant is caught', ['', '']),
+  section('mutants', 'every mutant is caught', ['--workers 2', '--workers 2']),
   section('fuzz', 'no fault', ['--runs 50000', '--runs 500']),
   section('import-kill', 'a whole snapshot after every kill', ['--runs 20', '--runs 2']),
   section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),

@@ -39,6 +39,7 @@ export const PERF_TARGETS = {
   'replay p50': target('replay', 'replay, 1 connection, p50', 'ms', 3, valueAtMost(0.25)),
   'replay cpu': target('replay', 'replay, 16 connections, CPU', 'us', 1),
   'paid p50': target('paid-lookup', 'paid lookup, 1 connection, p50', 'ms', 3, ratioAtMost(1.5)),
+  'paid writes': target('paid-lookup', 'the two durable writes of a sale alone, LMDB, p50', 'ms', 3),
   'paid cpu': target('paid-lookup', 'paid lookup, 64 connections, CPU', 'us', 0, ratioAtMost(1)),
   'paid rate': target('paid-lookup', 'paid lookup, 64 connections, rate', '1/s', 0, ratioAtLeast(0.9)),
   'postgres p50': target('paid-lookup', 'paid lookup on PostgreSQL, 1 connection, p50', 'ms', 3),

@@ -9,6 +9,7 @@ import type { PerfRowId } from '../targets.ts'
 import { compareRounds, measureRounds, SERVICE, serviceEnvironment, STOCK, type HttpBench } from './http-rounds.ts'
 import type { PerfContext, PerfRow } from './perf-row.ts'
 import { measureReceipt } from './receipt.ts'
+import { measureWrites } from './writes.ts'
 
 const ON_POSTGRES = 'service on PostgreSQL'
 
@@ -36,5 +37,6 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
     ]
   })
   const cpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
-  return [...rows, ...(await measureReceipt(bench, size, cpu))]
+  const p50 = rows.find(({ id }) => id === 'paid p50')?.value ?? Number.NaN
+  return [...rows, await measureWrites(bench, { size, directory }, p50), ...(await measureReceipt(bench, size, cpu))]
 }

@@ -59,7 +59,8 @@ async function measureIssue(
   return median(rounds)
 }
 
-async function buyAnswer({ servers, corpus }: HttpBench): Promise<string> {
+/** The answer of a lookup. */
+export async function buyAnswer({ servers, corpus }: HttpBench): Promise<string> {
   const [request] = WORKLOADS['paid lookup'].build(corpus, 1)
   const response = await fetch(`${servers.get(SERVICE)?.url}${request?.path}`, { headers: request?.headers ?? {} })
   if (response.status !== 200) throw new Error(`A lookup got ${response.status}`)
