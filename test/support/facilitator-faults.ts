@@ -1,7 +1,7 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
-import type { Evidence } from '../../agent/settlement/decide.ts'
+import type { NonceState } from '../../agent/payments/finding.ts'
 import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
 import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
@@ -180,10 +180,10 @@ function drip(call: FacilitatorCall): void {
 interface TrackedPayment {
   payTo: string
   fault: FacilitatorFault
-  /** The evidence on chain. */
-  evidence: Evidence
+  /** The nonce on chain. */
+  nonceState: NonceState
   transfers: number
-  /** How often its evidence was read. */
+  /** How often its nonce was read. */
   reads: number
 }
 
@@ -195,11 +195,11 @@ export async function startFaultyFacilitator(now: () => Date) {
 
   function settle(paid: TrackedPayment, { from, value }: AuthorizationFields): void {
     const kind = isCorrect ? 'paid' : paid.fault.chain
-    if (paid.evidence.nonce !== 'free' || kind === 'untouched') return
+    if (paid.nonceState.nonce !== 'free' || kind === 'untouched') return
     if (kind === 'paid') paid.transfers += 1
     const to = kind === 'paid' ? paid.payTo : from
     const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
-    paid.evidence = kind === 'cancelled' ? { nonce: kind, isFinal: true } : { nonce: 'used', transfer, isFinal: true }
+    paid.nonceState = kind === 'cancelled' ? { nonce: kind, isFinal: true } : { nonce: 'used', transfer, isFinal: true }
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -232,13 +232,13 @@ export async function startFaultyFacilitator(now: () => Date) {
     chain: chainOf(now, (nonce) => {
       const payment = payments.get(nonce)
       if (payment) payment.reads += 1
-      const found = payment?.evidence ?? freeAt(now())
+      const found = payment?.nonceState ?? freeAt(now())
       return found.nonce === 'free' ? freeAt(now()) : found
     }),
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
     add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
-      void payments.set(nonce, { fault, payTo, evidence: freeAt(now()), transfers: 0, reads: 0 }),
+      void payments.set(nonce, { fault, payTo, nonceState: freeAt(now()), transfers: 0, reads: 0 }),
     transfers: (nonce: string) => payments.get(nonce)?.transfers,
     reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
     /** After this, the facilitator answers without faults. */
@@ -248,6 +248,6 @@ export async function startFaultyFacilitator(now: () => Date) {
 }
 
 /** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
-function freeAt(now: Date): Evidence {
+function freeAt(now: Date): NonceState {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }
