@@ -84,10 +84,9 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   }
 
   function defer({ identity, prepared_at, state }: ResponseRecord): void {
-    const from = now().getTime()
-    const half = Math.abs(from - Date.parse(prepared_at)) / 2
+    const half = Math.abs(observedAt - Date.parse(prepared_at)) / 2
     const maxMs = state === 'settled' ? DELAY_SETTLED_MS_MAX : DELAY_MAX_MS
-    delays.set(identity, { from, until: from + Math.min(Math.max(half, DELAY_MIN_MS), maxMs) })
+    delays.set(identity, { from: observedAt, until: observedAt + Math.min(Math.max(half, DELAY_MIN_MS), maxMs) })
   }
 
   async function reconcileBatch(identities: readonly string[]): Promise<void> {
