@@ -86,7 +86,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
           try {
             resolve(REPLIES[reply](payload))
           } catch (cause) {
-            reject(cause as Error)
+            reject(cause)
           }
         })
       })
