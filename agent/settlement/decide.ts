@@ -33,6 +33,16 @@ const OPEN: ActionsByFinding = {
   expired_final: 'expired',
   unclear: 'wait',
 }
+const SETTLED: ActionsByFinding = {
+  paid: 'wait',
+  paid_final: 'confirmed',
+  spent: 'reopen',
+  spent_final: 'reopen',
+  free: 'reopen',
+  expiring: 'reopen',
+  expired_final: 'reopen',
+  unclear: 'wait',
+}
 const ENDED = Object.fromEntries(FINDINGS.map((finding) => [finding, 'wait'])) as ActionsByFinding
 /** A retry, or the operator, finds the transfer of a payment that seemed not to be paid. */
 const VOID: ActionsByFinding = { ...ENDED, paid: 'settled', paid_final: 'settled' }
@@ -44,16 +54,7 @@ const ACTIONS: Record<RecordState, ActionsByFinding> = {
   unknown: OPEN,
   /** Never settled again, because the buyer was told to sign again. A transfer that appears on chain still counts. */
   refused: { ...OPEN, free: 'wait' },
-  settled: {
-    paid: 'wait',
-    paid_final: 'confirmed',
-    spent: 'reopen',
-    spent_final: 'reopen',
-    free: 'reopen',
-    expiring: 'reopen',
-    expired_final: 'reopen',
-    unclear: 'wait',
-  },
+  settled: SETTLED,
   confirmed: ENDED,
   rejected: VOID,
   expired: VOID,
