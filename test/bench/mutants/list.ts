@@ -334,7 +334,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: memory,
     find: 'if (!first || elapsed < 0) return false;',
     replace: 'if (!first || elapsed < 0) return true;',
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/settlement/reconciler.test.js',
   },
   {
     name: 'a first observation that was ahead of the chain is never discarded',
