@@ -114,7 +114,7 @@ type Closer = () => Promise<void> | void
 export async function startService(given: ServiceOptions): Promise<Service> {
   const metrics = given.config.admin && new ServiceMetrics()
   const options = metrics ? observeExternals(given, metrics) : given
-  const { config, now, random, timer, report } = options
+  const { config, now, timer, report } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
   const server = await startHttpServer({ config, limits: options.limits, timer, report })
   const { baseUrl } = server
@@ -176,7 +176,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     await startDataset(options, { catalog, metrics }, closers)
 
     const { payments, paymentMutex } = saleContext
-    const reconciler = startReconciler({ payments, timer, random, runExclusively: runIfUnlocked(paymentMutex) })
+    const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
     closers.push(() => reconciler.stop())
     const registry = await openAgentRegistry(options, baseUrl)
     closers.push(() => registry.stop())

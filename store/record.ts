@@ -123,6 +123,16 @@ export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
 }
 
+/** Whether a settlement may be in progress. */
+export function isStarted(state: RecordState): boolean {
+  return state === 'prepared' || state === 'settling'
+}
+
+/** Whether the outcome of the payment is not known. */
+export function isOpen(state: RecordState): boolean {
+  return isStarted(state) || state === 'unknown'
+}
+
 export function isPaid(state: RecordState): boolean {
   return state === 'settled' || state === 'confirmed'
 }

@@ -37,7 +37,7 @@ export interface Observation {
   final?: { number: bigint; time: bigint } | undefined
 }
 
-interface ObserveOptions {
+export interface ObserveOptions {
   /** Prefers every other node to this one. */
   otherThan?: number | undefined
   /** Reads the final block as well, with a second call. */

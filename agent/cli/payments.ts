@@ -55,7 +55,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const { ConfigError } = await import('../config.ts')
       const { openConfiguredLog } = await import('../response-log.ts')
       const { openChain } = await import('../chain/chain.ts')
-      const { recheckPayment } = await import('../settlement/recheck.ts')
+      const { recheckPayment } = await import('./recheck-payment.ts')
       const { DEPLOYMENTS } = await import('../payments/terms.ts')
       if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
         throw new ConfigError('--from-block must be a block number')
@@ -66,7 +66,8 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const log = await openConfiguredLog({ config })
       try {
         const from = fromBlock === undefined ? undefined : BigInt(fromBlock)
-        finish(await recheckPayment({ log, chain, now: context.now, print, identity, fromBlock: from }))
+        const report = (event: string) => print(event)
+        finish(await recheckPayment({ log, chain, now: context.now, report, print, identity, fromBlock: from }))
       } finally {
         await log.close()
       }

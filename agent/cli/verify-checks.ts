@@ -30,10 +30,10 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
   try {
     const chain = openChain({ urls: [url], ...options })
     const observation = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
-    const evidence = await chain.findUse({ asset, payer, nonce, from: { block: NO_BLOCK }, transaction }, observation)
-    if (evidence.nonce !== 'used' || evidence.transfer.transaction !== transaction)
+    const use = await chain.findUse({ asset, payer, nonce, from: { block: NO_BLOCK }, transaction }, observation)
+    if (use.nonce !== 'used' || use.transfer.transaction !== transaction)
       return check(false, `the chain does not show this payment in transaction ${transaction}`)
-    const { transfer, isFinal } = evidence
+    const { transfer, isFinal } = use
     const passed =
       transfer.from === payer.toLowerCase() && transfer.to === to.toLowerCase() && transfer.value === BigInt(value)
     const found = `${transfer.value} from ${transfer.from} to ${transfer.to} in transaction ${transaction}`

@@ -1,6 +1,6 @@
 /** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
 import type { Claim } from '../../store/record.ts'
-import type { SettlementServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
 import type { buildRequirements } from '../payments/terms.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { Verified } from './verify.ts'

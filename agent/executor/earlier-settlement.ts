@@ -1,6 +1,6 @@
 /** Lists a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.12). */
 import { refused, type Refused } from '../operation/outcome.ts'
-import type { SettlementServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
 import type { AlreadySettled } from './verify.ts'
 
 /** Lists the payment for the operator, and refuses it. A failure of the list does not change the answer. */

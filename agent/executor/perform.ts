@@ -5,7 +5,7 @@
  */
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { buildQuote } from '../payments/quote.ts'
-import { settleFirst, type Patience } from '../settlement/settle.ts'
+import { settle, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
 import type { SkillContext } from '../skills/skill.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
@@ -142,7 +142,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
 
     // 11 and 12. Settlement, and its outcome is stored.
     const onWait = () => callSlot?.[Symbol.dispose]()
-    const settled = await settleFirst(payments, claim.record, {
+    const settled = await settle(payments, claim.record, {
       start: verified.start,
       patience: { ...patience, onWait },
     })

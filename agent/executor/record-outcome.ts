@@ -3,7 +3,7 @@ import type { ResponseRecord } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
 import { DiskSpaceError } from '../../store/disk-space.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { failedReceipt } from '../payments/failed-receipt.ts'
+import { failedResponse } from '../payments/payment-response.ts'
 import type { QuoteReason } from '../payments/quote.ts'
 import { withReceipt } from '../payments/receipts.ts'
 import { refusePayment, type PaymentRefusal, type SaleResult } from './sale-context.ts'
@@ -26,7 +26,7 @@ export function recordOutcome(record: ResponseRecord): SaleResult {
 }
 
 function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentRefusal {
-  return { ...refusePayment('payment_failed', reason), paymentResponse: failedReceipt(record, reason) }
+  return { ...refusePayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
 }
 
 /** `waitMs`: the time until a retry reads the chain again. */

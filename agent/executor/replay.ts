@@ -1,15 +1,14 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
-import type { ResponseRecord } from '../../store/record.ts'
+import { isOpen, type ResponseRecord } from '../../store/record.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import { rateLimited } from '../limits/rate-limited.ts'
 import { refused } from '../operation/outcome.ts'
-import type { PaymentBinding } from '../payments/binding.ts'
+import { isBoundTo, type PaymentBinding } from '../payments/binding.ts'
 import { addMissingReceipt } from '../payments/receipts.ts'
-import { decideReplay } from '../settlement/replay-decision.ts'
-import { retry } from '../settlement/retry.ts'
-import { isOpen, type Patience } from '../settlement/settle.ts'
-import type { SettlementServices } from '../settlement/services.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import { mayChange, retry } from '../settlement/retry.ts'
+import type { Patience } from '../settlement/settle.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
@@ -34,16 +33,14 @@ export async function replay(
     if (waitMs > 0) return rateLimited(waitMs)
     const bound = payment.parse()?.bind()
     if (!bound) return undefined
-    const decision = decideReplay(record, bound)
-    if (decision === 'conflict') {
+    if (!isBoundTo(record, bound)) {
       guessLimit.noteWrong(identity)
       return refuseGuess()
     }
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
     client.prove()
-    if (decision === 'repeat' || decision === 'refuse')
-      return replayRecord(payments, record, { binding: bound, patience })
+    if (!mayChange(record)) return replayRecord(payments, record, { binding: bound, patience })
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
       { key: bound.payment_hash, client: client.address },
@@ -70,26 +67,14 @@ async function readForClient(
   }
 }
 
-/** Applies the replay table to the record. */
+/** Answers from the record, after a look at the chain if its outcome may change. */
 export async function replayRecord(
   payments: SettlementServices,
   record: ResponseRecord,
   { binding, patience }: { binding: PaymentBinding; patience: Patience },
 ): Promise<SaleResult> {
-  const decision = decideReplay(record, binding)
-  const deliver = async (current: ResponseRecord) =>
-    recordOutcome(await addMissingReceipt(payments, current, binding.operation))
-  switch (decision) {
-    case 'conflict':
-      return refused({ code: 'payment_replay_conflict' })
-    case 'ask_chain': {
-      const { record: current, waitMs } = await retry(payments, record, patience)
-      return isOpen(current) ? outcomeUnknown(waitMs) : deliver(current)
-    }
-    case 'repeat':
-    case 'refuse':
-      return deliver(record)
-    case 'sell':
-      throw new Error('The replay table treats an existing record as new')
-  }
+  if (!isBoundTo(record, binding)) return refused({ code: 'payment_replay_conflict' })
+  const { record: current, waitMs } = await retry(payments, record, patience)
+  if (isOpen(current.state)) return outcomeUnknown(waitMs)
+  return recordOutcome(await addMissingReceipt(payments, current, binding.operation))
 }

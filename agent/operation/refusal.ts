@@ -45,7 +45,7 @@ function unavailable(
 const DATASET_RETRY_SECONDS = 60
 /** Outages of a node, a facilitator or a registry often end within seconds. */
 const REMOTE_RETRY_SECONDS = 5
-/** The evidence on chain can change only with a new block, about every two seconds. */
+/** The chain changes only with a new block, about every two seconds. */
 const OUTCOME_RETRY_SECONDS = 5
 /** A person must set the clock. */
 const CLOCK_RETRY_SECONDS = 60

@@ -8,6 +8,14 @@ import type { PaymentOutline } from './headers.ts'
 /** What a payment is bound to: the content of its payload and the operation. */
 export type PaymentBinding = Pick<ResponseRecord, 'payment_hash' | 'operation_digest'> & { operation: Operation }
 
+/** Whether the record is that of this payload and this operation. Otherwise the payment belongs to another request. */
+export function isBoundTo(
+  record: ResponseRecord,
+  { payment_hash, operation_digest }: Omit<PaymentBinding, 'operation'>,
+) {
+  return record.payment_hash === payment_hash && record.operation_digest === operation_digest
+}
+
 /**
  * Network, asset, payer and nonce. The token accepts each such combination at most once. In lower case, because the
  * same address or nonce can be written in upper or lower case.

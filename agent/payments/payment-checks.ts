@@ -8,7 +8,7 @@ import { recoverSigner } from './signature.ts'
 import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerOperation, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
-export const SECONDS_LEFT_MIN = 15
+const SECONDS_LEFT_MIN = 15
 
 /** The suffix of a signature of a wallet contract that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492'.repeat(16)

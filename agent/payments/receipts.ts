@@ -9,21 +9,31 @@ import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims 
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
-/** The recorded receipt, if it names this transaction. Otherwise the caller issues a new one. */
-export function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
+type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+
+/** The recorded receipt if it names this transaction, else a new one. */
+export async function receiptOf(
+  issuer: Issuer,
+  record: ResponseRecord,
+  transaction: string,
+): Promise<string | undefined> {
+  return recordedReceipt(record, transaction) ?? (await issueReceipt(issuer, record, transaction))
+}
+
+function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
   if (receipt === undefined) return undefined
   const [, payload = ''] = receipt.split('.')
   const { payment } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as ReceiptClaims
   return payment.transaction === transaction ? receipt : undefined
 }
 
-/** Undefined if the record has no operation or the signature fails. The answer is then delivered without a receipt. */
+/** Undefined without a key or an operation, or if the signature fails. The answer is then delivered without a receipt. */
 export async function issueReceipt(
-  { signReceipt, now, report }: PaymentServices,
+  { signReceipt, now, report }: Issuer,
   record: ResponseRecord,
   transaction: string,
 ): Promise<string | undefined> {
-  if (!record.operation) return undefined
+  if (!signReceipt || !record.operation) return undefined
   try {
     const iat = Math.floor(now().getTime() / 1000)
     return await signReceipt({ iat, ...describeSale(record, record.operation, transaction) })

@@ -2,8 +2,9 @@
  * What a process remembers of payments between two observations. Without it, after a restart, ends of payments take longer
  * and retries observe the chain sooner.
  */
-import { setBounded } from '../payments/bounded-map.ts'
 import type { Observation } from '../chain/observe.ts'
+import { setBounded } from '../payments/bounded-map.ts'
+import type { PaymentServices } from '../payments/services.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
 const APART_MS = 60_000
@@ -12,24 +13,27 @@ const RETRY_MS = 2_000
 /** More than the open payments of an hour at the default rate limit. */
 const PAYMENTS_MAX = 100_000
 
+/** The services of the payment code, and what this process remembers. */
+export interface SettlementServices extends PaymentServices {
+  memory: SettlementMemory
+}
+
 /** The ends at the cost of a buyer. One observation can come from a fork, so two must agree. */
 export type Denial = 'reopen' | 'rejected' | 'expired'
 
-export interface DenialObservation {
+interface Denied {
   denial: Denial
-  /** The newest block and the final block. */
+  /** Of the newest block. */
   time: bigint
-  final: NonNullable<Observation['final']>
-}
-
-interface First extends DenialObservation {
-  observedAt: number
+  finalNumber: bigint
+  /** On the local clock. */
+  at: number
 }
 
 export class SettlementMemory {
   readonly startedAt: number
   readonly #time: () => number
-  readonly #denials = new Map<string, First>()
+  readonly #denied = new Map<string, Denied>()
   readonly #observedAt = new Map<string, number>()
 
   constructor(now: () => Date) {
@@ -49,35 +53,23 @@ export class SettlementMemory {
   }
 
   /**
-   * Whether this observation confirms the first one: it has the same result, is at least a minute later on the local clock and
-   * in block time, and has a newer final block. The first one is kept until it is confirmed or obsolete.
+   * Whether this observation confirms an earlier one: it has the same result, is at least a minute later on the local clock and
+   * in block time, and has a newer final block. The earlier one can come from a fork that is ahead of the chain, so it is
+   * replaced after a minute.
    */
-  isConfirmed(identity: string, denied: DenialObservation): boolean {
-    const second = { ...denied, observedAt: this.#time() }
-    const first = this.#denials.get(identity)
-    if (!first || isObsolete(first, second)) {
-      setBounded(this.#denials, PAYMENTS_MAX, [identity, second])
-      return false
-    }
-    const isLater = Number(second.time - first.time) * 1000 >= APART_MS && second.final.number > first.final.number
-    return isApart(first, second) && isLater
+  isConfirmed(identity: string, denial: Denial, { time, final }: Observation): boolean {
+    if (!final) return false
+    const second = { denial, time, finalNumber: final.number, at: this.#time() }
+    const first = this.#denied.get(identity)
+    const elapsed = first?.denial === denial ? second.at - first.at : -1
+    if (elapsed >= 0 && elapsed < APART_MS) return false
+    setBounded(this.#denied, PAYMENTS_MAX, [identity, second])
+    if (!first || elapsed < 0) return false
+    return Number(second.time - first.time) * 1000 >= APART_MS && second.finalNumber > first.finalNumber
   }
 
   /** Forgets the denial of a payment, because a later observation contradicts it. */
   forgetDenial(identity: string): void {
-    this.#denials.delete(identity)
+    this.#denied.delete(identity)
   }
-}
-
-function isApart(first: First, { observedAt }: First): boolean {
-  return observedAt - first.observedAt >= APART_MS
-}
-
-/**
- * Whether the later observation must replace the first one. This is so if their results differ, if the clock was set back, or
- * if the later one has an older block after a minute: the first one came from a fork that is ahead of the chain.
- */
-function isObsolete(first: First, second: First): boolean {
-  if (first.denial !== second.denial || first.observedAt > second.observedAt) return true
-  return isApart(first, second) && (second.time < first.time || second.final.number < first.final.number)
 }

@@ -1,13 +1,12 @@
-/** Reconciles a record with what an observation of the chain shows of its payment, and with nothing else. */
-import { isVoid, type ResponseRecord } from '../../store/record.ts'
-import type { Observation } from '../chain/observe.ts'
-import type { SettlementServices } from './services.ts'
-import { decide, type Cause, type Evidence } from './decide.ts'
-import type { Denial } from './memory.ts'
-import { observeRecords, type ObservedRecord } from './observe.ts'
-import { advanceOrReload, reload, settleAgain, settledStep, type Patience } from './settle.ts'
+/** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
+import type { ResponseRecord } from '../../store/record.ts'
+import { observeRecords, unlessUnreadable, type ObservedRecord } from '../payments/observe-records.ts'
+import { decide, type Action, type Cause } from './decide.ts'
+import type { Denial, SettlementServices } from './memory.ts'
+import { advance, recordDecision, reload } from './record-decision.ts'
+import { settleAgain, type Patience } from './settle.ts'
 
-export interface Reconciliation {
+interface Reconciliation {
   cause: Cause
   /** How long a request may wait for a settlement to appear. The reconciler does not wait. */
   patience?: Patience | undefined
@@ -19,7 +18,8 @@ export async function reconcile(
   record: ResponseRecord,
   reconciliation: Reconciliation,
 ): Promise<ResponseRecord> {
-  const [observed] = (await observeRecords(payments, [record], { withFinal: true })) ?? []
+  const observe = () => observeRecords(payments, [record], { withFinal: true })
+  const [observed] = (await unlessUnreadable(payments, observe)) ?? []
   return observed ? reconcileObserved(payments, record, observed, reconciliation) : record
 }
 
@@ -27,59 +27,37 @@ export async function reconcile(
 export async function reconcileObserved(
   payments: SettlementServices,
   record: ResponseRecord,
-  { observation, evidence: read }: ObservedRecord,
-  reconciliation: Reconciliation,
+  observed: ObservedRecord,
+  { cause, patience }: Reconciliation,
 ): Promise<ResponseRecord> {
-  payments.memory.noteObserved(record.identity)
-  const evidence = await read()
-  return evidence ? apply(payments, record, { observation, evidence, ...reconciliation }) : record
-}
-
-interface Applied extends Reconciliation {
-  observation: Observation
-  evidence: Evidence
-}
-
-async function apply(payments: SettlementServices, record: ResponseRecord, applied: Applied): Promise<ResponseRecord> {
-  const { evidence, observation, cause, patience } = applied
-  const { now, memory, report } = payments
-  const action = decide({ record, evidence, now: now(), cause })
-  if (evidence.nonce !== 'unclear' && !isDenial(action)) memory.forgetDenial(record.identity)
+  const { memory, now, report } = payments
+  const { observation } = observed
+  memory.noteObserved(record.identity)
+  const nonceState = await unlessUnreadable(payments, observed.readNonce)
+  if (!nonceState) return record
+  // The request that began this settlement has ended without its outcome.
+  const open = record.state === 'settling' ? await advance(payments, record, { state: 'unknown' }) : record
+  if (!open) return reload(payments, record)
+  const action = decide({ record: open, nonceState, now: now(), cause })
+  if (isDenial(action)) {
+    if (!(await isDenied(payments, open, observed, { denial: action, cause }))) return open
+  } else if (nonceState.nonce !== 'unclear') memory.forgetDenial(open.identity)
   switch (action) {
     case 'wait':
-      return record
+      return open
     case 'settle':
-      return settleAgain(payments, record, patience)
-    case 'refused':
-      return advanceOrReload(payments, record, { state: action })
+      return settleAgain(payments, open, patience)
     case 'reopen': {
-      if (!(await isDenied(payments, record, applied, action))) return record
-      report('settlement_not_on_chain', `state ${evidence.nonce}`)
-      const unknown = await advanceOrReload(payments, record, { state: 'unknown', payment_response: null })
-      return unknown.state === 'unknown' ? apply(payments, unknown, applied) : unknown
+      report('settlement_not_on_chain', `state ${nonceState.nonce}`)
+      const reopened = await advance(payments, open, { state: 'unknown', payment_response: null })
+      return reopened ? reconcileObserved(payments, reopened, observed, { cause, patience }) : reload(payments, open)
     }
-    case 'settled':
-    case 'confirmed': {
-      // The header names the transaction on chain, which may differ from the one that the facilitator named.
-      if (evidence.nonce !== 'used') throw new Error('The evidence of a settlement has no transfer')
-      const { transaction } = evidence.transfer
-      const step = { ...(await settledStep(payments, record, transaction)), reported_transaction: transaction }
-      if (isVoid(record.state)) return reopenVoid(payments, record, step)
-      const end = action === 'confirmed' ? endedAt(payments, observation) : {}
-      return advanceOrReload(payments, record, { ...step, state: action, ...end })
-    }
-    case 'rejected':
-    case 'expired': {
-      if (!(await isDenied(payments, record, applied, action))) return record
-      const end = { state: action, ...endedAt(payments, observation) }
-      if (record.state !== 'settling') return advanceOrReload(payments, record, end)
-      const unknown = await advanceOrReload(payments, record, { state: 'unknown' })
-      return unknown.state === 'unknown' ? advanceOrReload(payments, unknown, end) : unknown
-    }
+    default:
+      return recordDecision(payments, open, { action, nonceState, observation })
   }
 }
 
-function isDenial(action: string): action is Denial {
+function isDenial(action: Action): action is Denial {
   return action === 'reopen' || action === 'rejected' || action === 'expired'
 }
 
@@ -90,29 +68,15 @@ function isDenial(action: string): action is Denial {
 async function isDenied(
   payments: SettlementServices,
   record: ResponseRecord,
-  { observation, cause }: Applied,
-  denial: Denial,
+  { observation }: ObservedRecord,
+  { denial, cause }: { denial: Denial; cause: Cause },
 ): Promise<boolean> {
   const { chain, memory, now } = payments
-  const { node, time, final } = observation
-  if (chain.nodeCount === 1) return final !== undefined && memory.isConfirmed(record.identity, { denial, time, final })
-  const [other] = (await observeRecords(payments, [record], { withFinal: true, otherThan: node })) ?? []
-  if (!other || other.observation.node === node) return false
-  const evidence = await other.evidence()
-  return evidence !== undefined && decide({ record, evidence, now: now(), cause }) === denial
-}
-
-async function reopenVoid(
-  payments: SettlementServices,
-  record: ResponseRecord,
-  step: Awaited<ReturnType<typeof settledStep>>,
-): Promise<ResponseRecord> {
-  payments.report('denied_settlement_found', `was ${record.state}`)
-  const change = { ...step, updated_at: payments.now().toISOString() }
-  return (await payments.log.reopen(record, change)) ?? reload(payments, record)
-}
-
-/** The retention counts from the later of clock and chain, so that a wrong clock cannot shorten it. */
-export function endedAt({ now }: Pick<SettlementServices, 'now'>, { time }: { time: bigint }): { updated_at: string } {
-  return { updated_at: new Date(Math.max(now().getTime(), Number(time) * 1000)).toISOString() }
+  const { node } = observation
+  if (chain.nodeCount === 1) return memory.isConfirmed(record.identity, denial, observation)
+  const nonceState = await unlessUnreadable(payments, async () => {
+    const [other] = await observeRecords(payments, [record], { withFinal: true, otherThan: node })
+    return other && other.observation.node !== node ? other.readNonce() : undefined
+  })
+  return nonceState !== undefined && decide({ record, nonceState, now: now(), cause }) === denial
 }

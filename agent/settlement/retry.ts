@@ -1,8 +1,9 @@
 /** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
-import type { ResponseRecord } from '../../store/record.ts'
-import type { SettlementServices } from './services.ts'
+import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/record.ts'
+import type { SettlementServices } from './memory.ts'
 import { reconcile } from './reconcile.ts'
-import { advanceOrReload, isOpen, reload, type Patience } from './settle.ts'
+import { advanceOrReload, reload } from './record-decision.ts'
+import type { Patience } from './settle.ts'
 
 /** For the record of an equal request in another process. Longer than most settlements. */
 const LOOKS_MAX = 20
@@ -12,6 +13,11 @@ const ENDED_MS = 60_000
 /** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
 const SETTLING_MS_MAX = 65_000
 
+/** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */
+export function mayChange({ state }: ResponseRecord): boolean {
+  return isOpen(state) || isVoid(state)
+}
+
 /**
  * Whether a request, of this or another process, may still be settling the record. Settlements from before the start of this
  * process have ended with the process before it.
@@ -20,10 +26,9 @@ export function isInProgress({ now, memory }: SettlementServices, { state, updat
   const time = now().getTime()
   const updatedAt = Date.parse(updated_at)
   const age = time - updatedAt
-  const isStarted = state === 'prepared' || state === 'settling'
   // If the clock was ahead at the start and was set back, `startedAt` is in the future and cannot be compared.
   const isSinceStart = updatedAt >= memory.startedAt || memory.startedAt > time
-  return isStarted && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
+  return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
 }
 
 /** Returns the current record, and the time until a retry observes the chain again if this one did not. */
@@ -33,15 +38,12 @@ export async function retry(
   patience: Patience,
 ): Promise<{ record: ResponseRecord; waitMs: number }> {
   const current = await waitForOtherProcess(payments, record, patience)
-  const intervalMs = isOpen(current) ? undefined : ENDED_MS
-  if (current.state !== 'rejected' && current.state !== 'expired' && !isOpen(current))
-    return { record: current, waitMs: 0 }
-  const waitMs = payments.memory.waitMs(current.identity, intervalMs)
+  if (!mayChange(current)) return { record: current, waitMs: 0 }
+  const waitMs = payments.memory.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
   if (waitMs > 0) return { record: current, waitMs }
   // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
-  const isStarted = current.state === 'prepared' || current.state === 'settling'
-  const open = isStarted ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
-  return { record: await reconcile(payments, open, { cause: 'retry', patience }), waitMs: 0 }
+  const open = isStarted(current.state) ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
+  return { record: await reconcile(payments, open, { cause: 'request', patience }), waitMs: 0 }
 }
 
 /** The mutex of the payment is held, so a settlement in progress is that of another process. */

@@ -150,7 +150,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const { from, to, value } = payload.authorization
     const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
     sale.script.observe = async () => ({ isNonceUsed: true })
-    sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: true })
+    sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: true })
     return valid(payment)
   },
   async rate_limited({ valid }) {

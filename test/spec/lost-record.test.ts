@@ -23,19 +23,19 @@ interface Asked {
 describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(60_000)
   let service: TestService
-  /** Replaces the evidence from the node, if set. */
-  let evidence: (() => Promise<never>) | undefined
+  /** Replaces the search of the node, if set. */
+  let nonceState: (() => Promise<never>) | undefined
 
   before(async () => {
     service = await startTestService({
       replaceExternals: (own) => ({
         ...own,
-        chain: { ...own.chain, findUse: (...query) => evidence?.() ?? own.chain.findUse(...query) },
+        chain: { ...own.chain, findUse: (...query) => nonceState?.() ?? own.chain.findUse(...query) },
       }),
     })
   })
   after(() => service.stop())
-  beforeEach(() => (evidence = undefined))
+  beforeEach(() => (nonceState = undefined))
 
   const { lookup, a2a } = buyOverTransports(() => service)
 
@@ -107,9 +107,9 @@ describe('[5.7.12] a settled payment without a record', function () {
       it('gets 503 while the node cannot be read, and 409 afterwards', async () => {
         const payment = await sign()
         await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
-        evidence = () => Promise.reject(new Error('no node'))
+        nonceState = () => Promise.reject(new Error('no node'))
         expect((await ask(header(payment))).code).to.equal('payment_verification_unavailable')
-        evidence = undefined
+        nonceState = undefined
         expect((await ask(header(payment))).code).to.equal('payment_already_settled')
       })
 

@@ -1,7 +1,7 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
-import type { Evidence } from '../../agent/settlement/decide.ts'
+import type { NonceState } from '../../agent/payments/finding.ts'
 import { TRANSFER_REVERTED } from '../../agent/payments/facilitator.ts'
 import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'
@@ -12,14 +12,16 @@ const OTHER_PAYER = '0x00000000000000000000000000000000000000d3'
 
 interface FacilitatorCall {
   payer: string
+  /** Counts the settlements of the payment, from 1. */
+  attempt: number
   response: ServerResponse
   request: IncomingMessage
 }
 
 interface FacilitatorFault {
   name: string
-  /** What happens to the authorization on chain when the facilitator is called. */
-  chain: 'untouched' | 'paid' | 'burned' | 'cancelled'
+  /** What happens to the authorization on chain when the facilitator is called. `pending` is mined before the restart. */
+  chain: 'untouched' | 'paid' | 'pending' | 'burned' | 'cancelled'
   settle: (call: FacilitatorCall) => void
   verify?: (call: FacilitatorCall) => void
   /** Status and code of the first request, of a retry, and of a retry after a restart with a correct facilitator. */
@@ -68,6 +70,9 @@ const REFUSED = { chain: 'untouched', expected: [FAILED, FAILED, FAILED], transf
 /** Never paid. The refusal needs two observations of the chain that are a minute apart. */
 const SPENT = { expected: [UNKNOWN, UNKNOWN, UNKNOWN], transfers: 0 } as const
 
+/** The transaction is sent at the first settlement and mined before the restart. */
+const PENDING = { chain: 'pending', expected: [UNKNOWN, UNKNOWN, DONE], transfers: 1 } as const
+
 export const FAULTS: FacilitatorFault[] = [
   { name: 'no fault', chain: 'paid', settle: wrong({}), expected: [DONE, DONE, DONE], transfers: 1 },
   { name: 'success without a transfer', ...LOST, settle: wrong({}), expected: [DONE, DONE, DONE] },
@@ -99,6 +104,16 @@ export const FAULTS: FacilitatorFault[] = [
   { name: 'insufficient funds', ...REFUSED, settle: reply(() => failure('insufficient_funds')) },
   { name: 'insufficient funds as 400', ...REFUSED, settle: reply(() => failure('insufficient_funds'), 400) },
   { name: 'insufficient funds, but sent', ...PAID, settle: reply(() => failure('insufficient_funds')) },
+  {
+    name: 'insufficient funds, with its pending transaction',
+    ...PENDING,
+    settle: reply(() => failure('insufficient_funds', TRANSACTION)),
+  },
+  {
+    name: 'no answer, then insufficient funds while the transaction is pending',
+    ...PENDING,
+    settle: (call) => (call.attempt === 1 ? reset(call) : reply(() => failure('insufficient_funds'))(call)),
+  },
   { name: 'an unknown reason as 400', ...LOST, settle: reply(() => failure('something_new'), 400) },
   { name: 'success as 400', ...PAID, settle: reply(success, 400) },
   { name: 'pending, and mined later', ...PAID, settle: reply(() => failure('settlement_pending', TRANSACTION)) },
@@ -180,10 +195,13 @@ function drip(call: FacilitatorCall): void {
 interface TrackedPayment {
   payTo: string
   fault: FacilitatorFault
-  /** The evidence on chain. */
-  evidence: Evidence
+  /** The nonce on chain. */
+  nonceState: NonceState
+  settlements: number
   transfers: number
-  /** How often its evidence was read. */
+  /** Sent to the facilitator to be settled. */
+  authorization?: AuthorizationFields
+  /** How often its nonce was read. */
   reads: number
 }
 
@@ -193,13 +211,15 @@ export async function startFaultyFacilitator(now: () => Date) {
   const unexpectedRequests: string[] = []
   let isCorrect = false
 
-  function settle(paid: TrackedPayment, { from, value }: AuthorizationFields): void {
+  function settle(paid: TrackedPayment, authorization: AuthorizationFields): void {
     const kind = isCorrect ? 'paid' : paid.fault.chain
-    if (paid.evidence.nonce !== 'free' || kind === 'untouched') return
+    paid.authorization = authorization
+    if (paid.nonceState.nonce !== 'free' || kind === 'untouched' || kind === 'pending') return
+    const { from, value } = authorization
     if (kind === 'paid') paid.transfers += 1
     const to = kind === 'paid' ? paid.payTo : from
     const transfer = { from, to, value: BigInt(value), transaction: TRANSACTION }
-    paid.evidence = kind === 'cancelled' ? { nonce: kind, isFinal: true } : { nonce: 'used', transfer, isFinal: true }
+    paid.nonceState = kind === 'cancelled' ? { nonce: kind, isFinal: true } : { nonce: 'used', transfer, isFinal: true }
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -212,13 +232,13 @@ export async function startFaultyFacilitator(now: () => Date) {
     const { authorization } = body.paymentPayload.payload
     const paid = payments.get(authorization.nonce)
     if (!paid) return send(response, 404, {})
-    const call = { payer: authorization.from, response, request }
+    const call = { payer: authorization.from, attempt: 0, response, request }
     if (verb === '/verify') {
       const verify = isCorrect ? undefined : paid.fault.verify
       return verify ? verify(call) : send(response, 200, { isValid: true, payer: call.payer })
     }
     settle(paid, authorization)
-    if (!isCorrect) return paid.fault.settle(call)
+    if (!isCorrect) return paid.fault.settle({ ...call, attempt: (paid.settlements += 1) })
     return send(response, 200, paid.transfers === 1 ? success(call.payer) : failure('invalid_transaction_state'))
   }
 
@@ -232,22 +252,26 @@ export async function startFaultyFacilitator(now: () => Date) {
     chain: chainOf(now, (nonce) => {
       const payment = payments.get(nonce)
       if (payment) payment.reads += 1
-      const found = payment?.evidence ?? freeAt(now())
+      const found = payment?.nonceState ?? freeAt(now())
       return found.nonce === 'free' ? freeAt(now()) : found
     }),
     /** Requests for other paths, which only a followed redirect sends. */
     unexpectedRequests,
     add: (nonce: string, fault: FacilitatorFault, payTo: string) =>
-      void payments.set(nonce, { fault, payTo, evidence: freeAt(now()), transfers: 0, reads: 0 }),
+      void payments.set(nonce, { fault, payTo, nonceState: freeAt(now()), settlements: 0, transfers: 0, reads: 0 }),
     transfers: (nonce: string) => payments.get(nonce)?.transfers,
     reads: (nonce: string) => payments.get(nonce)?.reads ?? 0,
-    /** After this, the facilitator answers without faults. */
-    repair: () => void (isCorrect = true),
+    /** After this, the facilitator answers without faults, and the pending transactions are mined. */
+    repair() {
+      isCorrect = true
+      for (const paid of payments.values())
+        if (paid.fault.chain === 'pending' && paid.authorization) settle(paid, paid.authorization)
+    },
     stop: () => listening.close(),
   }
 }
 
 /** A free nonce, read in a block that is two seconds ahead of the clock and therefore newer than every record. */
-function freeAt(now: Date): Evidence {
+function freeAt(now: Date): NonceState {
   return { nonce: 'free', time: BigInt(Math.floor(now.getTime() / 1000) + 2), finalTime: 0n }
 }

@@ -2,7 +2,7 @@
 import type { Chain } from '../../agent/chain/chain.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment, PaymentState } from '../../agent/chain/view.ts'
-import type { Evidence } from '../../agent/settlement/decide.ts'
+import type { NonceState } from '../../agent/payments/finding.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n
@@ -33,13 +33,13 @@ export function observationOf(
   }
 }
 
-/** A chain on which every block is final at once, and that shows this evidence of each nonce. */
-export function chainOf(now: () => Date, evidenceOf: (nonce: string) => Promise<Evidence> | Evidence): Chain {
+/** A chain on which every block is final at once, and that shows this state of each nonce. */
+export function chainOf(now: () => Date, nonceStateOf: (nonce: string) => Promise<NonceState> | NonceState): Chain {
   return {
     nodeCount: 1,
     isClockWrong: () => false,
     async observe(payments) {
-      const found = await Promise.all(payments.map(async ({ nonce }) => evidenceOf(nonce)))
+      const found = await Promise.all(payments.map(async ({ nonce }) => nonceStateOf(nonce)))
       const states = found.map(({ nonce }) => ({ isNonceUsed: nonce !== 'free' }))
       const observation = observationOf(now(), payments, states)
       const [first] = found
@@ -51,7 +51,7 @@ export function chainOf(now: () => Date, evidenceOf: (nonce: string) => Promise<
       return { ...observation, time, final: { number: observation.number, time: finalTime } }
     },
     async findUse({ nonce }) {
-      const found = await evidenceOf(nonce)
+      const found = await nonceStateOf(nonce)
       return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
     },
   }

@@ -44,7 +44,7 @@ const POINTS = {
   half: { at: 'half of the response is sent', onDisk: ['settled'], transfers: [1] },
   whole: { at: 'the whole response is sent', onDisk: ['settled'], transfers: [1] },
   reconciling: {
-    at: 'the reconciler has evidence, not yet written',
+    at: 'the reconciler has observed the chain, not yet written',
     onDisk: ['prepared'],
     transfers: [0, 1],
     after: BEGUN,
@@ -59,7 +59,7 @@ const POINTS = {
     ],
   },
   retry: {
-    at: 'a retry has evidence, not yet written',
+    at: 'a retry has observed the chain, not yet written',
     onDisk: ['unknown'],
     transfers: [0, 1],
     after: BEGUN,

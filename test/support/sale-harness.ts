@@ -19,7 +19,7 @@ import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { Chain } from '../../agent/chain/chain.ts'
-import type { Evidence } from '../../agent/settlement/decide.ts'
+import type { NonceState } from '../../agent/payments/finding.ts'
 import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
@@ -45,7 +45,7 @@ export interface Script {
   verify: (payload: Payload) => Promise<unknown>
   settle: (payload: Payload) => Promise<unknown>
   /** What the chain shows of a payment with a record. */
-  evidence: () => Promise<Evidence>
+  nonceState: () => Promise<NonceState>
   /** The state of the payer before a sale. */
   observe: (payment: ObservedPayment | undefined) => Promise<FakeState>
   /** The newest block and the number of the final block, for a payment with a record. */
@@ -70,7 +70,11 @@ export class SaleHarness {
   readonly script: Script = {
     verify: async (payload) => ({ isValid: true, payer: payerOf(payload) }) satisfies VerifyResponse,
     settle: async (payload) => settledReply(payload),
-    evidence: async () => ({ nonce: 'free', time: BigInt(Math.floor(this.now().getTime() / 1000) + 2), finalTime: 0n }),
+    nonceState: async () => ({
+      nonce: 'free',
+      time: BigInt(Math.floor(this.now().getTime() / 1000) + 2),
+      finalTime: 0n,
+    }),
     observe: async () => ({}),
     // A block per second, all of them final, so that only the clock separates two observations.
     progress: async () => {
@@ -202,9 +206,9 @@ export class SaleHarness {
       observe: (payments) =>
         payments[0]?.recordedBlock === undefined
           ? call('observe', async () => observationOf(this.now(), payments, [await script.observe(payments[0])]))()
-          : call('evidence', () => this.#observeRecorded(payments))(),
+          : call('nonceState', () => this.#observeRecorded(payments))(),
       findUse: async () => {
-        const found = await script.evidence()
+        const found = await script.nonceState()
         return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
       },
     }
@@ -233,11 +237,11 @@ export class SaleHarness {
   }
 
   async #observeRecorded(payments: readonly ObservedPayment[]): Promise<Observation> {
-    const evidence = await this.script.evidence()
+    const nonceState = await this.script.nonceState()
     const { time, finalBlock } = await this.script.progress()
-    const observed = observationOf(this.now(), payments, [{ isNonceUsed: evidence.nonce !== 'free' }])
+    const observed = observationOf(this.now(), payments, [{ isNonceUsed: nonceState.nonce !== 'free' }])
     // A transfer of this second is in a final block, if the script says so.
-    const shown = evidence.nonce === 'free' ? { ...evidence } : { time, finalTime: time + 1n }
+    const shown = nonceState.nonce === 'free' ? { ...nonceState } : { time, finalTime: time + 1n }
     // A test that states the progress of the chain states the time of its newest block.
     if (this.script.progress !== this.#progress) shown.time = time
     return { ...observed, time: shown.time, final: { number: finalBlock, time: shown.finalTime } }

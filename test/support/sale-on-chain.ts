@@ -35,7 +35,6 @@ export async function openSaleOnChain(nodeOf: (url: string) => Promise<string> =
     startReconciler({
       payments: shop.context.payments,
       timer: () => () => undefined,
-      random: () => 0.5,
       runExclusively: (key, work) => shop.context.paymentMutex.run({ key, client: '' }, work, () => undefined),
     })
   return {

@@ -1,11 +1,11 @@
-/** Evidence about authorizations, read from a real chain and token for every way to spend a nonce. */
+/** Nonces of authorizations, read from a real chain and token for every way to spend a nonce. */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openChain, type Chain } from '../../../agent/chain/chain.ts'
-import { interpretEvidence, type Evidence } from '../../../agent/settlement/decide.ts'
+import { interpretNonce, type NonceState } from '../../../agent/payments/finding.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payments/terms.ts'
 import { WrongChain, type RpcCall } from '../../../agent/rpc/json-rpc.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
@@ -20,7 +20,7 @@ const { asset, chainId } = DEPLOYMENTS.testnet
 /** With epochs of one slot, two further blocks make a block final. */
 const UNTIL_FINAL = '0x2'
 
-interface EvidenceQuery {
+interface NonceQuery {
   asset: string
   authorization: AuthorizationFields
   fromBlock?: bigint
@@ -29,7 +29,7 @@ interface EvidenceQuery {
 }
 
 /** What a payment's record would see. */
-async function evidenceFrom(chain: Chain, query: EvidenceQuery): Promise<Evidence> {
+async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceState> {
   const { asset: token, authorization, fromBlock, fromBlockHash, transaction } = query
   const { from: payer, nonce, validBefore } = authorization
   const observation = await chain.observe([{ asset: token, payer, nonce, recordedBlock: fromBlock }], {
@@ -42,7 +42,7 @@ async function evidenceFrom(chain: Chain, query: EvidenceQuery): Promise<Evidenc
   return chain.findUse({ asset: token, payer, nonce, from, transaction }, observation)
 }
 
-describe('the chain evidence', () => {
+describe('the nonce on chain', () => {
   const key = generatePrivateKey()
   const payer = privateKeyToAccount(key)
   let url: string
@@ -81,24 +81,24 @@ describe('the chain evidence', () => {
     return node
   }
   const sign = (authorization: Partial<AuthorizationFields> = {}) => signedPayment({ key, authorization })
-  const evidence = ({ payload }: WirePayment) =>
-    evidenceFrom(chain, { asset, authorization: payload.authorization, fromBlock })
+  const nonceState = ({ payload }: WirePayment) =>
+    nonceStateFrom(chain, { asset, authorization: payload.authorization, fromBlock })
   const findingOf = async (payment: WirePayment) =>
-    interpretEvidence({
-      evidence: await evidence(payment),
+    interpretNonce({
+      nonceState: await nonceState(payment),
       authorization: payment.payload.authorization,
       requirements: buildRequirements(testTerms, 'lookup'),
       now: new Date(),
     })
 
   const transactionOf = async (payment: WirePayment) => {
-    const found = await evidence(payment)
+    const found = await nonceState(payment)
     return found.nonce === 'used' ? found.transfer.transaction : found.nonce
   }
 
   it('of an unused authorization is a free nonce', async () => {
     const payment = await sign()
-    expect(await evidence(payment)).to.include({ nonce: 'free' })
+    expect(await nonceState(payment)).to.include({ nonce: 'free' })
     expect(await findingOf(payment)).to.equal('free')
   })
 
@@ -116,7 +116,7 @@ describe('the chain evidence', () => {
     const { nonce } = payment.payload.authorization
     const other = await sign({ nonce, to: payer.address })
     await settleDirectly({ rpcUrl: url, payload: other.payload })
-    expect(await evidence(payment)).to.include({ nonce: 'used' })
+    expect(await nonceState(payment)).to.include({ nonce: 'used' })
     expect(await findingOf(payment)).to.equal('spent')
     await rpc(url, 'anvil_mine', UNTIL_FINAL)
     expect(await findingOf(payment)).to.equal('spent_final')
@@ -134,10 +134,10 @@ describe('the chain evidence', () => {
   it('of a cancelled nonce is the cancellation', async () => {
     const payment = await sign()
     await cancel(url, key, payment.payload.authorization.nonce)
-    expect(await evidence(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: false })
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: false })
     expect(await findingOf(payment)).to.equal('spent')
     await rpc(url, 'anvil_mine', UNTIL_FINAL)
-    expect(await evidence(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: true })
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'cancelled', isFinal: true })
     expect(await findingOf(payment)).to.equal('spent_final')
   })
 
@@ -146,14 +146,14 @@ describe('the chain evidence', () => {
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
     await rpc(url, 'anvil_mine', '0x2')
     fromBlock = await head()
-    expect(await evidence(payment)).to.deep.equal({ nonce: 'unclear' })
+    expect(await nonceState(payment)).to.deep.equal({ nonce: 'unclear' })
     expect(await findingOf(payment)).to.equal('unclear')
   })
 
   it('of an expired authorization is final only with a final block after validBefore', async () => {
     const past = await sign({ validBefore: String(Math.floor(Date.now() / 1000) - 1000) })
     await rpc(url, 'anvil_mine', '0x4')
-    const found = await evidence(past)
+    const found = await nonceState(past)
     expect(found).to.include({ nonce: 'free' })
     expect(await findingOf(past)).to.equal('expired_final')
     const soon = await sign({ validBefore: String(Math.floor(Date.now() / 1000) + 5) })
@@ -162,7 +162,7 @@ describe('the chain evidence', () => {
 
   describe('[5.7.12] without a recorded block', () => {
     const withoutBlock = ({ payload }: WirePayment) =>
-      evidenceFrom(chain, { asset, authorization: payload.authorization })
+      nonceStateFrom(chain, { asset, authorization: payload.authorization })
 
     it('is the transfer, the cancellation or a free nonce', async () => {
       const paid = await sign()
@@ -240,11 +240,11 @@ describe('the chain evidence', () => {
     const payment = await sign()
     await settleDirectly({ rpcUrl: url, payload: payment.payload })
     const otherPayer = await signedPayment({ authorization: { nonce: payment.payload.authorization.nonce } })
-    expect(await evidence(otherPayer)).to.include({ nonce: 'free' })
+    expect(await nonceState(otherPayer)).to.include({ nonce: 'free' })
   })
 
   describe('of a chain that is identified by a recorded block', () => {
-    let query: EvidenceQuery
+    let query: NonceQuery
 
     beforeEach(async () => {
       fromBlock -= 1n
@@ -260,17 +260,17 @@ describe('the chain evidence', () => {
     const errorOf = (work: Promise<unknown>) => work.then(String, (error: unknown) => (error as Error).name)
 
     it('[5.7.8] is read while the node has this block', async () => {
-      expect(await evidenceFrom(chain, query)).to.include({ nonce: 'free' })
+      expect(await nonceStateFrom(chain, query)).to.include({ nonce: 'free' })
     })
 
     it('[5.7.8] is an error if the node has another block at this height', async () => {
       const other = { ...query, fromBlockHash: `0x${'99'.repeat(32)}` }
-      expect(await errorOf(evidenceFrom(chain, other))).to.equal('WrongChain')
+      expect(await errorOf(nonceStateFrom(chain, other))).to.equal('WrongChain')
     })
 
     it('[5.7.8] is an error if the node does not have this height', async () => {
       const above = (await head()) + 1000n
-      expect(await errorOf(evidenceFrom(chain, { ...query, fromBlock: above }))).to.not.contain('object')
+      expect(await errorOf(nonceStateFrom(chain, { ...query, fromBlock: above }))).to.not.contain('object')
     })
 
     it('[5.7.8] does not count a final block above the newest one', async () => {
@@ -282,7 +282,7 @@ describe('the chain evidence', () => {
         method === 'eth_getBlockByNumber' && params[0] === 'finalized' ? { result: other } : undefined,
       )
       const mixed = openChain({ urls: [node.url], now: () => new Date(), chainId })
-      const found = await evidenceFrom(mixed, { ...query, authorization: payment.payload.authorization })
+      const found = await nonceStateFrom(mixed, { ...query, authorization: payment.payload.authorization })
       expect(found).to.include({ nonce: 'used', isFinal: false })
     })
 
@@ -332,7 +332,7 @@ describe('the chain evidence', () => {
         method === 'eth_getLogs' ? { error: { code: -32_601, message: 'no logs' } } : undefined,
       )
       const { authorization } = payment.payload
-      const found = await evidenceFrom(openChain({ urls: [node.url], now: () => new Date(), chainId }), {
+      const found = await nonceStateFrom(openChain({ urls: [node.url], now: () => new Date(), chainId }), {
         asset,
         authorization,
         fromBlock,
@@ -346,7 +346,7 @@ describe('the chain evidence', () => {
       const transaction = await settleDirectly({ rpcUrl: url, payload: payment.payload })
       const reported = await settleDirectly({ rpcUrl: url, payload: other.payload })
       const { authorization } = payment.payload
-      const found = await evidenceFrom(chain, { asset, authorization, fromBlock, transaction: reported })
+      const found = await nonceStateFrom(chain, { asset, authorization, fromBlock, transaction: reported })
       expect(found).to.nested.include({ nonce: 'used', 'transfer.transaction': transaction })
     })
   })
@@ -354,7 +354,7 @@ describe('the chain evidence', () => {
   it('is an error if the node is unreachable', async () => {
     const payment = await sign()
     chain = openChain({ urls: ['http://127.0.0.1:1'], now: () => new Date(), chainId })
-    expect(await evidence(payment).catch((error: unknown) => error)).to.be.instanceOf(Error)
+    expect(await nonceState(payment).catch((error: unknown) => error)).to.be.instanceOf(Error)
   })
 
   it('is found days later on a node that searches at most a thousand blocks', async () => {
@@ -367,7 +367,7 @@ describe('the chain evidence', () => {
       return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
     })
     chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-    expect(await evidence(payment)).to.include({ nonce: 'cancelled' })
+    expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
   })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {

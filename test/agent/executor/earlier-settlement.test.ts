@@ -2,7 +2,7 @@
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { Evidence } from '../../../agent/settlement/decide.ts'
+import type { NonceState } from '../../../agent/payments/finding.ts'
 import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
 import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -14,7 +14,7 @@ const UNKNOWN = 'payment_outcome_unknown'
 const USED = 'payment_rejected authorization_used'
 const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
 
-type Shown = (payment: WirePayment) => Evidence
+type Shown = (payment: WirePayment) => NonceState
 
 const usedBy =
   (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Shown =>
@@ -71,10 +71,10 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
 
   const ask = async (payment: WirePayment) => summarize(await sale.lookup(payment))
   const show = (shown: Shown, payment: WirePayment) => {
-    sale.script.evidence = async () => shown(payment)
+    sale.script.nonceState = async () => shown(payment)
     sale.script.observe = async () => {
-      const evidence = shown(payment)
-      return evidence.nonce === 'free' ? { time: evidence.time } : { isNonceUsed: true }
+      const nonceState = shown(payment)
+      return nonceState.nonce === 'free' ? { time: nonceState.time } : { isNonceUsed: true }
     }
   }
   const unrecorded = () => sale.context.payments.log.unrecorded()
@@ -219,7 +219,7 @@ describe('[5.7.6, 5.7.12] a payment without a record', () => {
     it('costs nothing while the chain cannot be read', async () => {
       const payment = await latePayment()
       show(usedBy(), payment)
-      sale.script.evidence = () => Promise.reject(new Error('ECONNREFUSED'))
+      sale.script.nonceState = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
       sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
       for (let attempt = 0; attempt < 20; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)

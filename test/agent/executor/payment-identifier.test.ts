@@ -71,11 +71,11 @@ describe('a payment with a payment id', () => {
   it('[5.4.4] conflicts while its outcome is unknown, and no longer once it is void', async () => {
     const works = sale.script.settle
     sale.script.settle = () => Promise.reject(new Error('reset'))
-    sale.script.evidence = async () => ({ nonce: 'unclear' })
+    sale.script.nonceState = async () => ({ nonce: 'unclear' })
     const lost = await paymentWithId()
     expect(codeOf(await sale.lookup(lost))).to.equal('payment_outcome_unknown')
     expect(codeOf(await sale.lookup(await paymentWithId()))).to.equal('payment_replay_conflict')
-    sale.script.evidence = async () => ({ nonce: 'cancelled', isFinal: true })
+    sale.script.nonceState = async () => ({ nonce: 'cancelled', isFinal: true })
     expect(codeOf(await sale.lookup(lost))).to.equal('payment_outcome_unknown')
     sale.now = () => new Date(Date.now() + 61_000)
     expect(codeOf(await sale.lookup(lost))).to.equal('payment_failed')

@@ -7,7 +7,7 @@ import { perform } from '../../../agent/executor/perform.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { ResolveInput } from '../../../agent/operation/schema.ts'
-import type { Evidence } from '../../../agent/settlement/decide.ts'
+import type { NonceState } from '../../../agent/payments/finding.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
 import { DiskSpaceError } from '../../../store/disk-space.ts'
@@ -30,7 +30,7 @@ function summarize(outcome: Outcome): string {
 }
 
 const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => {
-  return (payment: WirePayment): Evidence => ({
+  return (payment: WirePayment): NonceState => ({
     nonce: 'used',
     transfer: {
       from: payment.payload.authorization.from,
@@ -42,8 +42,8 @@ const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => 
     isFinal: true,
   })
 }
-const evidence = (value: Evidence) => () => value
-const free = evidence({ nonce: 'free', time: 0n, finalTime: 0n })
+const nonceState = (value: NonceState) => () => value
+const free = nonceState({ nonce: 'free', time: 0n, finalTime: 0n })
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
 const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
@@ -141,7 +141,7 @@ describe('a sale', () => {
     sale.script.settle = timeOut
     expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(isRemembered()).to.equal(false)
-    sale.script.evidence = async () => used()(payment)
+    sale.script.nonceState = async () => used()(payment)
     expect(summarize(await sale.lookup(payment))).to.equal('answer')
     expect(isRemembered()).to.equal(true)
   })
@@ -215,9 +215,9 @@ describe('a sale', () => {
     ] as const) {
       it(`[5.7.7] is ${expected} when read ${read} of the chain shows the transfer`, async () => {
         sale.script.settle = timeOut
-        sale.script.evidence = async () => (sale.count('evidence') < read ? free() : used()(payment))
+        sale.script.nonceState = async () => (sale.count('nonceState') < read ? free() : used()(payment))
         expect(summarize(await sale.lookup(payment))).to.equal(expected)
-        expect(sale.count('evidence')).to.equal(Math.min(read, 6))
+        expect(sale.count('nonceState')).to.equal(Math.min(read, 6))
       })
     }
 
@@ -228,12 +228,12 @@ describe('a sale', () => {
         return pausesOnly(callback, milliseconds)
       }
       sale.script.settle = timeOut
-      sale.script.evidence = () => {
+      sale.script.nonceState = () => {
         hanging[0]?.()
         return new Promise(() => undefined)
       }
       expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
-      expect(sale.count('evidence')).to.equal(1)
+      expect(sale.count('nonceState')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
     })
 
@@ -241,7 +241,7 @@ describe('a sale', () => {
       const seen: (string | undefined)[] = []
       const retries: Promise<Outcome>[] = []
       sale.script.settle = timeOut
-      sale.script.evidence = async () => {
+      sale.script.nonceState = async () => {
         seen.push(await stateOf())
         retries.push(sale.lookup(payment))
         return seen.length < 3 ? free() : used()(payment)
@@ -255,20 +255,20 @@ describe('a sale', () => {
 
     const REFUSED = 'payment_failed settlement_refused'
     const EXPIRED = 'payment_failed authorization_expired'
-    const cancelled = (isFinal: boolean) => evidence({ nonce: 'cancelled', isFinal })
-    const expiredNow = (): Evidence => ({
+    const cancelled = (isFinal: boolean) => nonceState({ nonce: 'cancelled', isFinal })
+    const expiredNow = (): NonceState => ({
       nonce: 'free',
       time: BigInt(Math.floor(sale.now().getTime() / 1000)),
       finalTime: 2n ** 64n,
     })
-    type ReadEvidence = (payment: WirePayment) => Evidence
-    const ENDINGS: [name: string, evidence: ReadEvidence, summary: string, settlements: number][] = [
+    type ReadNonce = (payment: WirePayment) => NonceState
+    const ENDINGS: [name: string, nonceState: ReadNonce, summary: string, settlements: number][] = [
       ['paid', used(), 'answer', 1],
       ['spent for another receiver', used({ to: OTHER_ADDRESS }), REFUSED, 1],
       ['spent by another payer', used({ from: testTerms.payTo }), REFUSED, 1],
       ['spent for a lower amount', used({ value: 999n }), REFUSED, 1],
       ['cancelled', cancelled(true), REFUSED, 1],
-      ['unclear', evidence({ nonce: 'unclear' }), UNKNOWN, 1],
+      ['unclear', nonceState({ nonce: 'unclear' }), UNKNOWN, 1],
       ['cancelled in a block that is not final', cancelled(false), UNKNOWN, 1],
       ['unused with time left, so it is settled again', free, 'answer', 2],
       ['unused in a final block after the authorization has expired', () => expiredNow(), EXPIRED, 1],
@@ -278,7 +278,7 @@ describe('a sale', () => {
         sale.script.settle = timeOut
         await sale.lookup(payment)
         sale.script.settle = succeed
-        sale.script.evidence = async () => found(payment)
+        sale.script.nonceState = async () => found(payment)
         await sale.restart()
         passSeconds(SECONDS_APART)
         if (summary.startsWith('payment_failed')) {
@@ -307,7 +307,7 @@ describe('a sale', () => {
           sale.now = () => new Date(clock)
           sale.script.settle = timeOut
           await sale.lookup(payment)
-          sale.script.evidence = async () => found()
+          sale.script.nonceState = async () => found()
           for (let observation = 0; observation < 2; observation += 1) {
             await sale.lookup(payment)
             passSeconds(60)
@@ -316,7 +316,7 @@ describe('a sale', () => {
         })
 
         it('[5.7.9] delivers when a later observation of the chain finds the transfer', async () => {
-          sale.script.evidence = async () => used()(payment)
+          sale.script.nonceState = async () => used()(payment)
           expect(summarize(await sale.lookup(payment))).to.equal('answer')
           expect(await stateOf()).to.equal('settled')
           expect(await sale.context.payments.log.unfinished()).to.deep.equal([identityOf(payment)])
@@ -334,7 +334,7 @@ describe('a sale', () => {
             passSeconds(seconds)
             sale.calls.length = 0
             expect(summarize(await sale.lookup(payment))).to.match(/^payment_failed/)
-            expect(sale.count('evidence'), String(seconds)).to.equal(looks)
+            expect(sale.count('nonceState'), String(seconds)).to.equal(looks)
           }
         })
       })
@@ -343,9 +343,9 @@ describe('a sale', () => {
     it('stays unknown while the chain is unavailable, or the time left is too short to settle again', async () => {
       sale.script.settle = timeOut
       await sale.lookup(payment)
-      sale.script.evidence = () => Promise.reject(new Error('no node'))
+      sale.script.nonceState = () => Promise.reject(new Error('no node'))
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      sale.script.evidence = async () => free()
+      sale.script.nonceState = async () => free()
       sale.now = () => new Date(Date.now() + 290_000)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.count('settle')).to.equal(1)
@@ -403,13 +403,13 @@ describe('a sale', () => {
 
     it('[5.7.2] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
       sale.script.settle = refuse
-      sale.script.evidence = async () => free()
+      sale.script.nonceState = async () => free()
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(await stateOf()).to.equal('unknown')
       passSeconds(30)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      sale.script.evidence = async () =>
-        ({ ...free(), time: BigInt(Math.ceil(sale.now().getTime() / 1000)) }) as Evidence
+      sale.script.nonceState = async () =>
+        ({ ...free(), time: BigInt(Math.ceil(sale.now().getTime() / 1000)) }) as NonceState
       passSeconds(30)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
       expect(sale.count('settle')).to.equal(1)
@@ -417,13 +417,13 @@ describe('a sale', () => {
 
     it('is unknown when the nonce is unclear nevertheless', async () => {
       sale.script.settle = refuse
-      sale.script.evidence = async () => ({ nonce: 'unclear' })
+      sale.script.nonceState = async () => ({ nonce: 'unclear' })
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
     })
 
     it('is an answer when the payment was sent nevertheless', async () => {
       sale.script.settle = refuse
-      sale.script.evidence = async () => used()(payment)
+      sale.script.nonceState = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
 
@@ -436,7 +436,7 @@ describe('a sale', () => {
         const clock = Math.floor(Date.now() / 1000) * 1000
         sale.now = () => new Date(clock)
         sale.script.settle = refuse
-        sale.script.evidence = async () => ({ nonce: 'free', time: BigInt(clock / 1000 + age), finalTime: 0n })
+        sale.script.nonceState = async () => ({ nonce: 'free', time: BigInt(clock / 1000 + age), finalTime: 0n })
         expect(summarize(await sale.lookup(payment))).to.equal(expected)
       })
     }
@@ -446,7 +446,7 @@ describe('a sale', () => {
       sale.now = () => new Date(clock)
       sale.script.settle = refuse
       const stale = { nonce: 'free', time: BigInt(clock / 1000 - 2), finalTime: 0n } as const
-      sale.script.evidence = async () => (sale.count('evidence') === 1 ? stale : used()(payment))
+      sale.script.nonceState = async () => (sale.count('nonceState') === 1 ? stale : used()(payment))
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
 
@@ -458,7 +458,7 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.count('settle')).to.equal(2)
       passSeconds(SECONDS_APART)
-      sale.script.evidence = async () => used()(payment)
+      sale.script.nonceState = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
     })
   })
@@ -495,7 +495,7 @@ describe('a sale', () => {
 
     it('[5.7.6] is refused before verification when its nonce is used and it has no record', async () => {
       sale.script.observe = async () => ({ isNonceUsed: true })
-      sale.script.evidence = async () => used({ to: OTHER_ADDRESS })(payment)
+      sale.script.nonceState = async () => used({ to: OTHER_ADDRESS })(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')
       expect(sale.count('verify')).to.equal(0)
       expect(await stateOf()).to.equal(undefined)
@@ -551,7 +551,7 @@ describe('a sale', () => {
       sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
       expect(await sale.lookup(payment)).to.deep.equal(await first)
       expect(sale.count('settle')).to.equal(1)
-      expect(sale.count('evidence')).to.equal(0)
+      expect(sale.count('nonceState')).to.equal(0)
     })
 
     it('decides by the chain after 20 looks', async () => {
@@ -559,7 +559,7 @@ describe('a sale', () => {
       void sale.lookup(payment)
       await arrived(1)
       sale.context.paymentMutex = new KeyedMutex()
-      sale.script.evidence = async () => used()(payment)
+      sale.script.nonceState = async () => used()(payment)
       let looks = 0
       const { log } = sale.context.payments
       const read: typeof log.read = async (...key) => ((looks += 1), log.read(...key))
@@ -583,13 +583,13 @@ describe('a sale', () => {
       await crash()
       passSeconds(SECONDS_APART)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.count('evidence')).to.equal(1)
+      expect(sale.count('nonceState')).to.equal(1)
       expect(sale.count('settle')).to.equal(2)
     })
 
     it('is answered and not settled again by a retry when the chain shows the payment', async () => {
       await crash()
-      sale.script.evidence = async () => used()(payment)
+      sale.script.nonceState = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('answer')
       expect(sale.count('settle')).to.equal(1)
     })
@@ -607,7 +607,7 @@ describe('a sale', () => {
       const repair = failWrites('settled')
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(await stateOf()).to.equal('prepared')
-      sale.script.evidence = async () => used()(payment)
+      sale.script.nonceState = async () => used()(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       repair()
       passSeconds(SECONDS_APART)

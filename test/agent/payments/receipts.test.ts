@@ -5,8 +5,8 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Operation } from '../../../agent/operation/schema.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/receipt/claims.ts'
 import { canonicalJson } from '../../../agent/operation/canonical.ts'
-import { addMissingReceipt, issueReceipt } from '../../../agent/payments/receipts.ts'
-import { settledStep } from '../../../agent/settlement/settle.ts'
+import { settledResponse } from '../../../agent/payments/payment-response.ts'
+import { addMissingReceipt, issueReceipt, receiptOf } from '../../../agent/payments/receipts.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
@@ -75,16 +75,16 @@ describe('the receipt of a record', () => {
 
   it('[5.9.3] is kept by a later step with the same transaction, and replaced with another one', async () => {
     const record = makeRecord({ operation: LOOKUP })
-    const first = await settledStep(services(), record, TRANSACTION)
-    const again = await settledStep(services(), { ...record, ...first }, TRANSACTION)
-    expect(again).to.deep.equal(first)
-    const other = await settledStep(services(), { ...record, ...first }, OTHER_TRANSACTION)
-    expect(claimsOf(other.receipt ?? '').payment.transaction).to.equal(OTHER_TRANSACTION)
+    const first = await receiptOf(services(), record, TRANSACTION)
+    expect(claimsOf(first ?? '').payment.transaction).to.equal(TRANSACTION)
+    expect(await receiptOf(services(), { ...record, receipt: first }, TRANSACTION)).to.equal(first)
+    const other = await receiptOf(services(), { ...record, receipt: first }, OTHER_TRANSACTION)
+    expect(claimsOf(other ?? '').payment.transaction).to.equal(OTHER_TRANSACTION)
   })
 
   for (const state of ['settled', 'confirmed'] as const) {
     it(`[5.9.3] is added to a ${state} record of an older version at the first replay, once`, async () => {
-      const payment_response = (await settledStep(services(), makeRecord({}), TRANSACTION)).payment_response
+      const payment_response = settledResponse(makeRecord({}), TRANSACTION)
       const record = makeRecord({ state, payment_response })
       await storeRecord(services().log, record)
       const stored = (await services().log.read(record.identity)) ?? record

@@ -57,10 +57,10 @@ describe('the local chain', () => {
     const call = { address: TOKEN, abi, functionName: 'transferWithAuthorization', args } as const
     const hash = await chain.client.writeContract(call)
     await chain.client.waitForTransactionReceipt({ hash })
-    return { hash, before: await evidence(chain, hash) }
+    return { hash, before: await nonceState(chain, hash) }
   }
 
-  async function evidence({ client, accounts }: TestChain, hash: Hex) {
+  async function nonceState({ client, accounts }: TestChain, hash: Hex) {
     const read = (functionName: string, ...args: unknown[]) =>
       client.readContract({ address: TOKEN, abi, functionName, args })
     const receipt = await client.getTransactionReceipt({ hash })
@@ -80,7 +80,7 @@ describe('the local chain', () => {
   async function expectKept({ hash, before }: Awaited<ReturnType<typeof pay>>): Promise<TestChain> {
     const again = await openTestChain(directory)
     expect(again.chain.fresh).to.equal(false)
-    expect(await evidence(again, hash)).to.deep.equal(before)
+    expect(await nonceState(again, hash)).to.deep.equal(before)
     return again
   }
 
@@ -235,7 +235,7 @@ describe('the local chain', () => {
     const running = await chainFile()
     await first.chain.stop()
     expect(await chainFile()).to.deep.equal(running)
-    expect(await evidence(third, payment.hash)).to.deep.equal(payment.before)
+    expect(await nonceState(third, payment.hash)).to.deep.equal(payment.before)
     await third.chain.stop()
     await (await expectKept(payment)).chain.stop()
   })

@@ -1,14 +1,7 @@
-/** What is decided of a payment, in every combination: evidence to finding, and state, finding and cause to action. */
+/** What is decided of a payment, in every combination: nonce to finding, and state, finding and cause to action. */
 import { expect } from 'chai'
-import {
-  decide,
-  FINDINGS,
-  interpretEvidence,
-  type Action,
-  type Cause,
-  type Evidence,
-  type Finding,
-} from '../../../agent/settlement/decide.ts'
+import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/payments/finding.ts'
+import { decide, type Action, type Cause } from '../../../agent/settlement/decide.ts'
 import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/record.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
 
@@ -18,9 +11,9 @@ const transaction = `0x${'ab'.repeat(32)}`
 const transfer = { from: BUYER, to: RECEIVER, value: 1000n, transaction }
 const OTHER = '0x00000000000000000000000000000000000000d3'
 
-function found(evidence: Evidence, secondsLeft = END - NOW): Finding {
-  return interpretEvidence({
-    evidence,
+function found(nonceState: NonceState, secondsLeft = END - NOW): Finding {
+  return interpretNonce({
+    nonceState,
     authorization: { from: BUYER, to: RECEIVER, value: '1000', validAfter: '0', validBefore: String(END), nonce: '0x' },
     requirements: { payTo: RECEIVER, amount: '1000' },
     now: new Date((END - secondsLeft) * 1000),
@@ -51,16 +44,16 @@ const CASES: [name: string, found: Finding, expected: Finding][] = [
   ['free in a final block at its end', free(END, -1), 'expired_final'],
 ]
 
-/** Evidence for each finding, an hour after the records were written. */
-const EVIDENCE: Record<Finding, { evidence: Evidence; secondsLeft?: number }> = {
-  paid: { evidence: { nonce: 'used', transfer, isFinal: false } },
-  paid_final: { evidence: { nonce: 'used', transfer, isFinal: true } },
-  spent: { evidence: { nonce: 'cancelled', isFinal: false } },
-  spent_final: { evidence: { nonce: 'cancelled', isFinal: true } },
-  free: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: 0n } },
-  expiring: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: 0n }, secondsLeft: 1 },
-  expired_final: { evidence: { nonce: 'free', time: BigInt(NOW), finalTime: BigInt(END) }, secondsLeft: -1 },
-  unclear: { evidence: { nonce: 'unclear' } },
+/** NonceState for each finding, an hour after the records were written. */
+const NONCES: Record<Finding, { nonceState: NonceState; secondsLeft?: number }> = {
+  paid: { nonceState: { nonce: 'used', transfer, isFinal: false } },
+  paid_final: { nonceState: { nonce: 'used', transfer, isFinal: true } },
+  spent: { nonceState: { nonce: 'cancelled', isFinal: false } },
+  spent_final: { nonceState: { nonce: 'cancelled', isFinal: true } },
+  free: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: 0n } },
+  expiring: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: 0n }, secondsLeft: 1 },
+  expired_final: { nonceState: { nonce: 'free', time: BigInt(NOW), finalTime: BigInt(END) }, secondsLeft: -1 },
+  unclear: { nonceState: { nonce: 'unclear' } },
 }
 
 const WAITS = 'wait wait wait wait wait wait wait wait'
@@ -69,30 +62,28 @@ const OPEN = 'settled settled wait rejected wait wait expired wait'
 const SETTLES = 'settled settled wait rejected settle wait expired wait'
 /** By state and cause, in the order of FINDINGS. Written out so that a change of the rule fails here. */
 const EXPECTED: Record<RecordState, Record<Cause, string>> = {
-  prepared: { sale: OPEN, retry: SETTLES, reconciler: OPEN, operator: PAID_ONLY },
-  settling: { sale: OPEN, retry: SETTLES, reconciler: SETTLES, operator: PAID_ONLY },
-  unknown: { sale: OPEN, retry: SETTLES, reconciler: SETTLES, operator: PAID_ONLY },
-  refused: { sale: OPEN, retry: OPEN, reconciler: OPEN, operator: PAID_ONLY },
+  prepared: { request: SETTLES, reconciler: OPEN },
+  settling: { request: SETTLES, reconciler: SETTLES },
+  unknown: { request: SETTLES, reconciler: SETTLES },
+  refused: { request: OPEN, reconciler: OPEN },
   settled: {
-    sale: 'wait confirmed wait wait wait wait wait wait',
-    retry: 'wait confirmed wait wait wait wait wait wait',
+    request: 'wait confirmed wait wait wait wait wait wait',
     reconciler: 'wait confirmed reopen reopen reopen reopen reopen wait',
-    operator: 'wait confirmed wait wait wait wait wait wait',
   },
-  confirmed: { sale: WAITS, retry: WAITS, reconciler: WAITS, operator: WAITS },
-  rejected: { sale: PAID_ONLY, retry: PAID_ONLY, reconciler: PAID_ONLY, operator: PAID_ONLY },
-  expired: { sale: PAID_ONLY, retry: PAID_ONLY, reconciler: PAID_ONLY, operator: PAID_ONLY },
+  confirmed: { request: WAITS, reconciler: WAITS },
+  rejected: { request: PAID_ONLY, reconciler: PAID_ONLY },
+  expired: { request: PAID_ONLY, reconciler: PAID_ONLY },
 }
-const CAUSES: Cause[] = ['sale', 'retry', 'reconciler', 'operator']
+const CAUSES: Cause[] = ['request', 'reconciler']
 
 function decideFor(state: RecordState, finding: Finding, cause: Cause, change: Partial<ResponseRecord> = {}): Action {
-  const { evidence, secondsLeft = END - NOW } = EVIDENCE[finding]
+  const { nonceState, secondsLeft = END - NOW } = NONCES[finding]
   const earlier = new Date((NOW - 3_600) * 1000).toISOString()
   const record = makeRecord({ state, validBefore: String(END), prepared_at: earlier, updated_at: earlier, ...change })
-  return decide({ record, evidence, now: new Date((END - secondsLeft) * 1000), cause })
+  return decide({ record, nonceState, now: new Date((END - secondsLeft) * 1000), cause })
 }
 
-describe('interpretEvidence', () => {
+describe('interpretNonce', () => {
   for (const [name, is, expected] of CASES) {
     it(`returns ${expected} for an authorization that is ${name}`, () => {
       expect(is).to.equal(expected)
@@ -123,7 +114,7 @@ describe('decide', () => {
     const at = (seconds: number) => ({ refused_at: new Date((NOW + seconds) * 1000).toISOString() })
 
     for (const finding of ['free', 'expiring'] as const)
-      for (const cause of ['sale', 'retry', 'reconciler'] as const)
+      for (const cause of CAUSES)
         it(`refuses if the nonce is ${finding} in a block after it, and else waits, for the cause ${cause}`, () => {
           expect(decideFor('unknown', finding, cause, at(-0.001))).to.equal('refused')
           expect(decideFor('unknown', finding, cause, at(0))).to.equal('wait')
@@ -132,11 +123,7 @@ describe('decide', () => {
 
     it('decides by the chain if the nonce is used, or free for ever', () => {
       for (const finding of ['paid', 'paid_final', 'spent', 'spent_final', 'expired_final', 'unclear'] as const)
-        expect(decideFor('unknown', finding, 'retry', at(-1))).to.equal(decideFor('unknown', finding, 'retry'))
-    })
-
-    it('lets only the transfer change the record for the operator', () => {
-      expect(decideFor('unknown', 'free', 'operator', at(-1))).to.equal('wait')
+        expect(decideFor('unknown', finding, 'request', at(-1))).to.equal(decideFor('unknown', finding, 'request'))
     })
   })
 

@@ -1,6 +1,6 @@
 /** Records of the version before, which remembers no refusal, are answered and end as they would have. */
 import { expect } from 'chai'
-import type { Evidence } from '../../../agent/settlement/decide.ts'
+import type { NonceState } from '../../../agent/payments/finding.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { RecordState, ResponseRecord } from '../../../store/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
@@ -52,12 +52,12 @@ describe('[5.6.2, 5.7.4] a record of the version before', () => {
   afterEach(() => shop.close())
 
   const read = () => shop.context.payments.log.read(identity)
-  const paid = (isFinal: boolean): Evidence => ({
+  const paid = (isFinal: boolean): NonceState => ({
     nonce: 'used',
     transfer: { from: payment.payload.authorization.from, to: testTerms.payTo, value: 1000n, transaction: TRANSACTION },
     isFinal,
   })
-  const free = (finalTime: bigint): Evidence => ({
+  const free = (finalTime: bigint): NonceState => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / 1000) + 1),
     finalTime,
@@ -66,18 +66,17 @@ describe('[5.6.2, 5.7.4] a record of the version before', () => {
   for (const [state, shown, answer, after, end] of CASES)
     it(`that is ${state} and ${shown} gets ${answer}, is ${after}, and ends as ${end}`, async () => {
       const record = await openWith(state)
-      shop.script.evidence = async () => (shown === 'paid' ? paid(false) : free(0n))
+      shop.script.nonceState = async () => (shown === 'paid' ? paid(false) : free(0n))
       const outcome = await shop.lookup(payment)
       expect(codeOf(outcome)).to.equal(answer)
       expect(await read()).to.include({ state: after, body: record.body })
       expect(shop.count('settle')).to.equal(shown === 'free' && state !== 'refused' ? 1 : 0)
       const again = await shop.lookup(payment)
       expect(again).to.deep.equal(outcome)
-      shop.script.evidence = async () => (end === 'expired' ? free(2n ** 40n) : paid(true))
+      shop.script.nonceState = async () => (end === 'expired' ? free(2n ** 40n) : paid(true))
       const reconciler = startReconciler({
         payments: shop.context.payments,
         timer: () => () => undefined,
-        random: () => 0.5,
         runExclusively: (_key, work) => work(),
       })
       for (let run = 0; run < 4; run += 1) {

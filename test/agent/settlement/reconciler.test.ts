@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
-import type { Evidence } from '../../../agent/settlement/decide.ts'
+import type { NonceState } from '../../../agent/payments/finding.ts'
 import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
@@ -37,19 +37,19 @@ describe('the reconciler', () => {
   const read = async () => shop.context.payments.log.read(identity)
   const state = async () => (await read())?.state
   const calls = (name: string) => shop.calls.filter((each) => each === name).length
-  const setEvidence = (found: Evidence) => void (shop.script.evidence = async () => found)
-  const free = (): Evidence => ({
+  const setNonce = (found: NonceState) => void (shop.script.nonceState = async () => found)
+  const free = (): NonceState => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / SECOND_MS) + 1),
     finalTime: 0n,
   })
   /** Free in a final block after `validBefore`. */
-  const expired = (): Evidence => ({
+  const expired = (): NonceState => ({
     nonce: 'free',
     time: BigInt(Math.ceil(clock / SECOND_MS) + 1),
     finalTime: 2n ** 40n,
   })
-  const paid = (isFinal: boolean, transaction = TRANSACTION): Evidence => ({
+  const paid = (isFinal: boolean, transaction = TRANSACTION): NonceState => ({
     nonce: 'used',
     transfer: { from: payment.payload.authorization.from, to: testTerms.payTo, value: 1000n, transaction },
     isFinal,
@@ -62,7 +62,6 @@ describe('the reconciler', () => {
         waiting.push(callback)
         return () => void (waiting = waiting.filter((each) => each !== callback))
       },
-      random: () => 0.5,
       runExclusively: async (key, task) => {
         const { paymentMutex } = shop.context
         if (!paymentMutex.isHeld(key)) await paymentMutex.run({ key, client: '' }, task, () => undefined)
@@ -76,13 +75,14 @@ describe('the reconciler', () => {
     const opened = reconciler ?? open()
     for (let run = 0; run < 3; run += 1) {
       await opened.reconcileDue()
-      clock += 130 * SECOND_MS
+      clock += 310 * SECOND_MS
     }
   }
 
   async function claim(held: RecordState, change: Partial<ResponseRecord> = {}): Promise<void> {
     const updated_at = new Date(clock).toISOString()
-    const record = { ...makeRecord({}), identity, payment, updated_at, state: held }
+    const prepared_at = new Date(clock - 10 * SECOND_MS).toISOString()
+    const record = { ...makeRecord({}), identity, payment, prepared_at, updated_at, state: held }
     await storeRecord(shop.context.payments.log, { ...record, ...change })
   }
 
@@ -92,7 +92,7 @@ describe('the reconciler', () => {
 
   it('[5.7.5] settles an unknown record with a free nonce without a request of the buyer', async () => {
     await claim('unknown')
-    setEvidence(free())
+    setNonce(free())
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(1)
@@ -100,17 +100,17 @@ describe('the reconciler', () => {
 
   it('never settles a prepared record, and expires it', async () => {
     await claim('prepared')
-    setEvidence(free())
+    setNonce(free())
     await reconcileFully()
     expect(await state()).to.equal('prepared')
-    shop.script.evidence = async () => expired()
+    shop.script.nonceState = async () => expired()
     await reconcileFully()
     expect(await state()).to.equal('expired')
     expect(calls('settle')).to.equal(0)
   })
 
   it('reconciles a settlement of an earlier process', async () => {
-    setEvidence(paid(true))
+    setNonce(paid(true))
     await claim('settling')
     passDelay()
     await open().reconcileDue()
@@ -121,7 +121,7 @@ describe('the reconciler', () => {
     open()
     await reconciler?.reconcileDue()
     passDelay()
-    setEvidence(paid(true))
+    setNonce(paid(true))
     await claim('settling')
     clock -= 5 * SECOND_MS
     await reconciler?.reconcileDue()
@@ -134,14 +134,14 @@ describe('the reconciler', () => {
     clock -= 3600 * SECOND_MS
     await claim('settling')
     passDelay()
-    setEvidence(free())
+    setNonce(free())
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settling')
   })
 
   it('reopens a settlement that is not on the chain, although a clock was weeks ahead when it was recorded', async () => {
     await claim('settled', { updated_at: new Date(clock + 31 * 24 * 3600 * SECOND_MS).toISOString() })
-    shop.script.evidence = async () => ({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS)), finalTime: 0n })
+    shop.script.nonceState = async () => ({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS)), finalTime: 0n })
     shop.script.settle = () => Promise.reject(new Error('no response'))
     await reconcileFully()
     expect(await state()).to.equal('unknown')
@@ -158,7 +158,7 @@ describe('the reconciler', () => {
       ...shop.context.payments,
       log: { ...log, read: (name) => (seen.add(name), log.read(name)) },
     }
-    setEvidence({ nonce: 'unclear' })
+    setNonce({ nonce: 'unclear' })
     const opened = open()
     for (let run = 0; run < 5; run += 1) {
       await opened.reconcileDue()
@@ -173,7 +173,7 @@ describe('the reconciler', () => {
       open()
       await reconciler?.reconcileDue()
       passDelay()
-      setEvidence(paid(true))
+      setNonce(paid(true))
       await claim(status)
       await reconciler?.reconcileDue()
       expect(await state()).to.equal(status)
@@ -186,10 +186,10 @@ describe('the reconciler', () => {
   it('[5.7.4] confirms a settlement in a final block, with the transaction on chain', async () => {
     await shop.lookup(payment)
     expect(await state()).to.equal('settled')
-    setEvidence(paid(false, OTHER_TRANSACTION))
+    setNonce(paid(false, OTHER_TRANSACTION))
     await reconcileFully()
     expect(await state()).to.equal('settled')
-    setEvidence(paid(true, OTHER_TRANSACTION))
+    setNonce(paid(true, OTHER_TRANSACTION))
     await reconcileFully()
     const record = await read()
     expect(record?.state).to.equal('confirmed')
@@ -203,7 +203,7 @@ describe('the reconciler', () => {
   ] as const) {
     it(`[5.6.4] dates a confirmation by the later of clock and chain when the clock is ${name} the chain`, async () => {
       await claim('settled', { updated_at: new Date(clock - 80 * 24 * 3600 * SECOND_MS).toISOString() })
-      setEvidence(paid(true))
+      setNonce(paid(true))
       const chainTime = Math.floor(clock / SECOND_MS) + seconds
       shop.script.progress = async () => ({ time: BigInt(chainTime), finalBlock: 0n })
       await open().reconcileDue()
@@ -216,11 +216,11 @@ describe('the reconciler', () => {
   it('[5.7.5] settles again while the authorization is valid if the chain does not show the settlement', async () => {
     const bought = await shop.lookup(payment)
     passDelay()
-    setEvidence(free())
+    setNonce(free())
     await open().reconcileDue()
     expect(calls('settle')).to.equal(1)
     passObservations()
-    setEvidence(free())
+    setNonce(free())
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(2)
@@ -229,14 +229,14 @@ describe('the reconciler', () => {
 
   it('ignores a free nonce in a block older than the settlement', async () => {
     await shop.lookup(payment)
-    setEvidence({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS) - 2), finalTime: 0n })
+    setNonce({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS) - 2), finalTime: 0n })
     passDelay()
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
     expect(calls('settle')).to.equal(1)
   })
 
-  const ENDS: [state: RecordState, found: () => Evidence, after: RecordState][] = [
+  const ENDS: [state: RecordState, found: () => NonceState, after: RecordState][] = [
     ['settled', free, 'unknown'],
     ['unknown', expired, 'expired'],
     ['unknown', () => ({ nonce: 'cancelled', isFinal: true }), 'rejected'],
@@ -247,14 +247,14 @@ describe('the reconciler', () => {
       beforeEach(async () => {
         await claim(before)
         passDelay()
-        setEvidence(denying())
+        setNonce(denying())
         shop.script.settle = () => Promise.reject(new Error('no reply'))
         await open().reconcileDue()
         expect(await state()).to.equal(before)
       })
 
       const readAgain = async () => {
-        setEvidence(denying())
+        setNonce(denying())
         await reconciler?.reconcileDue()
         return (await state()) === after
       }
@@ -284,7 +284,7 @@ describe('the reconciler', () => {
         clock -= 120 * SECOND_MS
         expect(await readAgain()).to.equal(false)
         if (before === 'settled') {
-          setEvidence(paid(false))
+          setNonce(paid(false))
           passObservations()
           await reconciler?.reconcileDue()
           passObservations()
@@ -302,11 +302,11 @@ describe('the reconciler', () => {
     })
   }
 
-  /** Gives the service two nodes, each of which shows its own evidence. */
-  function useNodes(...shown: [() => Evidence, () => Evidence]): void {
+  /** Gives the service two nodes, each of which shows its own state of the nonce. */
+  function useNodes(...shown: [() => NonceState, () => NonceState]): void {
     const { payments } = shop.context
     const { chain } = payments
-    const ask = (node: number) => setEvidence((shown[node] as () => Evidence)())
+    const ask = (node: number) => setNonce((shown[node] as () => NonceState)())
     shop.context.payments = {
       ...payments,
       chain: {
@@ -362,7 +362,7 @@ describe('the reconciler', () => {
         return { ...actual, [ahead]: actual[ahead] + 1_000_000n }
       }
       await claim('unknown')
-      setEvidence({ nonce: 'cancelled', isFinal: true })
+      setNonce({ nonce: 'cancelled', isFinal: true })
       await open().reconcileDue()
       shop.script.progress = progress
       passObservations()
@@ -376,13 +376,13 @@ describe('the reconciler', () => {
   it('rejects a settlement whose nonce is cancelled, and the buyer gets payment_failed', async () => {
     await shop.lookup(payment)
     passDelay()
-    setEvidence({ nonce: 'cancelled', isFinal: false })
+    setNonce({ nonce: 'cancelled', isFinal: false })
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
     passObservations()
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('unknown')
-    setEvidence({ nonce: 'cancelled', isFinal: true })
+    setNonce({ nonce: 'cancelled', isFinal: true })
     await reconcileFully()
     expect(await state()).to.equal('rejected')
     const outcome = await shop.lookup(payment)
@@ -398,21 +398,24 @@ describe('the reconciler', () => {
     })
     await shop.lookup(payment)
     expect(await state()).to.equal('refused')
-    setEvidence(free())
+    setNonce(free())
     passDelay()
     await open().reconcileDue()
     expect(await state()).to.equal('refused')
     expect(calls('settle')).to.equal(1)
-    setEvidence(paid(true))
+    setNonce(paid(true))
     await reconcileFully()
     expect(await state()).to.equal('confirmed')
     expect((await shop.lookup(payment)).kind).to.equal('answer')
   })
 
-  it('changes nothing without evidence from the chain', async () => {
+  it('changes nothing without an answer of the chain', async () => {
     await claim('unknown')
-    for (const evidence of [() => Promise.reject(new Error('no node')), async () => ({ nonce: 'unclear' }) as const]) {
-      shop.script.evidence = evidence
+    for (const nonceState of [
+      () => Promise.reject(new Error('no node')),
+      async () => ({ nonce: 'unclear' }) as const,
+    ]) {
+      shop.script.nonceState = nonceState
       await reconcileFully()
       clock += 365 * 24 * 3600 * SECOND_MS
       await reconcileFully()
@@ -430,7 +433,7 @@ describe('the reconciler', () => {
       return log.read(key)
     }
     shop.context.payments = { ...shop.context.payments, log: { ...log, read: damaged } }
-    setEvidence(paid(true))
+    setNonce(paid(true))
     await open().reconcileDue()
     expect(await state()).to.equal('settled')
     expect(shop.reports).to.include('record_not_reconciled')
@@ -438,7 +441,7 @@ describe('the reconciler', () => {
 
   it('skips a payment that a request has locked', async () => {
     await claim('unknown')
-    setEvidence(free())
+    setNonce(free())
     let finish: (() => void) | undefined
     const key = (await shop.context.payments.log.read(identity))?.payment_hash ?? ''
     const busy = shop.context.paymentMutex.run(
@@ -456,21 +459,25 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settled')
   })
 
-  it('doubles the delay of an unchanged record up to two minutes', async () => {
+  it('observes a record again after half its age, at least ten seconds and at most two minutes', async () => {
     await claim('unknown')
-    setEvidence({ nonce: 'unclear' })
+    setNonce({ nonce: 'unclear' })
     open()
+    const start = clock
+    const seconds: number[] = []
     for (let run = 0; run < 120; run += 1) {
+      const before = calls('nonceState')
       await reconciler?.reconcileDue()
+      if (calls('nonceState') > before) seconds.push((clock - start) / SECOND_MS)
       clock += 5 * SECOND_MS
     }
-    // At 0 s, after delays of 10, 20, 40 and 80 s, and then every 120 s of 600 s.
-    expect(calls('evidence')).to.equal(8)
+    // The record is ten seconds older.
+    expect(seconds).to.deep.equal([0, 10, 20, 35, 60, 95, 150, 230, 350, 470, 590])
   })
 
   it('waits at a stop for the current settlement and starts no other', async () => {
     await claim('unknown')
-    setEvidence(free())
+    setNonce(free())
     const releases: (() => void)[] = []
     const settle = shop.script.settle
     shop.script.settle = async (payload) => {

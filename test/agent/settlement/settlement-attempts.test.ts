@@ -30,8 +30,8 @@ describe('the settlements of an unknown payment', () => {
     it(`[5.7.11] are ${settlements} more after ${attempt}`, async () => {
       const record = makeRecord({ state: 'unknown', attempt })
       await storeRecord(sale.context.payments.log, record)
-      await reconcile(sale.context.payments, record, { cause: 'retry' })
-      expect(sale.count('evidence')).to.be.at.least(1)
+      await reconcile(sale.context.payments, record, { cause: 'request' })
+      expect(sale.count('nonceState')).to.be.at.least(1)
       expect(sale.count('settle')).to.equal(settlements)
     })
   }
@@ -44,7 +44,7 @@ describe('the settlements of an unknown payment', () => {
     it(`[5.7.11] are ${settlements} more after ${reverts} reverted ones`, async () => {
       const record = makeRecord({ state: 'unknown', reverts })
       await storeRecord(sale.context.payments.log, record)
-      await reconcile(sale.context.payments, record, { cause: 'retry' })
+      await reconcile(sale.context.payments, record, { cause: 'request' })
       expect(sale.count('settle')).to.equal(settlements)
     })
   }
@@ -107,7 +107,7 @@ describe('the settlements of an unknown payment', () => {
       expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
       const { from, to } = payment.payload.authorization
       const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
-      sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: false })
+      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
       setTime(1 + READING_INTERVAL_MS)
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
       expect(sale.count('settle')).to.equal(0)
@@ -138,7 +138,7 @@ describe('the settlements of an unknown payment', () => {
       start = Date.now()
       sale.now = () => new Date(start)
       sale.script.settle = () => Promise.reject(new Error('time-out'))
-      sale.script.evidence = async () => ({ nonce: 'unclear' })
+      sale.script.nonceState = async () => ({ nonce: 'unclear' })
       payment = await signedPayment()
       await sale.lookup(payment)
       sale.calls.length = 0
@@ -156,7 +156,7 @@ describe('the settlements of an unknown payment', () => {
       const outcomes = await Promise.all(Array.from({ length: 10 }, retry))
       expect(outcomes[0]).to.deep.equal([UNKNOWN, '5'])
       expect(outcomes.slice(1)).to.deep.equal(Array.from({ length: 9 }, () => [UNKNOWN, '2']))
-      expect(sale.calls).to.deep.equal(['evidence'])
+      expect(sale.calls).to.deep.equal(['nonceState'])
       for (const [milliseconds, retryAfter, observations] of [
         [999, '2', 1],
         [1_000, '1', 1],
@@ -166,7 +166,7 @@ describe('the settlements of an unknown payment', () => {
       ] as const) {
         sale.now = () => new Date(start + milliseconds)
         expect(await retry(), `after ${milliseconds} ms`).to.deep.equal([UNKNOWN, retryAfter])
-        expect(sale.count('evidence')).to.equal(observations)
+        expect(sale.count('nonceState')).to.equal(observations)
       }
     })
 
@@ -176,7 +176,7 @@ describe('the settlements of an unknown payment', () => {
       await sale.lookup(other)
       sale.calls.length = 0
       expect(codeOf(await sale.lookup(other))).to.equal(UNKNOWN)
-      expect(sale.calls).to.deep.equal(['evidence'])
+      expect(sale.calls).to.deep.equal(['nonceState'])
     })
 
     it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {
@@ -184,17 +184,17 @@ describe('the settlements of an unknown payment', () => {
       const record = await log.read(paymentIdentity(payment as never))
       const { from, to } = payment.payload.authorization
       const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
-      sale.script.evidence = async () => ({ nonce: 'used', transfer, isFinal: false })
+      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
       await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.calls).to.deep.equal(['evidence'])
+      expect(sale.calls).to.deep.equal(['nonceState'])
     })
 
     it('[5.7.9] are allowed again after the clock was set back', async () => {
       await retry()
       sale.now = () => new Date(start - 1)
       await retry()
-      expect(sale.count('evidence')).to.equal(2)
+      expect(sale.count('nonceState')).to.equal(2)
     })
 
     it('[5.4.2] do not hide that a payment belongs to another request', async () => {

@@ -25,19 +25,21 @@ const settle = 'agent/settlement/settle.js'
 const receipts = 'agent/payments/receipts.js'
 const storedRecord = 'store/record.js'
 const reconcile = 'agent/settlement/reconcile.js'
-const schedule = 'agent/settlement/settlement-schedule.js'
 const attempts = 'test/agent/settlement/settlement-attempts.test.js'
 const decideSettlement = 'agent/settlement/decide.js'
 const chain = 'agent/chain/chain.js'
-const observeRecords = 'agent/settlement/observe.js'
+const observeRecords = 'agent/payments/observe-records.js'
+const finding = 'agent/payments/finding.js'
+const recordDecision = 'agent/settlement/record-decision.js'
 const memory = 'agent/settlement/memory.js'
-const recheck = 'agent/settlement/recheck.js'
+const recheck = 'agent/cli/recheck-payment.js'
 const facilitator = 'agent/payments/facilitator.js'
 const perform = 'agent/executor/perform.js'
-const replay = 'agent/settlement/replay-decision.js'
+const binding = 'agent/payments/binding.js'
+const retry = 'agent/settlement/retry.js'
 const logOwner = 'agent/check-log-owner.js'
 const verify = 'agent/executor/verify.js'
-const verifySale = 'agent/settlement/verify-sale.js'
+const verifySale = 'agent/payments/verify-sale.js'
 const observe = 'agent/chain/observe.js'
 const decoder = 'agent/executor/payment-decoder.js'
 const responses = 'store/response-database.js'
@@ -59,23 +61,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the response is sent before settled is on disk',
     file: settle,
-    find: 'return recordSuccess(payments, record, settlement.transaction, reported);',
+    find: 'return recordPaid(payments, record, settlement.transaction, reported);',
     replace:
-      '{ const early = await settledStep(payments, record, settlement.transaction); recordSuccess(payments, record, settlement.transaction, reported).catch(() => undefined); return { ...record, ...early }; }',
+      "{ recordPaid(payments, record, settlement.transaction, reported).catch(() => undefined); return { ...record, state: 'settled', payment_response: Buffer.from(JSON.stringify({ success: true, transaction: settlement.transaction, network: record.requirements.network, payer: record.payment.payload.authorization.from })).toString('base64') }; }",
     caughtBy: 'simulate',
   },
   {
     name: 'the settlement is recorded without its receipt',
-    file: settle,
-    find: 'return { ...step, receipt: step.receipt ?? (await issueReceipt(payments, record, transaction)) };',
-    replace: 'return step;',
+    file: receipts,
+    find: 'return recordedReceipt(record, transaction) ?? (await issueReceipt(issuer, record, transaction));',
+    replace: 'return recordedReceipt(record, transaction);',
     caughtBy: 'test/agent/payments/receipts.test.js',
   },
   {
     name: 'every step to settled issues another receipt',
-    file: settle,
-    find: 'const receipt = recordedReceipt(record, transaction);',
-    replace: 'const receipt = undefined;',
+    file: receipts,
+    find: 'return recordedReceipt(record, transaction) ??',
+    replace: 'return',
     caughtBy: 'simulate',
   },
   {
@@ -193,9 +195,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a repeated settlement is sent before settling is on disk',
     file: settle,
-    find: 'const settling = open && (await advance(payments, open, step));',
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
     replace:
-      "advance(payments, record, step).catch(() => undefined); const settling = { ...record, state: 'settling', attempt };",
+      "advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time }).catch(() => undefined); const settling = { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {
@@ -259,85 +261,86 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a refusal counts after an earlier attempt',
     file: settle,
-    find: "start && settlement.kind === 'refused'",
-    replace: "settlement.kind === 'refused' && (start ??= { observation: { time: 0n }, observedAt: 0 })",
+    find: "const isRefused = start && settlement.kind === 'refused'",
+    replace:
+      "const isRefused = settlement.kind === 'refused' && (start ??= { observation: { time: 0n }, observedAt: 0 })",
     caughtBy: 'simulate',
   },
   {
     name: 'a refusal is believed on a block from before the reply',
     file: decideSettlement,
-    find: 'isNewer(evidence, Date.parse(record.refused_at))',
+    find: 'isNewer(nonceState, Date.parse(record.refused_at))',
     replace: 'true',
     caughtBy: 'simulate',
   },
   {
     name: 'an unclear settlement is not looked up before the answer',
     file: settle,
-    find: 'if (outcome) return outcome;',
-    replace: 'if (outcome && false) return outcome;',
+    find: 'if (decision) return decision;',
+    replace: 'if (decision && false) return decision;',
     caughtBy: 'test/agent/executor/perform.test.js',
   },
   {
     name: 'the fingerprint of a payment is ignored',
-    file: replay,
+    file: binding,
     find: 'record.payment_hash === payment_hash',
     replace: 'true',
     caughtBy: 'simulate',
   },
   {
     name: 'a payment is replayed for another operation',
-    file: replay,
+    file: binding,
     find: 'record.operation_digest === operation_digest',
     replace: 'true',
     caughtBy: 'simulate',
   },
   {
     name: 'a used nonce counts as a payment',
-    file: decideSettlement,
+    file: finding,
     find: 'const isPayment = isSameAddress',
     replace: 'const isPayment = true || isSameAddress',
     caughtBy: 'simulate',
   },
   {
     name: 'a transfer of another amount is accepted',
-    file: decideSettlement,
+    file: finding,
     find: 'value === BigInt(requirements.amount)',
     replace: 'value > 0n',
     caughtBy: 'simulate',
   },
   {
     name: 'the local clock ends an unknown record',
-    file: decideSettlement,
-    find: 'if (evidence.finalTime >= validBefore)',
-    replace: 'if (BigInt(Math.floor(now.getTime() / 1000)) >= validBefore)',
+    file: finding,
+    find: 'nonceState.finalTime >= BigInt(authorization.validBefore)',
+    replace: 'BigInt(Math.floor(now.getTime() / 1000)) >= BigInt(authorization.validBefore)',
     caughtBy: 'simulate',
   },
   {
     name: 'rejected by a block that is not final',
-    file: decideSettlement,
-    find: "return evidence.isFinal ? 'spent_final' : 'spent'; }",
+    file: finding,
+    find: "return nonceState.isFinal ? 'spent_final' : 'spent'; }",
     replace: "return 'spent_final'; }",
     caughtBy: 'simulate',
   },
   {
     name: 'confirmed by a block that is not final',
-    file: decideSettlement,
-    find: "evidence.isFinal ? 'paid_final' : 'paid'",
+    file: finding,
+    find: "nonceState.isFinal ? 'paid_final' : 'paid'",
     replace: "'paid_final'",
     caughtBy: 'simulate',
   },
   {
     name: 'one observation ends a payment',
     file: memory,
-    find: '[identity, second]); return false;',
-    replace: '[identity, second]); return true;',
-    caughtBy: 'simulate',
+    find: 'if (!first || elapsed < 0) return false;',
+    replace: 'if (!first || elapsed < 0) return true;',
+    caughtBy: 'test/agent/settlement/reconciler.test.js',
   },
   {
     name: 'a first observation that was ahead of the chain is never discarded',
     file: memory,
-    find: 'return isApart(first, second) && (second.time',
-    replace: 'return false && (second.time',
+    find: 'setBounded(this.#denied, PAYMENTS_MAX, [identity, second]);',
+    replace: 'if (!first) setBounded(this.#denied, PAYMENTS_MAX, [identity, second]);',
     caughtBy: 'test/agent/settlement/reconciler.test.js',
   },
   {
@@ -468,9 +471,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an ended payment is not looked up again',
-    file: replay,
-    find: "expired: 'ask_chain'",
-    replace: "expired: 'refuse'",
+    file: retry,
+    find: 'isOpen(state) || isVoid(state)',
+    replace: 'isOpen(state)',
     caughtBy: 'test/agent/executor/perform.test.js',
   },
   {
@@ -478,7 +481,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: reconcile,
     find: "case 'reopen': {",
     replace:
-      "case 'reopen': { if (record.attempt > 0) return advanceOrReload(payments, record, { ...record, state: 'confirmed' });",
+      "case 'reopen': { if (open.attempt > 0) return (await advance(payments, open, { ...open, state: 'confirmed' })) ?? open;",
     caughtBy: 'simulate',
   },
   {
@@ -490,8 +493,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a payment is settled again without a delay',
-    file: schedule,
-    find: 'Math.abs(now.getTime() - Date.parse(settling_at ?? prepared_at)) >= delay',
+    file: decideSettlement,
+    find: 'Math.abs(now.getTime() - Date.parse(settling_at)) >= delay',
     replace: 'true',
     caughtBy: attempts,
   },
@@ -504,7 +507,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a payment is settled any number of times',
-    file: schedule,
+    file: decideSettlement,
     find: 'attempt >= SETTLEMENTS_MAX ||',
     replace: '',
     caughtBy: attempts,
@@ -526,7 +529,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'each retry observes the chain',
     file: reconcile,
-    find: 'payments.memory.noteObserved(record.identity);',
+    find: 'memory.noteObserved(record.identity);',
     replace: '',
     caughtBy: 'test/agent/settlement/settlement-attempts.test.js',
   },
@@ -554,16 +557,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the reconciler settles a payment that nobody repeats',
     file: decideSettlement,
-    find: "cause === 'reconciler' && record.state !== 'prepared'",
-    replace: "cause === 'reconciler'",
+    find: "cause === 'request' || state !== 'prepared'",
+    replace: 'true',
     caughtBy: 'test/agent/settlement/decide.test.js',
   },
   {
     name: 'a retry settles while another process does',
     file: settle,
-    find: 'const settling = open && (await advance(payments, open, step));',
+    find: "const settling = await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time });",
     replace:
-      "const settling = (open && (await advance(payments, open, step))) ?? { ...record, state: 'settling', attempt };",
+      "const settling = (await advance(payments, record, { state: 'settling', attempt, settling_at: time, updated_at: time })) ?? { ...record, state: 'settling', attempt };",
     caughtBy: 'simulate',
   },
   {
@@ -641,15 +644,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a search of the operator confirms a payment in a block that is not final',
     file: recheck,
-    find: "const action = decide({ record, evidence, now: now(), cause: 'operator' });",
-    replace: "const action = record.state === 'settled' ? 'confirmed' : 'settled';",
-    caughtBy: 'test/agent/settlement/recheck.test.js',
+    find: "const action = decide({ record: current, nonceState, now: now(), cause: 'request' });",
+    replace: "const action = current.state === 'settled' ? 'confirmed' : 'settled';",
+    caughtBy: 'test/agent/cli/recheck-payment.test.js',
   },
   {
     name: 'the retention counts from the local clock alone',
-    file: reconcile,
-    find: 'Math.max(now().getTime(), Number(time) * 1000)',
-    replace: 'now().getTime()',
+    file: recordDecision,
+    find: 'Math.max(recorder.now().getTime(), Number(observation.time) * 1000)',
+    replace: 'recorder.now().getTime()',
     caughtBy: 'simulate',
   },
   {
@@ -952,7 +955,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a settled payment without a record gets 402',
     file: verifySale,
-    find: "return { kind: 'already_settled', transaction: evidence.transfer.transaction };",
+    find: "return { kind: 'already_settled', transaction: nonceState.transfer.transaction };",
     replace: "return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' };",
     caughtBy: 'simulate',
   },
@@ -967,7 +970,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'a transfer to another receiver counts as an earlier settlement',
     file: verifySale,
     find: "if (finding === 'spent' || finding === 'spent_final')",
-    replace: "if (evidence.nonce === 'cancelled')",
+    replace: "if (nonceState.nonce === 'cancelled')",
     caughtBy: 'test/agent/executor/earlier-settlement.test.js',
   },
   {
@@ -1316,8 +1319,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a remembered refusal does not stop another settlement',
     file: decideSettlement,
-    find: "isNewer(evidence, Date.parse(record.refused_at)) ? 'refused' : 'wait'",
-    replace: "isNewer(evidence, Date.parse(record.refused_at)) ? 'refused' : 'settle'",
+    find: "isNewer(nonceState, Date.parse(record.refused_at)) ? 'refused' : 'wait'",
+    replace: "isNewer(nonceState, Date.parse(record.refused_at)) ? 'refused' : 'settle'",
     caughtBy: 'test/agent/settlement/decide.test.js',
   },
   {

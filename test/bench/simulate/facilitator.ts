@@ -74,7 +74,12 @@ const FAULTS: readonly Fault[] = [
     sends: MAYBE,
     reply: (...of) => ({ ...success(...of), errorReason: 'settlement_pending' }),
   },
-  { name: 'a refusal before broadcast', sends: ['never'], reply: failure('insufficient_funds') },
+  {
+    name: 'a refusal before broadcast',
+    sends: ['never'],
+    reply: (call) => failure('insufficient_funds')(call, ''),
+  },
+  { name: 'a refusal with its pending transaction', sends: ['now', 'later'], reply: failure('insufficient_funds') },
   { name: 'settlement pending', sends: ['now', 'later'], reply: failure('settlement_pending') },
   {
     name: 'nonce already used, reported wrongly',
@@ -107,7 +112,12 @@ const FAULTS: readonly Fault[] = [
     reply: (call) => success(call, `0x${'ee'.repeat(32)}`),
     isFalseReport: true,
   },
-  { name: 'a false refusal', sends: ['later'], reply: failure('insufficient_funds'), isFalseReport: true },
+  {
+    name: 'a false refusal',
+    sends: ['later'],
+    reply: (call) => failure('insufficient_funds')(call, ''),
+    isFalseReport: true,
+  },
 ]
 
 const FALSE_REPORT_SHARE = 0.03

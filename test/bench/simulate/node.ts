@@ -1,6 +1,6 @@
 /**
  * The RPC nodes of the simulation. They lag, fail, contradict each other, limit searches of logs, and for a while follow a
- * fork or belong to another chain. The product's reader (agent/chain/chain.ts) turns their replies into evidence.
+ * fork or belong to another chain. The product's reader (agent/chain/chain.ts) reads their replies.
  */
 import { concat, numberToHex, pad, type Hex } from 'viem'
 import { encodeView } from '../../../agent/chain/view.ts'

@@ -126,7 +126,6 @@ export class SimulatedServer {
     this.#reconciler = startReconciler({
       payments: seller.payments,
       timer,
-      random: sim.random,
       // The same condition as in agent/service.
       runExclusively: async (key, work) => {
         if (!turns.isHeld(key)) await turns.run({ key, client: '' }, work, () => undefined)

@@ -2,21 +2,21 @@
 import { expect } from 'chai'
 import type { Chain, UseQuery } from '../../../agent/chain/chain.ts'
 import type { ObservedPayment } from '../../../agent/chain/view.ts'
-import type { Evidence } from '../../../agent/settlement/decide.ts'
+import type { NonceState } from '../../../agent/payments/finding.ts'
 import { observationOf } from '../../support/fake-chain.ts'
-import { recheckPayment } from '../../../agent/settlement/recheck.ts'
+import { recheckPayment } from '../../../agent/cli/recheck-payment.ts'
 import type { RecordState } from '../../../store/record.ts'
 import { openResponseLog, type ResponseLog } from '../../../store/responses.ts'
 import { BUYER, makeRecord, RECEIVER, storeRecord } from '../../support/records.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const transaction = `0x${'ab'.repeat(32)}`
-const PAID: Evidence = {
+const PAID: NonceState = {
   nonce: 'used',
   transfer: { from: BUYER, to: RECEIVER, value: 1000n, transaction },
   isFinal: false,
 }
-const PAID_FINAL: Evidence = { ...PAID, isFinal: true }
+const PAID_FINAL: NonceState = { ...PAID, isFinal: true }
 /** Ahead of the local clock, in seconds. */
 const BLOCK_TIME = 4_000_000_000n
 
@@ -34,7 +34,7 @@ describe('payments recheck', () => {
   })
   afterEach(() => log.close())
 
-  function recheck(identity: string, shown: Evidence[], fromBlock?: bigint): Promise<boolean> {
+  function recheck(identity: string, shown: NonceState[], fromBlock?: bigint): Promise<boolean> {
     const chain: Chain = {
       nodeCount: 1,
       isClockWrong: () => false,
@@ -46,11 +46,13 @@ describe('payments recheck', () => {
       },
       findUse: async (query) => {
         queries.push(query)
-        const found = shown[Math.min(queries.length, shown.length) - 1] as Evidence
+        const found = shown[Math.min(queries.length, shown.length) - 1] as NonceState
         return found.nonce === 'free' || found.nonce === 'unread' ? { nonce: 'unclear' } : found
       },
     }
-    return recheckPayment({ log, chain, now: () => new Date(), print: (line) => lines.push(line), identity, fromBlock })
+    const print = (line: string) => void lines.push(line)
+    const report = () => undefined
+    return recheckPayment({ log, chain, now: () => new Date(), report, print, identity, fromBlock })
   }
 
   for (const state of ['prepared', 'unknown', 'refused', 'rejected', 'expired'] as const satisfies RecordState[]) {
@@ -91,13 +93,13 @@ describe('payments recheck', () => {
   it('[14.20] changes nothing if the transfer is not there', async () => {
     const record = makeRecord({ state: 'unknown' })
     await storeRecord(log, record)
-    const other: Evidence = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
+    const other: NonceState = { ...PAID, transfer: { ...PAID.transfer, value: 999n } }
     for (const found of [
       other,
       { nonce: 'cancelled', isFinal: true },
       { nonce: 'free', time: 0n, finalTime: 2n ** 40n },
     ]) {
-      expect(await recheck(record.identity, [found as Evidence])).to.equal(false)
+      expect(await recheck(record.identity, [found as NonceState])).to.equal(false)
     }
     expect(await log.read(record.identity)).to.deep.equal(record)
     expect(await recheck('none', [PAID])).to.equal(false)

@@ -5,21 +5,21 @@
 import type { PaymentRequirements } from '@x402/core/types'
 import type { Observation } from '../chain/observe.ts'
 import type { PaymentState } from '../chain/view.ts'
-import { verifyWithFacilitator } from '../payments/facilitator.ts'
-import type { Payment } from '../payments/headers.ts'
-import { checkTimes } from '../payments/payment-checks.ts'
-import type { QuoteReason } from '../payments/quote.ts'
-import type { PaymentServices } from '../payments/services.ts'
-import { ACCEPTED_SECONDS_MAX } from '../payments/terms.ts'
-import { interpretEvidence } from './decide.ts'
-import type { SaleStart } from './settle.ts'
+import { verifyWithFacilitator } from './facilitator.ts'
+import { interpretNonce } from './finding.ts'
+import type { Payment } from './headers.ts'
+import { unlessUnreadable } from './observe-records.ts'
+import { checkTimes } from './payment-checks.ts'
+import type { QuoteReason } from './quote.ts'
+import type { PaymentServices } from './services.ts'
+import { ACCEPTED_SECONDS_MAX } from './terms.ts'
 
 /** A block that is older than the reply of the facilitator by more does not show whether the nonce was free. */
 const REPLY_TO_BLOCK_MS_MAX = 30_000
 /** The local clock can differ this much from the chain, as in `retention.ts`. */
 const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
-export interface OfferedPayment {
+interface OfferedPayment {
   payment: Payment
   requirements: PaymentRequirements
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
@@ -28,8 +28,14 @@ export interface OfferedPayment {
   isLate: boolean
 }
 
-/** The chain before a sale. */
-export interface SaleObservation extends SaleStart {
+/** The chain before the first settlement. */
+export interface SaleStart {
+  observation: Observation
+  /** On the monotonic clock. */
+  observedAt: number
+}
+
+interface SaleObservation extends SaleStart {
   kind: 'observed'
   /** Code, balance and nonce of the payer, in the same state. */
   payer: PaymentState
@@ -48,13 +54,13 @@ type NotForSale =
 
 /** Reads the chain once. */
 export async function observeSale(
-  { chain, report, monotonic }: PaymentServices,
+  payments: PaymentServices,
   offered: OfferedPayment,
 ): Promise<SaleObservation | NotForSale> {
   const { authorization } = offered.payment.payload
-  const observedAt = monotonic()
-  const observed = await tryObserve({ chain, report }, offered)
-  if (chain.isClockWrong()) return { kind: 'clock_wrong' }
+  const observedAt = payments.monotonic()
+  const observed = await tryObserve(payments, offered)
+  if (payments.chain.isClockWrong()) return { kind: 'clock_wrong' }
   if (!observed) return { kind: 'unanswered' }
   const { observation, payer } = observed
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
@@ -105,43 +111,40 @@ type EarlierSettlement = { kind: 'already_settled'; transaction: string } | { ki
 
 /** Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. */
 export async function findEarlierSettlement(
-  { chain, now, report }: PaymentServices,
-  { payment, requirements }: OfferedPayment,
+  payments: PaymentServices,
+  offered: OfferedPayment,
 ): Promise<EarlierSettlement> {
+  const { payment, requirements } = offered
   const { authorization } = payment.payload
   const { from: payer, nonce, validBefore } = authorization
-  const { asset } = requirements
+  const observed = await tryObserve(payments, offered)
+  if (!observed) return { kind: 'unanswered' }
+  // Another node may show the nonce as free.
+  if (!observed.payer.isNonceUsed) return { kind: 'unavailable' }
   // The service accepts a payment shortly before `validBefore`.
   const from = { time: BigInt(validBefore) - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX) }
-  try {
-    const observation = await chain.observe([{ asset, payer, nonce }])
-    // Another node may show the nonce as free.
-    if (observation.payments[0]?.isNonceUsed !== true) return { kind: 'unavailable' }
-    const evidence = await chain.findUse({ asset, payer, nonce, from }, observation)
-    const finding = interpretEvidence({ evidence, authorization, requirements, now: now() })
-    if (finding === 'spent' || finding === 'spent_final')
-      return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
-    if (evidence.nonce !== 'used') return { kind: 'unknown' }
-    return { kind: 'already_settled', transaction: evidence.transfer.transaction }
-  } catch (cause) {
-    report('chain_unavailable', cause)
-    return { kind: 'unanswered' }
-  }
+  const nonceState = await unlessUnreadable(payments, () =>
+    payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observed.observation),
+  )
+  if (!nonceState) return { kind: 'unanswered' }
+  const finding = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
+  if (finding === 'spent' || finding === 'spent_final')
+    return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
+  if (nonceState.nonce !== 'used') return { kind: 'unknown' }
+  return { kind: 'already_settled', transaction: nonceState.transfer.transaction }
 }
 
-async function tryObserve(
-  { chain, report }: Pick<PaymentServices, 'chain' | 'report'>,
+/** Undefined if the chain cannot be read. */
+function tryObserve(
+  payments: PaymentServices,
   { payment, requirements: { asset } }: OfferedPayment,
   otherThan?: number,
 ): Promise<{ observation: Observation; payer: PaymentState } | undefined> {
   const { from: payer, nonce } = payment.payload.authorization
-  try {
-    const observation = await chain.observe([{ asset, payer, nonce }], { otherThan })
+  return unlessUnreadable(payments, async () => {
+    const observation = await payments.chain.observe([{ asset, payer, nonce }], { otherThan })
     const [state] = observation.payments
     if (!state) throw new Error('An observation has no state of its payment')
     return { observation, payer: state }
-  } catch (cause) {
-    report('chain_unavailable', cause)
-    return undefined
-  }
+  })
 }

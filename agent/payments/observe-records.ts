@@ -1,41 +1,31 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
 import type { ResponseRecord } from '../../store/record.ts'
-import type { Observation } from '../chain/observe.ts'
-import { recordedPayment } from '../payments/recorded-payment.ts'
-import type { SettlementServices } from './services.ts'
+import type { ObserveOptions, Observation } from '../chain/observe.ts'
 import { WrongChain } from '../rpc/json-rpc.ts'
-import type { Evidence } from './decide.ts'
+import type { NonceState } from './finding.ts'
+import { recordedPayment } from './recorded-payment.ts'
+import type { PaymentServices } from './services.ts'
 
-type Observer = Pick<SettlementServices, 'chain' | 'report' | 'now'>
+type Observer = Pick<PaymentServices, 'chain' | 'now'>
 
 /** One record with the observation that includes its payment. */
 export interface ObservedRecord {
   observation: Observation
-  /** Undefined if the chain cannot be read, or is not the chain of the record. */
-  evidence: () => Promise<Evidence | undefined>
+  /** Rejects if the chain cannot be read, or is not the chain of the record. */
+  readNonce: () => Promise<NonceState>
 }
 
-/** Undefined if the chain cannot be read. Otherwise in the order of the records. */
+/** In the order of the records. Rejects if the chain cannot be read. */
 export async function observeRecords(
-  services: Observer,
+  observer: Observer,
   records: readonly ResponseRecord[],
-  options: { withFinal: boolean; otherThan?: number | undefined },
-): Promise<ObservedRecord[] | undefined> {
-  const { chain, report } = services
-  try {
-    const observation = await chain.observe(records.map(toObserved), options)
-    return records.map((record, index) => ({
-      observation,
-      evidence: () =>
-        readEvidence(services, { record, observation, index }).catch((cause: unknown) => {
-          report('chain_unavailable', cause)
-          return undefined
-        }),
-    }))
-  } catch (cause) {
-    report('chain_unavailable', cause)
-    return undefined
-  }
+  options: ObserveOptions = {},
+): Promise<ObservedRecord[]> {
+  const observation = await observer.chain.observe(records.map(toObserved), options)
+  return records.map((record, index) => ({
+    observation,
+    readNonce: () => readNonce(observer, { record, observation, index }),
+  }))
 }
 
 function toObserved(record: ResponseRecord) {
@@ -50,7 +40,7 @@ interface Observed {
   index: number
 }
 
-async function readEvidence({ chain, now }: Observer, { record, observation, index }: Observed): Promise<Evidence> {
+async function readNonce({ chain, now }: Observer, { record, observation, index }: Observed): Promise<NonceState> {
   const state = observation.payments[index]
   const { from_block_hash: recorded } = record
   // The hash of the recorded block identifies the chain. Records of older versions have none.
@@ -58,9 +48,8 @@ async function readEvidence({ chain, now }: Observer, { record, observation, ind
   const { time, final } = observation
   if (!state.isNonceUsed) return { nonce: 'free', time, finalTime: final?.time ?? 0n }
   if (record.state === 'settled' && !mayBeFinal(record, final, now())) return { nonce: 'unread' }
-  const { asset, payer, nonce } = toObserved(record)
-  const from = { block: BigInt(record.from_block) }
-  return chain.findUse({ asset, payer, nonce, from, transaction: record.reported_transaction }, observation)
+  const { recordedBlock: block, ...payment } = toObserved(record)
+  return chain.findUse({ ...payment, from: { block }, transaction: record.reported_transaction }, observation)
 }
 
 /** Until its block can be final, a used nonce changes nothing for a settled record. */
@@ -68,4 +57,17 @@ function mayBeFinal({ updated_at }: ResponseRecord, final: Observation['final'],
   const settledAt = Date.parse(updated_at)
   // A clock that was ahead may have stamped a time that no block reaches for weeks. It does not count.
   return final !== undefined && (Number(final.time) * 1000 >= settledAt || settledAt > now.getTime())
+}
+
+/** For work that can go on without the chain: the operator gets the cause of a failure. */
+export async function unlessUnreadable<Result>(
+  { report }: Pick<PaymentServices, 'report'>,
+  read: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await read()
+  } catch (cause) {
+    report('chain_unavailable', cause)
+    return undefined
+  }
 }

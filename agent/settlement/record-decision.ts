@@ -1,0 +1,98 @@
+/** Writes what was decided to the record. Every write is a compare-and-set, because another process may change the record. */
+import {
+  isVoid,
+  TRANSITIONS,
+  type RecordChange,
+  type RecordState,
+  type RecordVersion,
+  type ResponseRecord,
+} from '../../store/record.ts'
+import type { Observation } from '../chain/observe.ts'
+import type { NonceState } from '../payments/finding.ts'
+import { settledResponse } from '../payments/payment-response.ts'
+import { receiptOf } from '../payments/receipts.ts'
+import type { PaymentServices } from '../payments/services.ts'
+
+/** The command `payments recheck` has no key for receipts. The next replay then adds one. */
+export type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+
+type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
+
+interface Decision {
+  action: 'refused' | 'settled' | 'confirmed' | 'rejected' | 'expired'
+  nonceState: NonceState
+  observation: Observation
+}
+
+/** Records what the chain has decided. Returns the current record. */
+export function recordDecision(
+  recorder: Recorder,
+  record: ResponseRecord,
+  { action, nonceState, observation }: Decision,
+): Promise<ResponseRecord> {
+  // The retention counts from the later of clock and chain, so that a wrong clock cannot shorten it.
+  const endedAt = Math.max(recorder.now().getTime(), Number(observation.time) * 1000)
+  const end = { state: action, updated_at: new Date(endedAt).toISOString() }
+  switch (action) {
+    case 'refused':
+      return advanceOrReload(recorder, record, { state: action })
+    case 'rejected':
+    case 'expired':
+      return advanceOrReload(recorder, record, end)
+    case 'settled':
+    case 'confirmed': {
+      if (nonceState.nonce !== 'used') throw new Error('A settlement was decided without a transfer')
+      // The header names the transaction on chain, which may differ from the one that the facilitator named.
+      const { transaction } = nonceState.transfer
+      const change = { reported_transaction: transaction, ...(action === 'confirmed' && end) }
+      return recordPaid(recorder, record, transaction, change)
+    }
+  }
+}
+
+/** Records a success from every state that allows it. */
+export async function recordPaid(
+  recorder: Recorder,
+  record: ResponseRecord,
+  transaction: string,
+  change: Partial<RecordChange>,
+): Promise<ResponseRecord> {
+  const payment_response = settledResponse(record, transaction)
+  const receipt = await receiptOf(recorder, record, transaction)
+  const settled = { state: 'settled', payment_response, receipt } as const
+  if (isVoid(record.state)) {
+    recorder.report('denied_settlement_found', `was ${record.state}`)
+    const updated_at = recorder.now().toISOString()
+    return (await recorder.log.reopen(record, { ...change, ...settled, updated_at })) ?? reload(recorder, record)
+  }
+  const step = { ...settled, ...change }
+  let current = record
+  while ((TRANSITIONS[current.state] as readonly RecordState[]).includes(step.state)) {
+    current = await advanceOrReload(recorder, current, step)
+  }
+  return current
+}
+
+/** Advances a record, or returns the current record if another process changed it first. */
+export async function advanceOrReload(
+  recorder: Recorder,
+  from: RecordVersion,
+  step: RecordStep,
+): Promise<ResponseRecord> {
+  return (await advance(recorder, from, step)) ?? reload(recorder, from)
+}
+
+/** Undefined if the record has changed since `from` was read. */
+export function advance(
+  { log, now }: Recorder,
+  from: RecordVersion,
+  step: RecordStep,
+): Promise<ResponseRecord | undefined> {
+  return log.advance(from, { updated_at: now().toISOString(), ...step })
+}
+
+export async function reload({ log }: Recorder, { identity }: RecordVersion): Promise<ResponseRecord> {
+  const record = await log.read(identity)
+  if (!record) throw new Error('The record is no longer in the response log')
+  return record
+}
