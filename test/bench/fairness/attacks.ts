@@ -5,7 +5,7 @@ import { DOMAIN } from '../../support/eip3009.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 import type { Hex } from 'viem'
 import type { LedgerAccount } from '../remotes/ledger.ts'
-import { A2A_LOOKUP, LOOKUP, type Sent } from './clients.ts'
+import { LOOKUP, lookupOverA2a, type Sent } from './clients.ts'
 
 /** Signed before the attack, because signing takes longer than sending. */
 const SIGNED = 120
@@ -20,16 +20,14 @@ export interface Attack {
   requests: Sent[]
   /** Calls to the node for what is paid: a sale, and the observations until its block is final. */
   paidCalls?: number
+  /** Whether `verify` accepts the payments. */
+  isVerified?: boolean
 }
 
 const pay = (payment: unknown, path = LOOKUP): Sent => ({ path, headers: { 'PAYMENT-SIGNATURE': header(payment) } })
 const many = <T>(make: () => Promise<T>) => Promise.all(Array.from({ length: SIGNED }, make))
 const seconds = (offset: number) => String(Math.floor(Date.now() / 1000) + offset)
 const mcp = (message: object): Sent => ({ path: '/mcp', headers: MCP_HEADERS, body: JSON.stringify(message) })
-const payOverA2a = (payment: unknown): Sent => ({
-  ...A2A_LOOKUP,
-  headers: { ...A2A_LOOKUP.headers, 'PAYMENT-SIGNATURE': header(payment) },
-})
 const newKeys = () => Array.from({ length: SIGNED }, generatePrivateKey)
 const accountsOf = (keys: Hex[], account: LedgerAccount) =>
   Object.fromEntries(keys.map((key) => [privateKeyToAddress(key), account]))
@@ -65,6 +63,7 @@ const SINGLE_ATTACKS = {
     const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
     return {
       accounts: accountsOf(keys, { isEmptiedAfterVerify: true }),
+      isVerified: true,
       connections: 100,
       requests: payments.map((payment) => pay(payment)),
     }
@@ -87,9 +86,19 @@ const SINGLE_ATTACKS = {
     const paid = payments.map((payment) => mcp({ ...call, params: { ...params, _meta: { 'x402/payment': payment } } }))
     return { connections: 100, requests: [mcp({ ...call, params }), ...paid] }
   },
-  async 'quotes and junk over A2A'(): Promise<Attack> {
+  async 'quotes and junk over A2A'(url: string): Promise<Attack> {
+    const lookup = lookupOverA2a(url)
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
-    return { connections: 100, requests: [A2A_LOOKUP, ...payments.map((payment) => payOverA2a(payment))] }
+    return {
+      connections: 100,
+      requests: [
+        lookup,
+        ...payments.map((payment) => ({
+          ...lookup,
+          headers: { ...lookup.headers, 'PAYMENT-SIGNATURE': header(payment) },
+        })),
+      ],
+    }
   },
   async 'guesses of a recorded payment'(): Promise<Attack> {
     const payment = await signedPayment({ key: generatePrivateKey() })
@@ -119,12 +128,13 @@ const SINGLE_ATTACKS = {
 }
 
 /** Every attack at the same time. */
-async function mixture(): Promise<Attack> {
-  const attacks = await Promise.all(Object.values(SINGLE_ATTACKS).map((make) => make()))
+async function mixture(url: string): Promise<Attack> {
+  const attacks = await Promise.all(Object.values(SINGLE_ATTACKS).map((make) => make(url)))
   const longest = Math.max(...attacks.map(({ requests }) => requests.length))
   return {
     accounts: Object.assign({}, ...attacks.map(({ accounts }) => accounts)) as Record<string, LedgerAccount>,
     connections: 300,
+    isVerified: true,
     requests: Array.from({ length: longest }, (_, index) =>
       attacks.flatMap(({ requests }) => requests[index % requests.length] ?? []),
     ).flat(),

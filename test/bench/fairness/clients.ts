@@ -18,10 +18,10 @@ export interface Reply {
 
 export const LOOKUP = '/api/v1/company/00000000'
 
-/** The same purchase over A2A. */
-export const A2A_LOOKUP: Sent = {
+/** The same purchase over A2A, from the service at `url`. */
+export const lookupOverA2a = (url: string) => ({
   path: '/a2a',
-  headers: { 'A2A-Version': '1.0' },
+  headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1` },
   body: JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
@@ -34,7 +34,7 @@ export const A2A_LOOKUP: Sent = {
       },
     },
   }),
-}
+})
 
 export class AddressedClient {
   readonly #agent: Agent

@@ -235,7 +235,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: facilitator,
     find: "typeof errorReason === 'string' && REFUSED_BEFORE_BROADCAST.has(errorReason)",
     replace: "typeof errorReason === 'string'",
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/settlement/settlement-attempts.test.js',
   },
   {
     name: 'the fields of a success are not checked',
@@ -264,14 +264,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: "const isRefused = start && settlement.kind === 'refused'",
     replace:
       "const isRefused = settlement.kind === 'refused' && (start ??= { observation: { time: 0n }, observedAt: 0 })",
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/settlement/two-processes.test.js',
   },
   {
     name: 'a refusal is believed on a block from before the reply',
     file: decideSettlement,
     find: 'isNewer(nonceState, Date.parse(record.refused_at))',
     replace: 'true',
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/settlement/decide.test.js',
   },
   {
     name: 'an unclear settlement is not looked up before the answer',
@@ -355,7 +355,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: observeRecords,
     find: 'recorded !== undefined && state.recordedHash !== recorded',
     replace: 'false',
-    caughtBy: 'simulate',
+    caughtBy: 'test/agent/cli/recheck-payment.test.js',
   },
   {
     name: 'the search of logs does not adapt to the limits of a node',
@@ -934,8 +934,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim in PostgreSQL replaces a record of the same payment',
     file: postgresLog,
-    find: 'and not exists (select 1 from responses where identity = $1 or payment_id = $2) order by free_at limit 1 for update skip locked)',
-    replace: 'order by free_at limit 1 for update skip locked)',
+    find: 'from taken on conflict do nothing`',
+    replace: 'from taken on conflict (identity) do update set revision = excluded.revision, record = excluded.record`',
     caughtBy: 'race --log postgres',
   },
   {
@@ -1305,8 +1305,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the local MCP server pays a changed receiver',
     file: 'agent/client/pinned-receiver.js',
-    find: 'if (text === undefined)',
-    replace: 'if (true)',
+    find: 'if (pin) return pin.pay_to',
+    replace: 'if (pin) return readPublished()',
     caughtBy: 'test/agent/mcp-stdio/server.test.js',
   },
   {
