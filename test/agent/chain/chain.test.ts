@@ -6,11 +6,13 @@ import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicAction
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openChain, type Chain } from '../../../agent/chain/chain.ts'
 import { interpretNonce, type NonceState } from '../../../agent/payments/finding.ts'
+import { observeRecords } from '../../../agent/payments/observe-records.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payments/terms.ts'
-import { WrongChain, type RpcCall } from '../../../agent/rpc/json-rpc.ts'
+import type { RpcCall } from '../../../agent/rpc/json-rpc.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { observationOf } from '../../support/fake-chain.ts'
 import { listen } from '../../support/listen.ts'
+import { makeRecord } from '../../support/records.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 import { signedPayment, testTerms, type AuthorizationFields, type WirePayment } from '../../support/payments.ts'
 import { signCancellation } from '../../support/eip3009.ts'
@@ -28,18 +30,29 @@ interface NonceQuery {
   transaction?: string
 }
 
-/** What a payment's record would see. */
+/** For a payment with a record, or for one whose record is lost. */
 async function nonceStateFrom(chain: Chain, query: NonceQuery): Promise<NonceState> {
   const { asset: token, authorization, fromBlock, fromBlockHash, transaction } = query
   const { from: payer, nonce, validBefore } = authorization
-  const observation = await chain.observe([{ asset: token, payer, nonce, recordedBlock: fromBlock }], {
-    withFinal: true,
+  if (fromBlock === undefined) {
+    const observation = await chain.observe([{ asset: token, payer, nonce }], { withFinal: true })
+    if (!observation.payments[0]?.isNonceUsed) return { nonce: 'free', time: observation.time, finalTime: 0n }
+    return chain.findUse(
+      { asset: token, payer, nonce, from: { time: BigInt(validBefore) - 960n }, transaction },
+      observation,
+    )
+  }
+  const { payment, requirements } = makeRecord({})
+  const record = makeRecord({
+    state: 'unknown',
+    payment: { ...(payment as WirePayment), payload: { ...(payment as WirePayment).payload, authorization } },
+    requirements: { ...requirements, asset: token },
+    from_block: String(fromBlock),
+    ...(fromBlockHash !== undefined && { from_block_hash: fromBlockHash }),
+    ...(transaction !== undefined && { reported_transaction: transaction }),
   })
-  const [state] = observation.payments
-  if (!state || (fromBlockHash !== undefined && state.recordedHash !== fromBlockHash)) throw new WrongChain()
-  if (!state.isNonceUsed) return { nonce: 'free', time: observation.time, finalTime: observation.final?.time ?? 0n }
-  const from = fromBlock === undefined ? { time: BigInt(validBefore) - 960n } : { block: fromBlock }
-  return chain.findUse({ asset: token, payer, nonce, from, transaction }, observation)
+  const [observed] = await observeRecords({ chain, now: () => new Date() }, [record], { withFinal: true })
+  return observed!.readNonce()
 }
 
 describe('the nonce on chain', () => {

@@ -9,7 +9,7 @@ import { SaleHarness } from '../../support/sale-harness.ts'
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
 
 describe('[6.1.2] the order of the local checks', () => {
-  const { encode } = TextEncoder.prototype
+  const realEncoder = Object.getOwnPropertyDescriptor(TextEncoder.prototype, 'encode')!
   const bufferFrom = Buffer.from.bind(Buffer)
   let sale: SaleHarness
   let steps: string[]
@@ -18,6 +18,7 @@ describe('[6.1.2] the order of the local checks', () => {
     sale = await SaleHarness.open()
     steps = []
     // The digest of a text begins with its bytes.
+    const encode = realEncoder.value as (text?: string) => Uint8Array<ArrayBuffer>
     TextEncoder.prototype.encode = function (...values) {
       steps.push('hash')
       return encode.apply(this, values)
@@ -35,7 +36,7 @@ describe('[6.1.2] the order of the local checks', () => {
     sale.context.payments.log = Object.fromEntries(noted) as ResponseLog
   })
   afterEach(async () => {
-    TextEncoder.prototype.encode = encode
+    Object.defineProperty(TextEncoder.prototype, 'encode', realEncoder)
     Buffer.from = bufferFrom
     sale.context.payments.log.close = () => Promise.resolve()
     await sale.close()

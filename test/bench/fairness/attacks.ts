@@ -40,16 +40,16 @@ async function junk(from: string, bytes: number) {
 }
 
 const SINGLE_ATTACKS = {
-  async 'one junk payment on 2,200 connections'(): Promise<Attack> {
+  'one junk payment on 2,200 connections': async (): Promise<Attack> => {
     const token = DOMAIN.verifyingContract
     const accounts = { [token]: { codeBytes: 1_000, isRefused: true } }
     return { accounts, connections: 2_200, requests: [pay(await junk(token, 130))] }
   },
-  async 'random payers and signatures'(): Promise<Attack> {
+  'random payers and signatures': async (): Promise<Attack> => {
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
     return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
-  async 'signatures of empty wallets'(): Promise<Attack> {
+  'signatures of empty wallets': async (): Promise<Attack> => {
     const keys = newKeys()
     const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
     return {
@@ -58,7 +58,7 @@ const SINGLE_ATTACKS = {
       requests: payments.map((payment) => pay(payment)),
     }
   },
-  async 'wallets emptied after verify'(): Promise<Attack> {
+  'wallets emptied after verify': async (): Promise<Attack> => {
     const keys = newKeys()
     const payments = await Promise.all(keys.map((key) => signedPayment({ key })))
     return {
@@ -68,39 +68,30 @@ const SINGLE_ATTACKS = {
       requests: payments.map((payment) => pay(payment)),
     }
   },
-  async 'late payments'(): Promise<Attack> {
+  'late payments': async (): Promise<Attack> => {
     const payments = await many(() =>
       signedPayment({ key: generatePrivateKey(), authorization: { validBefore: seconds(5) } }),
     )
     return { connections: 100, requests: payments.map((payment) => pay(payment)) }
   },
-  async 'purchases of absent numbers'(): Promise<Attack> {
+  'purchases of absent numbers': async (): Promise<Attack> => {
     const payments = await many(() => signedPayment({ key: generatePrivateKey() }))
     const requests = payments.map((payment) => pay(payment, '/api/v1/company/99999999999'))
     return { connections: 100, requests }
   },
-  async 'quotes and junk over MCP'(): Promise<Attack> {
+  'quotes and junk over MCP': async (): Promise<Attack> => {
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
     const params = { name: 'lookup_company', arguments: { company_number: '00000000' } }
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
     const paid = payments.map((payment) => mcp({ ...call, params: { ...params, _meta: { 'x402/payment': payment } } }))
     return { connections: 100, requests: [mcp({ ...call, params }), ...paid] }
   },
-  async 'quotes and junk over A2A'(url: string): Promise<Attack> {
-    const lookup = lookupOverA2a(url)
+  'quotes and junk over A2A': async (url: string): Promise<Attack> => {
     const payments = await many(() => junk(`0x${randomBytes(20).toString('hex')}`, 65))
-    return {
-      connections: 100,
-      requests: [
-        lookup,
-        ...payments.map((payment) => ({
-          ...lookup,
-          headers: { ...lookup.headers, 'PAYMENT-SIGNATURE': header(payment) },
-        })),
-      ],
-    }
+    const paid = payments.map((payment) => lookupOverA2a(url, { 'PAYMENT-SIGNATURE': header(payment) }))
+    return { connections: 100, requests: [lookupOverA2a(url), ...paid] }
   },
-  async 'guesses of a recorded payment'(): Promise<Attack> {
+  'guesses of a recorded payment': async (): Promise<Attack> => {
     const payment = await signedPayment({ key: generatePrivateKey() })
     const guesses = Array.from({ length: SIGNED }, () => {
       const guess = structuredClone(payment)
@@ -109,12 +100,12 @@ const SINGLE_ATTACKS = {
     })
     return { connections: 100, requests: [pay(payment), ...guesses], paidCalls: 3 }
   },
-  async 'protocol calls'(): Promise<Attack> {
+  'protocol calls': async (): Promise<Attack> => {
     const params = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`m${index}`, 1]))
     const ping = mcp({ jsonrpc: '2.0', id: 1, method: 'ping', params })
     return { connections: 100, requests: [ping, mcp({ jsonrpc: '2.0', id: 2, method: 'tools/list' })] }
   },
-  async 'one wallet with the price of one purchase'(): Promise<Attack> {
+  'one wallet with the price of one purchase': async (): Promise<Attack> => {
     const key = generatePrivateKey()
     const payer = privateKeyToAddress(key)
     const payments = await Promise.all(Array.from({ length: SIGNED }, () => signedPayment({ key })))

@@ -19,9 +19,9 @@ export interface Reply {
 export const LOOKUP = '/api/v1/company/00000000'
 
 /** The same purchase over A2A, from the service at `url`. */
-export const lookupOverA2a = (url: string) => ({
+export const lookupOverA2a = (url: string, headers: Record<string, string> = {}): Sent => ({
   path: '/a2a',
-  headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1` },
+  headers: { 'A2A-Version': '1.0', 'A2A-Extensions': `${url}/docs#http-x402-v1`, ...headers },
   body: JSON.stringify({
     jsonrpc: '2.0',
     id: 1,
