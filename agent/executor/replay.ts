@@ -7,10 +7,10 @@ import { refused } from '../operation/outcome.ts'
 import { isBoundTo, type PaymentBinding } from '../payments/binding.ts'
 import { addMissingReceipt } from '../payments/receipts.ts'
 import type { SettlementServices } from '../settlement/memory.ts'
-import { mayChange, retry } from '../settlement/retry.ts'
 import type { Patience } from '../settlement/settle.ts'
 import type { DecodedPayment } from './payment-decoder.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { mayChange, retry } from './retry.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
 
 /**

@@ -2,6 +2,7 @@
  * What a process remembers of payments between two observations. Without it, after a restart, ends of payments take longer
  * and retries observe the chain sooner.
  */
+import { isStarted, type ResponseRecord } from '../../store/record.ts'
 import type { Observation } from '../chain/observe.ts'
 import { setBounded } from '../payments/bounded-map.ts'
 import type { PaymentServices } from '../payments/services.ts'
@@ -10,6 +11,8 @@ import type { PaymentServices } from '../payments/services.ts'
 const APART_MS = 60_000
 /** Between two observations for retries of a payment: the time between two blocks of Base. */
 const RETRY_MS = 2_000
+/** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
+const SETTLING_MS_MAX = 65_000
 /** More than the open payments of an hour at the default rate limit. */
 const PAYMENTS_MAX = 100_000
 
@@ -31,14 +34,27 @@ interface Denied {
 }
 
 export class SettlementMemory {
-  readonly startedAt: number
+  readonly #startedAt: number
   readonly #time: () => number
   readonly #denied = new Map<string, Denied>()
   readonly #observedAt = new Map<string, number>()
 
   constructor(now: () => Date) {
     this.#time = () => now().getTime()
-    this.startedAt = this.#time()
+    this.#startedAt = this.#time()
+  }
+
+  /**
+   * Whether a request, of this or another process, may still be settling the record. Settlements from before the start of
+   * this process have ended with the process before it.
+   */
+  isInProgress({ state, updated_at }: ResponseRecord): boolean {
+    const time = this.#time()
+    const updatedAt = Date.parse(updated_at)
+    const age = time - updatedAt
+    // If the clock was ahead at the start and was set back, the start is in the future and cannot be compared.
+    const isSinceStart = updatedAt >= this.#startedAt || this.#startedAt > time
+    return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
   }
 
   /** The time until a retry may observe the payment. 0 if it may now. */

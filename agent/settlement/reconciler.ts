@@ -8,7 +8,6 @@ import { PAYMENTS_MAX } from '../chain/view.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from '../payments/observe-records.ts'
 import type { SettlementServices } from './memory.ts'
 import { reconcileObserved } from './reconcile.ts'
-import { isInProgress } from './retry.ts'
 
 const INTERVAL_MS = 10_000
 /** Records that are acted on at the same time. A stop waits for them. */
@@ -22,14 +21,6 @@ const DELAY_MAX_MS = 120_000
 const DELAY_SETTLED_MS_MAX = 300_000
 /** Without records the chain is still observed, to check the clock. */
 const CLOCK_CHECK_MS = 60_000
-
-/** On the local clock. */
-interface Delay {
-  from: number
-  until: number
-}
-
-const NO_DELAY: Delay = { from: 0, until: 0 }
 
 interface ReconcilerOptions {
   payments: SettlementServices
@@ -46,12 +37,12 @@ export interface Reconciler {
 }
 
 export function startReconciler({ payments, timer, runExclusively }: ReconcilerOptions): Reconciler {
-  const { now, log, report } = payments
+  const { now, monotonic, log, report } = payments
   const stopping = new AbortController()
   let lastRun: Promise<void> = Promise.resolve()
   let cancel = (): void => undefined
-  /** By identity. A record without a delay is due. */
-  let delays = new Map<string, Delay>()
+  /** When each record is due, by identity. On the monotonic clock, like `observedAt`. A record without an entry is due. */
+  let dueTimes = new Map<string, number>()
   let observedAt = -Infinity
   /** The next run prefers another one, so that a node that lies cannot keep a record open. */
   let lastNode: number | undefined
@@ -68,7 +59,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
       const count = Math.max(PAYMENTS_MAX, Math.ceil(due.length / RUNS_FOR_ALL))
       for (let start = 0; start < Math.min(count, due.length); start += PAYMENTS_MAX)
         await reconcileBatch(due.slice(start, start + PAYMENTS_MAX))
-      if (Math.abs(now().getTime() - observedAt) >= CLOCK_CHECK_MS) await observe([])
+      if (monotonic() - observedAt >= CLOCK_CHECK_MS) await observe([])
     } catch (cause) {
       report('reconciler_failed', cause)
     }
@@ -76,17 +67,15 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
 
   /** The longest overdue first. */
   function findDue(identities: readonly string[]): string[] {
-    delays = new Map(identities.map((identity) => [identity, delays.get(identity) ?? NO_DELAY]))
-    const time = now().getTime()
-    // If the clock is set back, the record is due at once.
-    const due = [...delays].filter(([, { from, until }]) => time >= until || time < from)
-    return due.toSorted(([, one], [, other]) => one.until - other.until).map(([identity]) => identity)
+    dueTimes = new Map(identities.map((identity) => [identity, dueTimes.get(identity) ?? -Infinity]))
+    const due = [...dueTimes].filter(([, time]) => time <= monotonic())
+    return due.toSorted(([, one], [, other]) => one - other).map(([identity]) => identity)
   }
 
   function defer({ identity, prepared_at, state }: ResponseRecord): void {
-    const half = Math.abs(observedAt - Date.parse(prepared_at)) / 2
+    const half = Math.abs(now().getTime() - Date.parse(prepared_at)) / 2
     const maxMs = state === 'settled' ? DELAY_SETTLED_MS_MAX : DELAY_MAX_MS
-    delays.set(identity, { from: observedAt, until: observedAt + Math.min(Math.max(half, DELAY_MIN_MS), maxMs) })
+    dueTimes.set(identity, observedAt + Math.min(Math.max(half, DELAY_MIN_MS), maxMs))
   }
 
   async function reconcileBatch(identities: readonly string[]): Promise<void> {
@@ -94,7 +83,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
     for (const identity of identities) {
       await unlessFailed(identity, async () => {
         const record = await log.read(identity)
-        if (record && !isInProgress(payments, record)) records.push(record)
+        if (record && !payments.memory.isInProgress(record)) records.push(record)
       })
     }
     if (records.length === 0 || stopping.signal.aborted) return
@@ -110,7 +99,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
   }
 
   async function observe(records: readonly ResponseRecord[]): Promise<ObservedRecord[]> {
-    observedAt = now().getTime()
+    observedAt = monotonic()
     const options = { withFinal: true, otherThan: lastNode }
     const observed = (await unlessUnreadable(payments, () => observeRecords(payments, records, options))) ?? []
     lastNode = observed[0]?.observation.node
@@ -134,8 +123,7 @@ export function startReconciler({ payments, timer, runExclusively }: ReconcilerO
       await work()
     } catch (cause) {
       report('record_not_reconciled', cause)
-      const from = now().getTime()
-      delays.set(identity, { from, until: from + DELAY_MAX_MS })
+      dueTimes.set(identity, monotonic() + DELAY_MAX_MS)
     }
   }
 

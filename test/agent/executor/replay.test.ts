@@ -1,7 +1,7 @@
 /** Which requests with the payment of a record are its retries, and which retries observe the chain. */
 import { expect } from 'chai'
 import { isBoundTo } from '../../../agent/payments/binding.ts'
-import { mayChange } from '../../../agent/settlement/retry.ts'
+import { mayChange } from '../../../agent/executor/retry.ts'
 import { RECORD_STATES } from '../../../store/record.ts'
 import { makeRecord } from '../../support/records.ts'
 

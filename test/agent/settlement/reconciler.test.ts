@@ -18,13 +18,17 @@ describe('the reconciler', () => {
   let identity: string
   let reconciler: Reconciler | undefined
   let clock: number
+  /** By how much the clock was set back. The monotonic clock is not. */
+  let setBackMs: number
   let waiting: (() => void)[]
 
   beforeEach(async () => {
     clock = Date.now()
+    setBackMs = 0
     waiting = []
     shop = await SaleHarness.open()
     shop.now = () => new Date(clock)
+    shop.context.payments.monotonic = () => clock + setBackMs
     payment = await signedPayment()
     identity = paymentIdentity(payment as never)
   })
@@ -34,6 +38,10 @@ describe('the reconciler', () => {
     await shop.close()
   })
 
+  const setClockBack = (milliseconds: number) => {
+    clock -= milliseconds
+    setBackMs += milliseconds
+  }
   const read = async () => shop.context.payments.log.read(identity)
   const state = async () => (await read())?.state
   const calls = (name: string) => shop.calls.filter((each) => each === name).length
@@ -123,7 +131,7 @@ describe('the reconciler', () => {
     passDelay()
     setNonce(paid(true))
     await claim('settling')
-    clock -= 5 * SECOND_MS
+    setClockBack(5 * SECOND_MS)
     await reconciler?.reconcileDue()
     expect(await state()).to.equal('settled')
   })
@@ -131,7 +139,7 @@ describe('the reconciler', () => {
   it('does not touch a settlement in progress if the clock was ahead at the start and was set back', async () => {
     open()
     await reconciler?.reconcileDue()
-    clock -= 3600 * SECOND_MS
+    setClockBack(3600 * SECOND_MS)
     await claim('settling')
     passDelay()
     setNonce(free())
@@ -281,7 +289,7 @@ describe('the reconciler', () => {
 
       it('[5.7.8] starts again after an observation that shows the transfer, or after the clock was set back', async () => {
         passObservations()
-        clock -= 120 * SECOND_MS
+        setClockBack(120 * SECOND_MS)
         expect(await readAgain()).to.equal(false)
         if (before === 'settled') {
           setNonce(paid(false))

@@ -1,34 +1,18 @@
 /** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
 import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/record.ts'
-import type { SettlementServices } from './memory.ts'
-import { reconcile } from './reconcile.ts'
-import { advanceOrReload, reload } from './record-decision.ts'
-import type { Patience } from './settle.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import { reconcile } from '../settlement/reconcile.ts'
+import { advanceOrReload, reload } from '../settlement/record-decision.ts'
+import type { Patience } from '../settlement/settle.ts'
 
 /** For the record of an equal request in another process. Longer than most settlements. */
 const LOOKS_MAX = 20
 const LOOK_MS = 1_000
 /** The shortest time between two observations for the transfer of an ended payment. */
 const ENDED_MS = 60_000
-/** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
-const SETTLING_MS_MAX = 65_000
-
 /** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */
 export function mayChange({ state }: ResponseRecord): boolean {
   return isOpen(state) || isVoid(state)
-}
-
-/**
- * Whether a request, of this or another process, may still be settling the record. Settlements from before the start of this
- * process have ended with the process before it.
- */
-export function isInProgress({ now, memory }: SettlementServices, { state, updated_at }: ResponseRecord): boolean {
-  const time = now().getTime()
-  const updatedAt = Date.parse(updated_at)
-  const age = time - updatedAt
-  // If the clock was ahead at the start and was set back, `startedAt` is in the future and cannot be compared.
-  const isSinceStart = updatedAt >= memory.startedAt || memory.startedAt > time
-  return isStarted(state) && isSinceStart && age >= 0 && age < SETTLING_MS_MAX
 }
 
 /** Returns the current record, and the time until a retry observes the chain again if this one did not. */
@@ -53,7 +37,7 @@ async function waitForOtherProcess(
   { until, stopSignal }: Patience,
 ): Promise<ResponseRecord> {
   let current = record
-  for (let looks = 0; looks < LOOKS_MAX && isInProgress(payments, current); looks += 1) {
+  for (let looks = 0; looks < LOOKS_MAX && payments.memory.isInProgress(current); looks += 1) {
     if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
     await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
     current = await reload(payments, current)
