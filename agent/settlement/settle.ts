@@ -92,8 +92,10 @@ async function waitForChain(
   const milliseconds = Math.min(WAIT_MS_MAX, patience.until - monotonic())
   if (milliseconds <= 0) return record
   patience.onWait?.()
+  // A refusal needs a block that is newer than the reply.
+  const pauses = record.refused_at === undefined ? PAUSES_MS : PAUSES_MS.slice(1)
   const observeUntilDecided = async (signal: AbortSignal) => {
-    for (const pause of PAUSES_MS) {
+    for (const pause of pauses) {
       if (pause > 0) await new Promise<void>((resolve) => void timer(resolve, pause))
       if (signal.aborted) return undefined
       const decision = await unlessUnreadable(payments, () => observeOnce(payments, record))
