@@ -68,19 +68,26 @@ async function killAll({ service, directory, kills, nonces }: KillPlan): Promise
   const faults: string[] = []
   const states = new Map<string, number>()
   const purchases: Purchase[] = []
+  async function collect(path: string, left: string[]): Promise<void> {
+    const folder = await readFolder(path)
+    purchases.push(...folder.purchases.values())
+    faults.push(...findReservationFaults(folder, left))
+  }
+
   let { next, milliseconds } = await finishOne(service, join(directory, 'first'), 0)
-  purchases.push(...(await readFolder(join(directory, 'first'), faults)))
+  await collect(join(directory, 'first'), [])
   for (let done = 0; done < kills;) {
     const folder = join(directory, String(done))
-    const unfinished = new Set<string>()
+    let left: Leftovers = { unfinished: [], unused: [] }
     for (const end = Math.min(kills, done + KILLS_PER_FOLDER); done < end; done += 1) {
       next = await killOnce(service, { folder, next, milliseconds })
-      const state = await stateOf(folder, unfinished)
+      const { state, ...leftovers } = await readLeftovers(folder, left)
+      left = leftovers
       states.set(state, (states.get(state) ?? 0) + 1)
     }
     // The request of the last kill is finished before the folder is left.
     ;({ next, milliseconds } = await finishOne(service, folder, next))
-    purchases.push(...(await readFolder(folder, faults)))
+    await collect(folder, left.unused)
     if (purchases.length !== next) faults.push(`${next} requests have ${purchases.length} purchases`)
   }
   for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
@@ -139,34 +146,66 @@ function startBuyer({ url, buyerKey, payTo }: TestService, folder: string, reque
 
 const RESERVATION = /^spending-/
 
-/** What the killed purchase has on disk. `unfinished` has the temporary files of earlier kills. */
-async function stateOf(folder: string, unfinished: Set<string>): Promise<string> {
-  const names = await readdir(folder).catch(() => [])
-  const written = names.filter((name) => name.endsWith(UNFINISHED_SUFFIX) && !unfinished.has(name))
-  for (const name of written) unfinished.add(name)
-  if (written.length > 0) return 'a file that is being written'
-  const whole = names.filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
-  const saved = whole.filter((name) => !RESERVATION.test(name))
-  const answers = await Promise.all(
-    saved.map(async (name) => (await readPurchase(fileEntry(join(folder, name)))).answer),
-  )
-  if (answers.includes(null)) return 'a payment without an answer'
-  return whole.length > 2 * saved.length ? 'a reservation without a payment' : 'only finished purchases'
+interface Reservation {
+  purchase: string
+  authorization: { nonce: string }
 }
 
-/** The purchases of a folder. Each must have exactly one reservation. */
-async function readFolder(folder: string, faults: string[]): Promise<Purchase[]> {
-  const names = (await readdir(folder)).filter((name) => !name.endsWith(UNFINISHED_SUFFIX))
-  const saved = names.filter((name) => !RESERVATION.test(name))
-  const reserved = await Promise.all(
-    names
-      .filter((name) => RESERVATION.test(name))
-      .map(async (name) => (JSON.parse(await readFile(join(folder, name), 'utf8')) as { purchase: string }).purchase),
-  )
-  const unreserved = saved.filter((name) => !reserved.includes(name))
-  if (unreserved.length > 0) faults.push(`${unreserved.length} purchases have no reservation`)
-  if (new Set(reserved).size !== reserved.length) faults.push(`a purchase is reserved twice in ${folder}`)
-  return Promise.all(saved.map((name) => readPurchase(fileEntry(join(folder, name)))))
+interface Folder {
+  purchases: Map<string, Purchase>
+  reservations: Map<string, Reservation>
+  /** Names of temporary files. */
+  unfinished: string[]
+  /** The reservations that no purchase names. Their payments were never saved, so they must never be sent. */
+  unused: string[]
+}
+
+async function readFolder(folder: string): Promise<Folder> {
+  const names = await readdir(folder).catch(() => [])
+  const purchases = new Map<string, Purchase>()
+  const reservations = new Map<string, Reservation>()
+  const unfinished: string[] = []
+  for (const name of names) {
+    if (name.endsWith(UNFINISHED_SUFFIX)) unfinished.push(name)
+    else if (RESERVATION.test(name))
+      reservations.set(name, JSON.parse(await readFile(join(folder, name), 'utf8')) as Reservation)
+    else purchases.set(name, await readPurchase(fileEntry(join(folder, name))))
+  }
+  const used = new Set([...purchases.values()].map(({ reservation }) => reservation))
+  return { purchases, reservations, unfinished, unused: [...reservations.keys()].filter((name) => !used.has(name)) }
+}
+
+/** What earlier kills have left in a folder. */
+interface Leftovers {
+  unfinished: string[]
+  unused: string[]
+}
+
+/** What the last kill has left, and what all kills have left. */
+async function readLeftovers(folder: string, before: Leftovers): Promise<Leftovers & { state: string }> {
+  const { purchases, unfinished, unused } = await readFolder(folder)
+  return { unfinished, unused, state: stateOf() }
+
+  function stateOf(): string {
+    if (unfinished.length > before.unfinished.length) return 'a file that is being written'
+    if ([...purchases.values()].some(({ answer }) => answer === null)) return 'a payment without an answer'
+    if (unused.length > before.unused.length) return 'a reservation without a payment'
+    return 'only finished purchases'
+  }
+}
+
+/**
+ * The faults of the reservations of a folder. Each purchase must name its own, for the nonce of its payment, and only a kill
+ * may leave one unused.
+ */
+function findReservationFaults({ purchases, reservations, unused }: Folder, left: string[]): string[] {
+  const faults = [...purchases].flatMap(([name, purchase]) => {
+    const reserved = reservations.get(purchase.reservation ?? '')
+    const isOwn = reserved?.purchase === name && reserved.authorization.nonce === readPayment(purchase).nonce
+    return isOwn ? [] : `${name} does not name its own reservation`
+  })
+  const unexplained = unused.filter((name) => !left.includes(name))
+  return [...faults, ...unexplained.map((name) => `${name} was not used, and no kill left it`)]
 }
 
 /** Whether the saved answer is the one that the service has stored for the payment. */
