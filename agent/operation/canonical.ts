@@ -13,8 +13,12 @@ export function canonicalJson(value: unknown): string {
   return json
 }
 
-/** The digest of the UTF-8 text as 64 hexadecimal digits. Not with node:crypto, which browsers and Workers lack. */
+/** Undefined in browsers and Workers, where the library of the buyer runs. It is ten times as fast (`bench perf`, row "replay"). */
+const nodeCrypto = globalThis.process?.getBuiltinModule?.('crypto')
+
+/** The digest of the UTF-8 text as 64 hexadecimal digits. */
 export function sha256Hex(text: string): string {
+  if (nodeCrypto) return nodeCrypto.createHash('sha256').update(text).digest('hex')
   return sha256(new TextEncoder().encode(text)).slice(2)
 }
 
