@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateArchive, readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
-import { cpuMicroseconds, serveCheckout, startRemotes } from '../load/server-process.ts'
+import { cpuMicroseconds, startService, startRemotes } from '../load/server-process.ts'
 import { WORKLOADS } from '../load/workloads.ts'
 import { serviceEnvironment } from './http-rounds.ts'
 import { withBaseline, type PerfContext, type PerfRow } from './perf-row.ts'
@@ -23,7 +23,7 @@ export async function measureOpenPayments({ size, directory }: PerfContext): Pro
   await generateArchive({ rows: REGISTER_ROWS, seed: 1, path: dataset })
   await using remotes = await startRemotes()
   const dataDirectory = join(directory, 'open-payments')
-  await using service = await serveCheckout(
+  await using service = await startService(
     'service',
     serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
   )
