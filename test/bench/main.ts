@@ -25,7 +25,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   quality: {
     run: quality,
     usage:
-      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE] [--removals N] [--classes ID,...]',
+      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--debug FILE] [--removals N] [--classes ID,...]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
