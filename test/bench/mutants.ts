@@ -143,12 +143,15 @@ async function findFailoverFault(copy: string): Promise<string | undefined> {
   return lines.find((line) => line.startsWith(FAULT))?.slice(FAULT.length)
 }
 
-/** Ends at the first failed test. Mocha's exit status is null after the time limit. */
+/**
+ * Ends at the first failed test, also if the bug leaves work behind that never ends. Mocha's exit status is null after the
+ * time limit.
+ */
 async function tryTests(copy: string, path: string): Promise<Verdict> {
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
   const tests = spawn(
     process.execPath,
-    [mocha, '--no-parallel', '--bail', '--timeout', String(TEST_MS_MAX), join('dist', path)],
+    [mocha, '--no-parallel', '--bail', '--exit', '--timeout', String(TEST_MS_MAX), join('dist', path)],
     {
       cwd: copy,
       stdio: 'ignore',
