@@ -135,17 +135,6 @@ describe('the HTTP server', () => {
       expect(answers(await talk(service, head + body + MARK))).to.deep.equal(['payment_required'])
     })
 
-    it('ignores the host of an absolute target', async () => {
-      const ask = (target: string) => `GET ${target} HTTP/1.1\r\n${HOST}\r\n`
-      const targets = [`http://${MARK}.example/attribution`, `HTTPS://${MARK}:1/nowhere?a`, `http://${MARK}`]
-      const heard = await talk(service, `${targets.map(ask).join('')}${MARK}\r\n\r\n`)
-      expect(answers(heard)).to.deep.equal([200, 'not_found', 'not_found', 'malformed_request'])
-      expect(answers(await talk(service, `OPTIONS * HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`))).to.deep.equal([
-        204,
-      ])
-      expect(heard).not.to.include(MARK)
-    })
-
     it('answers 405 to CONNECT and ignores unknown Expect values', async () => {
       expect(answers(await talk(service, `CONNECT ${MARK}:443 HTTP/1.1\r\n${HOST}\r\n`))).to.deep.equal([
         'method_not_allowed',

@@ -169,9 +169,7 @@ describe('the command serve, if it cannot start', () => {
     await again.close()
   })
 
-  it('[14.13] refuses an empty response log beside a data directory that had another, unless --new-log is given', async function () {
-    // Four starts of the program.
-    this.timeout(120_000)
+  it('[14.13] refuses an empty response log beside a data directory that had another, unless --new-log is given', async () => {
     const first = start()
     await ready(first)
     first.process.kill('SIGTERM')
@@ -186,9 +184,7 @@ describe('the command serve, if it cannot start', () => {
     await ready(start())
   })
 
-  it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async function () {
-    // Five starts of the program.
-    this.timeout(150_000)
+  it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async () => {
     const first = start()
     const url = await ready(first)
     const paid = await run('client', 'lookup', '00000000', '--url', url)
@@ -212,9 +208,7 @@ describe('the command serve, if it cannot start', () => {
     await ready(start())
   })
 
-  it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async function () {
-    // Four starts of the program.
-    this.timeout(120_000)
+  it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async () => {
     const first = start()
     await ready(first)
     first.process.kill('SIGTERM')

@@ -13,7 +13,7 @@ import { REGISTER } from '../support/fixtures.ts'
 import { header, signedPayment } from '../support/payments.ts'
 import { ATTACK_NAMES, ATTACKS, type Attack, type AttackName } from './fairness/attacks.ts'
 import { AddressedClient, LOOKUP, lookupOverA2a, type Reply, type Sent } from './fairness/clients.ts'
-import { startRemotes, serveCheckout, type ServerProcess } from './load/server-process.ts'
+import { startRemotes, startService, type ServerProcess } from './load/server-process.ts'
 import { startDatabase } from './log-kind.ts'
 import { markdown } from './markdown.ts'
 import { remotesEnvironment } from './remotes/server.ts'
@@ -119,7 +119,7 @@ async function withService(
     await using remotes = await startRemotes('client', NODE_MS)
     const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: String(ADDRESS_BUDGET) }
     const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
-    await using served = await serveCheckout('service', {
+    await using served = await startService('service', {
       ...files,
       ...limits,
       ...remotesEnvironment(remotes.url),

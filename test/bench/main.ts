@@ -1,7 +1,6 @@
 /** The command `bench`: runs one benchmark or reliability check, or all of them for the report. */
 import { parseArgs } from 'node:util'
 import { buyerKill } from './buyer-kill.ts'
-import { compare } from './compare.ts'
 import { failover } from './failover.ts'
 import { fairness } from './fairness.ts'
 import { fuzz } from './fuzz.ts'
@@ -23,11 +22,10 @@ type Programme = (options: Record<string, string>) => Promise<boolean>
 
 const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   perf: { run: perf, usage: '[--size full|ci] [--only NAME]' },
-  compare: { run: compare, usage: '--baseline DIR [--rounds N] [--rows N]' },
   quality: {
     run: quality,
     usage:
-      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--out FILE] [--debug FILE] [--removals N] [--classes ID,...]',
+      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--debug FILE] [--removals N] [--classes ID,...]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
@@ -49,7 +47,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'baseline classes connections data debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'classes connections data debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

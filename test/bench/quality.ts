@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--half H] [--unlisted FILE] [--peers] [--out FILE]
+ * `npm run bench -- quality [--data DIR | --rows N] [--samples N] [--seed S] [--half H] [--unlisted FILE] [--peers]
  * [--debug FILE] [--removals N] [--classes ID,...]`:
  * measures the accuracy of search and resolve on changed names, and fails when a target of docs/accuracy.md is missed.
  */
@@ -53,7 +53,6 @@ export async function quality(options: Record<string, string>): Promise<boolean>
   const peers = options['peers'] === undefined ? undefined : await peerReport(run)
   const text = report(run) + (peers?.text ?? '')
   process.stdout.write(text)
-  if (options['out'] !== undefined) await writeFile(options['out'], text)
   if (options['debug'] !== undefined) await writeFile(options['debug'], debugText(evaluations))
   return allMet([...accuracyTargets(evaluations), ...(peers?.targets ?? [])])
 }

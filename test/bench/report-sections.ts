@@ -37,10 +37,7 @@ function withBothLogs({ name, arguments: { full, ci }, ...rest }: ReportSection)
 const MARKDOWN = { isMarkdown: true }
 const MILLION = { programme: 'perf', isMarkdown: true }
 const KILL_POSTGRES_ARGUMENTS: [string, string] = ['--log postgres --runs 100 --workers 2', '--log postgres --runs 33']
-const QUALITY_ARGUMENTS: [string, string] = [
-  '--rows 100000 --samples 1000 --peers',
-  '--rows 3000 --samples 200 --peers',
-]
+const QUALITY_ARGUMENTS: [string, string] = ['--rows 100000 --samples 1000 --peers', '--rows 3000 --samples 200']
 
 export const REPORT_SECTIONS: readonly ReportSection[] = [
   section('perf', 'every row below meets its target', ['--size full', '--size ci'], MARKDOWN),

@@ -12,7 +12,7 @@ import type { Batch, Tally } from '../programs/simulate-worker.ts'
 
 const SEEDS_DEFAULT = '20000'
 const SHOWN_MAX = 2
-/** A few seconds of work, so that all threads finish at about the same time. */
+/** Seeds that a thread gets at a time: a few seconds of work, so that all threads finish at about the same time. */
 const BATCH = 500
 /** Most objects of a run are garbage at its end. A young generation that holds several runs is collected less often. */
 const YOUNG_GENERATION_MB = 64
@@ -24,8 +24,6 @@ interface Plan {
   workers: number
   serverCount: number | undefined
   logKind?: LogKind
-  /** Seeds that a thread gets at a time. */
-  batch?: number
   /** Called after each batch with the sum of the batches so far. */
   onProgress?: (total: Readonly<Tally>) => void
 }
@@ -83,15 +81,7 @@ function progressOf({ seeds }: Plan): (total: Readonly<Tally>) => void {
 }
 
 /** Each thread gets the next seeds when it has finished its last. The result does not depend on the threads. */
-export async function runAll({
-  first,
-  seeds,
-  workers,
-  serverCount,
-  logKind = 'lmdb',
-  batch = BATCH,
-  onProgress,
-}: Plan): Promise<Tally> {
+async function runAll({ first, seeds, workers, serverCount, logKind = 'lmdb', onProgress }: Plan): Promise<Tally> {
   const total: Tally = { seeds: 0, steps: 0, seen: new Map(), broken: [] }
   const end = first + seeds
   let next = first
@@ -101,7 +91,7 @@ export async function runAll({
     })
     try {
       while (next < end) {
-        const work: Batch = { first: next, count: Math.min(batch, end - next), serverCount, logKind }
+        const work: Batch = { first: next, count: Math.min(BATCH, end - next), serverCount, logKind }
         next += work.count
         thread.postMessage(work, [])
         const [tally] = (await once(thread, 'message')) as [Tally]

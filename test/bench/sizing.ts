@@ -16,7 +16,7 @@ import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
 import { generateArchive, readCorpus, runImport } from './generated-register.ts'
 import { Connection, toBytes, type LoadRequest } from './load/client.ts'
-import { residentMemory, serveCheckout, startRemotes } from './load/server-process.ts'
+import { residentMemory, startService, startRemotes } from './load/server-process.ts'
 import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
 import { startDatabase } from './log-kind.ts'
 import { describeMachine } from './machine.ts'
@@ -68,7 +68,7 @@ async function measureDataset(rows: number, directory: string) {
   const snapshot = await diskMib(join(data, 'snapshots'))
   await using remotes = await startRemotes()
   const environment = serviceEnvironment(data, { dataset: archive, remotes: remotes.url })
-  await using service = await serveCheckout('service', environment)
+  await using service = await startService('service', environment)
   const corpus = await readCorpus(data)
   const samples = new Map<string, ResponseRecord[]>()
   for (const operation of OPERATIONS) samples.set(operation, await buy(service.url, { operation, corpus, data }))

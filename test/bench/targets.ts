@@ -70,6 +70,3 @@ export const PERF_TARGETS = {
 }
 
 export type PerfRowId = keyof typeof PERF_TARGETS
-
-/** `compare` fails if a median ratio to the other checkout is larger. */
-export const COMPARE_RATIO_MAX = 1.1

@@ -4,7 +4,6 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { createLocalJWKSet, flattenedVerify, type FlattenedJWSInput } from 'jose'
 import { CardError, signCard, type SignedCardJson } from '../../keys/card-signature.ts'
-import { compromiseKeys } from '../../keys/compromise.ts'
 import { jwksBody, openKeyring, type JwksBody } from '../../keys/keyring.ts'
 import { ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
@@ -98,16 +97,6 @@ describe('a signed card', () => {
     await expectAccepted(card, jwks)
   })
 
-  it('is refused by both verifiers if one character of any text is changed', async () => {
-    const { card, jwks } = await signSample()
-    const { signatures, ...payload } = card
-    const text = JSON.stringify(payload)
-    for (const match of text.matchAll(/:"(?<letter>[^"])|\["(?<item>[^"])|false/g)) {
-      const changed = text.slice(0, match.index) + tamper(match[0]) + text.slice(match.index + match[0].length)
-      await expectRefused({ ...(JSON.parse(changed) as object), signatures }, jwks)
-    }
-  })
-
   it('is refused by both verifiers with another key or a changed protected header', async () => {
     const { card, jwks, keyring } = await signSample()
     await rotateKeys({ directory, now: clockAt(START_SECONDS + ROTATION_SECONDS_MIN) })
@@ -118,21 +107,6 @@ describe('a signed card', () => {
     const header = JSON.stringify({ alg: 'ES256', typ: 'JOSE', kid: keyring.kid, jku: 'http://evil.example/jwks' })
     const signature = { ...card.signatures[0]!, protected: Buffer.from(header).toString('base64url') }
     await expectRefused({ ...card, signatures: [signature] }, jwks)
-  })
-
-  it('[13.2] verifies with the JWKS after a rotation until its key is marked as compromised', async () => {
-    const { card, keyring } = await signSample()
-    const { made } = await rotateKeys({ directory, now: clockAt(START_SECONDS + ROTATION_SECONDS_MIN) })
-    const { kid } = made.publicJwk
-    const end = START_SECONDS + 50 * 366 * 24 * 3600
-    const after = await open(end)
-    expect(jwksBody(after).keys.map((key) => key.kid)).to.deep.equal([kid, keyring.kid])
-    await expectAccepted(card, jwksBody(after))
-
-    await compromiseKeys({ directory, kids: [keyring.kid], now: clockAt(end) })
-    const marked = await open(end)
-    expect(jwksBody(marked).keys.map((key) => key.kid)).to.deep.equal([kid])
-    await expectRefused(card, jwksBody(marked))
   })
 
   it('does not change if its source object changes', async () => {
@@ -213,9 +187,3 @@ describe('the JWKS', () => {
     expect(body.keys[0]).to.have.all.keys('kty', 'crv', 'x', 'y', 'kid', 'use', 'alg')
   })
 })
-
-/** Changes the last character of the match, or the boolean. */
-function tamper(match: string): string {
-  if (match === 'false') return 'true'
-  return match.slice(0, -1) + (match.endsWith('x') ? 'y' : 'x')
-}

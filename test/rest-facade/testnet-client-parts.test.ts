@@ -1,8 +1,8 @@
 /** Functions of the Python test client: cryptography equal to viem and the standards, and the checks of responses. */
-import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type ServerResponse } from 'node:http'
 import { expect } from 'chai'
-import { keccak256, type Hex } from 'viem'
+import type { Hex } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { rootFile } from '../programs/compile-contracts.ts'
 import { signAuthorization } from '../support/eip3009.ts'
@@ -31,20 +31,6 @@ describe('the functions of the test client', () => {
     return skipWithoutPython(this)
   })
 
-  it('compute Keccak-256 like viem, for all lengths around a block', async () => {
-    const texts = Array.from({ length: 300 }, (_, length) => randomHex(length))
-    expect(await call(texts.map((text) => ['keccak256', text]))).to.deep.equal(
-      texts.map((text) => keccak256(`0x${text}`).slice(2)),
-    )
-  })
-
-  it('derive addresses with checksum like viem', async () => {
-    const keys = [1n, 2n, 3n, ORDER - 1n, ORDER - 2n, ...Array.from({ length: 12 }, () => randomNumber(31) + 1n)]
-    expect(await call(keys.map((key) => ['address', hex(key)]))).to.deep.equal(
-      keys.map((key) => privateKeyToAddress(`0x${hex(key)}`)),
-    )
-  })
-
   it('derive the nonces of RFC 6979 appendix A.2.5, and known ones for secp256k1', async () => {
     const p256 = 'ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551'
     const p256Key = 'c9afa9d845ba75166b5c215767b1d6934e50c3db36e89b127b8a622b120f6721'
@@ -57,14 +43,6 @@ describe('the functions of the test client', () => {
     ] as const
     expect(await call(known.map(([key, message, order]) => ['nonces', key, sha256(message), order, 1]))).to.deep.equal(
       known.map(([, , , nonce]) => [nonce]),
-    )
-  })
-
-  it('skip nonces that are too large, as in RFC 6979', async () => {
-    const order = 2n ** 255n + 95n
-    const cases = Array.from({ length: 8 }, () => [hex(randomNumber(31) + 1n), randomHex(32)] as const)
-    expect(await call(cases.map(([key, digest]) => ['nonces', key, digest, hex(order), 4]))).to.deep.equal(
-      cases.map(([key, digest]) => rfc6979(key, digest, order, 4)),
     )
   })
 
@@ -212,28 +190,6 @@ describe('the functions of the test client', () => {
     expect(await call(calls)).to.deep.equal([transaction, transaction, ...WRONG.map(() => null)])
   })
 })
-
-/** A second implementation of RFC 6979 section 3.2. */
-function rfc6979(key: string, digest: string, order: bigint, count: number): string[] {
-  const hmac = (secret: Buffer, ...parts: Buffer[]) =>
-    createHmac('sha256', secret).update(Buffer.concat(parts)).digest()
-  const octets = Buffer.from(key + hex(BigInt(`0x${digest}`) % order), 'hex')
-  let v: Buffer = Buffer.alloc(32, 1)
-  let k: Buffer = Buffer.alloc(32, 0)
-  k = hmac(k, v, Buffer.of(0), octets)
-  v = hmac(k, v)
-  k = hmac(k, v, Buffer.of(1), octets)
-  v = hmac(k, v)
-  const found: string[] = []
-  while (found.length < count) {
-    v = hmac(k, v)
-    const candidate = BigInt(`0x${v.toString('hex')}`)
-    if (candidate >= 1n && candidate < order) found.push(hex(candidate))
-    k = hmac(k, v, Buffer.of(0))
-    v = hmac(k, v)
-  }
-  return found
-}
 
 /** Repeats `drop` until the connection is closed. */
 function drip(response: ServerResponse, drop: () => void): void {

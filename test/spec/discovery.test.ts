@@ -1,27 +1,19 @@
 /** Metadata, attribution, public keys and the signed agent card (contract 2.9, 2.10, 4.4, 13). */
 import { chmod } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk'
 import { ClientFactory } from '@a2a-js/sdk/client'
 import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { verifyCard } from '../../agent/client/verify-card.ts'
-import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { compromiseKeys } from '../../keys/compromise.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
-import { createApp } from '../../rest-facade/app.ts'
 import { CACHE_SECONDS } from '../../rest-facade/free.ts'
 import { sourceSchema } from '../../store/source.ts'
-import { makeClients } from '../support/clients.ts'
-import { listen, type ListeningServer } from '../support/listen.ts'
-import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { expectRefusal, send } from '../support/raw-http.ts'
-import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, messageBody, requestOverTransports, type Ask } from '../support/transports.ts'
+import { buyOverTransports, messageBody } from '../support/transports.ts'
 
 const META = '/api/v1/meta'
 const ATTRIBUTION = '/attribution'
@@ -328,58 +320,5 @@ describe('the metadata and the agent card', () => {
         expectRefusal(await a2a(data), 'payment_required')
       }
     }
-  })
-
-  describe('without any dataset', () => {
-    // A whole service retrieves a dataset before it answers, so this runs the application on an empty store.
-    let sale: SaleHarness
-    let server: ListeningServer
-
-    before(async () => {
-      sale = await SaleHarness.open()
-      const { catalog } = sale.context
-      const baseUrl = 'http://127.0.0.1:4021'
-      const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => 'help' })
-      const { onSale } = executor
-      const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
-      const options = { signed: () => new Map(), pages: () => new Map(), report: () => undefined }
-      server = await listen(createServer(createApp({ executor, baseUrl, clients: makeClients(), facts, ...options })))
-    })
-    after(async () => {
-      server.close()
-      await sale.close()
-    })
-
-    const unready = requestOverTransports(() => server)
-
-    it('[4.4.1] answer 503 dataset_unavailable for the metadata', async () => {
-      expectRefusal(await unready.get(META), 'dataset_unavailable')
-    })
-
-    it('[2.10] answer the attribution of the companies register', async () => {
-      expect((await unready.get(ATTRIBUTION)).json).to.include({ publisher: 'Companies Registration Office (CRO)' })
-    })
-
-    it('[3.1, 1.7] answer 503 for every operation, with and without a payment, and sell the synthetic company', async () => {
-      const REQUESTS: [operation: OperationName, ask: Ask][] = [
-        ['lookup', (payment) => unready.lookup('1', payment)],
-        ['search', (payment) => unready.search('q=abc', payment)],
-        ['resolve', (payment) => unready.resolve({ company_number: '1' }, payment)],
-      ]
-      for (const [operation, ask] of REQUESTS) {
-        for (const payment of [undefined, header(await signedPayment({ operation }))]) {
-          const reply = await ask(payment)
-          expectRefusal(reply, 'dataset_unavailable')
-          expect(reply.headers['retry-after']).to.equal('60')
-        }
-      }
-      const sold = await unready.lookup('00000000', header(await signedPayment()))
-      expect(sold.status).to.equal(200)
-      expect(sold.json['source']).to.include({ synthetic: true })
-      const payment = header(await signedPayment({ operation: 'resolve' }))
-      const resolved = await unready.resolve({ company_number: '00000000' }, payment)
-      expect(resolved.status).to.equal(200)
-      expect(resolved.json).to.deep.include({ status: 'matched', source: sold.json['source'] })
-    })
   })
 })

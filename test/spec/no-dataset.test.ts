@@ -61,11 +61,11 @@ describe('a service whose remote source cannot be reached at its first start', (
     await portal.close()
   })
 
-  it('[3.1, 4.4.1, 11.9] starts, reports the failure, and answers 503 where data is needed', async () => {
+  it('[2.10, 3.1, 4.4.1, 11.9] starts, reports the failure, and answers 503 where data is needed', async () => {
     expect(service.reports.map(([event]) => event)).to.deep.equal(['dataset_retrieval_failed'])
     await expectCharges(service, [], () => expectNothingSold())
     expect((await get('/docs/api.md')).status).to.equal(200)
-    expect((await get('/attribution')).status).to.equal(200)
+    expect((await get('/attribution')).json).to.include({ publisher: 'Companies Registration Office (CRO)' })
   })
 
   it('[1.7] sells the synthetic company', async () => {

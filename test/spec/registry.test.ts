@@ -83,40 +83,6 @@ describe('the registry identity of a service', () => {
     expectRefusal(await send({ url: service.url, path: '/api/v1/company/73848' }), 'payment_required')
   })
 
-  it('[4.4.8] is 429 with Retry-After 5 after the budget of the address is spent', async () => {
-    let time = 0
-    const { url } = await start({ clock: () => time, environment: { ADDRESS_BUDGET: '20' } })
-    for (let count = 0; count < 20; count += 1) expect((await send({ url, path: '/agent.json' })).status).to.equal(200)
-    for (const path of PATHS) {
-      const reply = await send({ url, path })
-      expectRefusal(reply, 'rate_limited')
-      expect(reply.headers['retry-after']).to.equal('5')
-    }
-    time = 61_000
-    for (const path of PATHS) expect((await send({ url, path })).status).to.equal(200)
-  })
-
-  it('[4.4.6, 4.4.7] accepts only client, start and limit', async () => {
-    const { url } = await start()
-    const ask = (path: string) => send({ url, path })
-    for (const path of [`${PATHS[0]}?a=1`, `${PATHS[1]}?a=1`, '/api/v1/reputation', '/api/v1/reputation?client=0x1'])
-      expectRefusal(await ask(path), 'invalid_query')
-    const pageOf = async (query: string) =>
-      REGISTRY_SCHEMAS.ReputationPage.parse((await ask(`${PATHS[2]}${query}`)).json)
-    expect(await pageOf('')).to.deep.include({ start: 1, limit: 10, client: REVIEWER })
-    for (const [name, least, most] of [
-      ['start', 1, 1_000_000],
-      ['limit', 1, 10],
-    ] as const) {
-      expectRefusal(await ask(`${PATHS[2]}&${name}=${least - 1}`), 'invalid_query')
-      for (const value of [least, most]) expect(await pageOf(`&${name}=${value}`)).to.include({ [name]: value })
-    }
-    expectRefusal(await ask(`${PATHS[2]}&limit=11`), 'invalid_query')
-    expectRefusal(await ask(`${PATHS[2]}&limit=1&limit=1`), 'duplicate_parameter')
-    const page = await pageOf('')
-    expect(Object.keys(page).join()).not.to.match(/score|average|summary|verified/)
-  })
-
   it('[4.4.6] is not_registered without a configured identity', async () => {
     const service = await startFakedService()
     try {

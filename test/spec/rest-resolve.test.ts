@@ -279,22 +279,6 @@ describe('resolve over REST', () => {
       expect(candidates.map(({ company }) => company.company_number)).to.not.include('2001')
     })
 
-    it('[10.3] is replayed for every spelling of the same body', async () => {
-      const spellings = [
-        { company_number: '73848', name: 'Plain Fixture', eircode: 'T12AB34' },
-        { eircode: 't12 ab34', name: ' Plain  Fixture ', company_number: '73848' },
-        '{"n\\u0061me":"\\u0050lain\u00A0Fixture",\n "company_number":"73848", "eircode":" T12AB34"}',
-      ]
-      const paid = await payFor(resolve(spellings[0]))
-      await expectCharges(service, [PRICE], async () => {
-        const [first, ...more] = await Promise.all(spellings.map((body) => resolve(body, paid)))
-        expect(first?.status, first?.text).to.equal(200)
-        for (const reply of more) expect(reply.text).to.equal(first?.text)
-        const headers = { 'Content-Type': 'application/json; charset=utf-8' }
-        expect((await resolve(spellings[0], paid, { headers })).text).to.equal(first?.text)
-      })
-    })
-
     it('[5.3.2] refuses a payment for a cheaper operation', async () => {
       const cheap = await payFor(search('q=Plain%20Fixture'))
       await expectCharges(service, [], async () =>

@@ -1,6 +1,6 @@
 /** A JSON-RPC proxy in front of a real chain. It forwards every batch until a test sets a fault. */
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './listen.ts'
 
 interface RpcCall {
   id: number
@@ -41,17 +41,12 @@ export async function startFaultProxy(chainUrl: string) {
       void (async () => (fault ?? passOn)({ calls, answer, response }))()
     })
   })
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     /** The methods of every received batch. */
     batches,
     fail(next: Fault | undefined) {
       fault = next
-    },
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => void server.close(resolve))
     },
   }
 }

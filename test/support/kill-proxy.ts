@@ -3,10 +3,10 @@
  * transaction of a given nonce, can pause mining, and can have a fault.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rpc } from './chain.ts'
+import { listen } from './listen.ts'
 import { replyWith, type RpcCall, type RpcFault } from './rpc-faults.ts'
 
 const MINED_MS_MAX = 5_000
@@ -67,9 +67,8 @@ export async function openKillProxy(chainUrl: string) {
   // Mining at intervals as well, as in the sandbox, could not be paused.
   await rpc(chainUrl, 'evm_setAutomine', true)
   const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     set(next: KillTrigger | undefined): void {
       trigger = next
     },
@@ -83,10 +82,6 @@ export async function openKillProxy(chainUrl: string) {
       isMiningPaused = false
       await rpc(chainUrl, 'evm_setAutomine', true)
       await rpc(chainUrl, 'anvil_mine', '0x1')
-    },
-    async close(): Promise<void> {
-      server.closeAllConnections()
-      await new Promise((resolve) => void server.close(resolve))
     },
   }
 }

@@ -90,7 +90,7 @@ export async function runKills(plan: readonly Scenario[], responseLog?: string):
     return await run.all(plan)
   } finally {
     await run.close()
-    await proxy.close()
+    proxy.close()
     await chain.stop()
     await rm(directory, { recursive: true })
   }

@@ -41,8 +41,6 @@ def origin(url):
 
 
 CALLS = {
-    "keccak256": lambda data: client.keccak256(bytes.fromhex(data)).hex(),
-    "address": lambda key: client.address_of(int(key, 16)),
     "nonces": first_nonces,
     "signature": lambda key, message: client.sign(int(key, 16), client.authorization_digest(message)).hex(),
     "send": send,

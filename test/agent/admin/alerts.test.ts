@@ -152,6 +152,7 @@ const SCENARIOS: Record<string, Scenario> = {
   CompanyAgentDatabaseLost: {
     options: async () => ({ environment: { RESPONSE_LOG: (databaseUrl = await makeEmptyLog()) } }),
     cause: refuseConnections,
+    minutes: 4,
   },
   CompanyAgentRelayerBalanceLow: {
     options: {
@@ -180,11 +181,12 @@ const SCENARIOS: Record<string, Scenario> = {
     needsLoad: true,
     // More than one long delay, because a percentile of more than 50 delays leaves out the longest one.
     each: async () => {
-      for (let block = 0; block < 3; block += 1) {
+      for (let block = 0; block < 2; block += 1) {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS)
         await sleep(20)
       }
     },
+    minutes: 7,
   },
 }
 

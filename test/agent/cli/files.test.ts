@@ -54,7 +54,7 @@ describe('the files of the program', () => {
       expect(names).to.include(join('data', name))
     // The child process anvil writes its state at a stop.
     expect(names.filter((name) => name.startsWith('data/sandbox/') && name.endsWith('.json'))).to.have.length.above(1)
-  }).timeout(60_000)
+  })
 
   for (const [name, mode] of [
     ['responses', 0o755],

@@ -233,7 +233,7 @@ describe('the connections of the HTTP server', () => {
       await surplus.answered(1)
       await first.closed
       expect(server.reports).to.deep.equal(['connections_reset: 0 pipelining 1 surplus'])
-    }).timeout(60_000)
+    })
   })
 
   describe('with at most three waiting requests', () => {

@@ -135,7 +135,7 @@ describe('recoverSigner', () => {
       }),
       { numRuns: RUNS },
     )
-  }).timeout(60_000)
+  })
 
   it('returns undefined for a signature of another length', async () => {
     const fields = { ...testTerms.domain, from: `0x${'11'.repeat(20)}`, to: testTerms.payTo, value: '1' }

@@ -1,11 +1,11 @@
 /** Every reply that is not a valid JSON-RPC reply to the call is an error. */
 import { createServer, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { json as readBody } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { onChain, openRpc } from '../../../agent/rpc/json-rpc.ts'
 import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+import { listen, type ListeningServer } from '../../support/listen.ts'
 
 interface Call {
   id: number
@@ -40,17 +40,15 @@ describe('the JSON-RPC client', () => {
     const reply = answer(call, response)
     if (reply !== undefined) response.end(typeof reply === 'string' ? reply : JSON.stringify(reply))
   })
+  let listening: ListeningServer
   let url: string
 
   before(async () => {
-    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    listening = await listen(server)
+    url = listening.url
   })
   beforeEach(() => void methods.splice(0))
-  after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
+  after(() => listening.close())
 
   const codeOf = (cause: unknown) =>
     cause instanceof Error && 'code' in cause ? String(cause.code) : cause instanceof Error ? cause.name : 'answered'

@@ -40,16 +40,13 @@ export function startRemotes(core: Core = 'client', rpcMs = 0): Promise<ServerPr
   return startServer({ name: 'remotes', program: testProgram('remote-services'), args: [String(rpcMs)], core })
 }
 
-const THIS_CHECKOUT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
-
-/** The command `serve` of a built checkout. Its log is discarded. */
-export function serveCheckout(
+/** The command `serve`. Its log is discarded. */
+export function startService(
   name: string,
   environment: Record<string, string>,
-  { checkout = THIS_CHECKOUT, core = 'server' }: { checkout?: string; core?: Core } = {},
+  core: Core = 'server',
 ): Promise<ServerProcess> {
-  const program = testProgram('serve-checkout')
-  return startServer({ name, program, args: [checkout], environment, stderr: 'ignore', core })
+  return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', core })
 }
 
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {

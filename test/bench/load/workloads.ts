@@ -1,4 +1,4 @@
-/** The kinds of requests that `perf` and `compare` measure over HTTP. */
+/** The kinds of requests that `perf` and `soak` send over HTTP. */
 import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { MCP_PATH } from '../../../agent/operation/paths.ts'
 import { toolCall } from '../../support/transports.ts'

@@ -8,7 +8,7 @@ import { installPeers, peerPath } from '../install-peers.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
 import {
   pinClient,
-  serveCheckout,
+  startService,
   startRemotes,
   startServer,
   testProgram,
@@ -56,7 +56,7 @@ export async function openHttpBench({ size, directory }: PerfContext): Promise<H
     const remotes = await startRemotes()
     servers.set(remotes.name, remotes)
     const environment = serviceEnvironment(dataDirectory, { dataset: path, remotes: remotes.url })
-    const service = await serveCheckout(SERVICE, environment)
+    const service = await startService(SERVICE, environment)
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
     for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)

@@ -3,7 +3,7 @@
  * facilitator. Facilitator and chain node are in another process and are called over HTTP.
  */
 import { join } from 'node:path'
-import { serveCheckout } from '../load/server-process.ts'
+import { startService } from '../load/server-process.ts'
 import { startDatabase } from '../log-kind.ts'
 import type { PerfRowId } from '../targets.ts'
 import { compareRounds, measureRounds, SERVICE, serviceEnvironment, STOCK, type HttpBench } from './http-rounds.ts'
@@ -18,7 +18,7 @@ const ROWS = { [SERVICE]: 'paid', [ON_POSTGRES]: 'postgres' } as const
 export async function measurePaidLookup(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
   await using database = await startDatabase()
   const environment = serviceEnvironment(join(directory, 'served-postgres'), bench)
-  await using onPostgres = await serveCheckout(ON_POSTGRES, { ...environment, RESPONSE_LOG: database.url })
+  await using onPostgres = await startService(ON_POSTGRES, { ...environment, RESPONSE_LOG: database.url })
   const servers = new Map([...bench.servers, [ON_POSTGRES, onPostgres]])
   const sides = { [SERVICE]: { server: SERVICE }, [ON_POSTGRES]: { server: ON_POSTGRES }, [STOCK]: { server: STOCK } }
   const options = { workload: 'paid lookup', size, sides } as const

@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { generateArchive, readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
-import { serveCheckout, startRemotes, type ServerProcess } from '../load/server-process.ts'
+import { startService, startRemotes, type ServerProcess } from '../load/server-process.ts'
 import { WORKLOADS, type Corpus } from '../load/workloads.ts'
 import { startDatabase } from '../log-kind.ts'
 import { median } from '../statistics.ts'
@@ -37,7 +37,7 @@ export async function measureProcesses({ size, directory }: PerfContext): Promis
 }
 
 async function openSide(name: string, environment: Record<string, string>): Promise<Side & AsyncDisposable> {
-  const start = () => serveCheckout(name, environment, { core: 'any' })
+  const start = () => startService(name, environment, 'any')
   const processes = [await start(), await start()] as const
   return {
     corpus: await readCorpus(environment['DATA_DIR'] ?? ''),

@@ -17,7 +17,7 @@ interface ScoreShare {
 }
 
 /** By score, highest first. A first candidate is right only if it is the company that the question is about. */
-export function sharesByScore(
+function sharesByScore(
   evaluations: readonly Evaluation[],
   firstOf: (evaluation: Evaluation) => Named | undefined,
 ): ScoreShare[] {

@@ -15,16 +15,15 @@ type Slip = (letters: string[], at: number, random: Random) => string[]
 
 const replaced = (letters: string[], at: number, ...others: string[]) => letters.toSpliced(at, 1, ...others)
 
-const SLIPS: Record<string, Slip> = {
-  substitution: (letters, at, random) => replaced(letters, at, pick(random, ALPHABET)),
-  insertion: (letters, at, random) => letters.toSpliced(at + below(random, 2), 0, pick(random, ALPHABET)),
-  deletion: (letters, at) => letters.toSpliced(at, 1),
-  transposition: (letters, at) => transposed(letters, at),
-  'neighbouring key': (letters, at, random) => replaced(letters, at, neighbour(letters[at] ?? '', random)),
-  'doubled letter': (letters, at) => replaced(letters, at, letters[at] ?? '', letters[at] ?? ''),
-}
-
-export const SLIP_KINDS = Object.keys(SLIPS)
+const SLIPS: readonly Slip[] = [
+  (letters, at, random) => replaced(letters, at, pick(random, ALPHABET)),
+  (letters, at, random) => letters.toSpliced(at + below(random, 2), 0, pick(random, ALPHABET)),
+  (letters, at) => letters.toSpliced(at, 1),
+  (letters, at) => transposed(letters, at),
+  (letters, at, random) => replaced(letters, at, neighbour(letters[at] ?? '', random)),
+  // A doubled letter.
+  (letters, at) => replaced(letters, at, letters[at] ?? '', letters[at] ?? ''),
+]
 
 /** One typo at any letter; undefined for a text with too few letters. */
 export function withTypo(random: Random, text: string): string | undefined {
@@ -32,7 +31,7 @@ export function withTypo(random: Random, text: string): string | undefined {
   const positions = letters.flatMap((letter, at) => (/\p{L}/u.test(letter) ? [at] : []))
   if (positions.length < LETTERS_MIN) return undefined
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
-    const slip = pick(random, Object.values(SLIPS))
+    const slip = pick(random, SLIPS)
     const slipped = slip(letters, pick(random, positions), random).join('')
     if (fold(slipped) !== fold(text)) return slipped
   }

@@ -1,4 +1,4 @@
-/** The OpenAPI description is consistent with the code, and the check of all answers in a test run finds every fault. */
+/** The OpenAPI description is consistent with the code. */
 import { expect } from 'chai'
 import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
@@ -6,13 +6,7 @@ import { buildExamples } from '../../../agent/operation/examples.ts'
 import { OPERATION_NAMES, parseOperation } from '../../../agent/operation/schema.ts'
 import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
-import {
-  findOpenApiFault,
-  isRefused,
-  buildValidator,
-  type HttpAnswer,
-  type OpenApiDescription,
-} from '../../support/openapi-check.ts'
+import { isRefused, buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
 
 const BASE_URL = 'https://companies.example.test'
 
@@ -280,53 +274,5 @@ describe('the OpenAPI description', () => {
         expect(buildValidator(testnet, schema).safeParse(value).error?.message).to.equal(undefined)
       }
     }
-  })
-
-  describe('the check of an answer', () => {
-    const refusal = (code: RefusalCode) => ({ text: JSON.stringify({ error: { code, message: 'x' } }) })
-    const DEFAULTS = { 'content-type': 'application/json', 'X-Request-Id': 'id' }
-    const withHeader = (name: string, value: string | null): Pick<HttpAnswer, 'header'> => ({
-      header: (each) =>
-        new Map<string, string | null>(Object.entries({ ...DEFAULTS, [name]: value })).get(each) ?? null,
-    })
-    const valid: HttpAnswer = {
-      origin: BASE_URL,
-      target: '/api/v1/company/1',
-      method: 'GET',
-      status: 400,
-      ...withHeader('content-type', 'application/json; charset=utf-8'),
-      ...refusal('invalid_company_number'),
-    }
-
-    it('accepts described answers', () => {
-      const unknown: HttpAnswer = { ...valid, target: '/nowhere', status: 404, ...refusal('not_found') }
-      for (const answer of [valid, unknown]) expect(findOpenApiFault(testnet, answer)).to.equal(undefined)
-    })
-
-    const error = { code: 'unexpected_input', message: 'x' }
-    const FAULTS: Record<string, Partial<HttpAnswer>> = {
-      'an undescribed status': { status: 418 },
-      'a code of another route': refusal('invalid_body'),
-      'a code of another status': refusal('rate_limited'),
-      'an unknown code': { text: JSON.stringify({ error: { ...error, code: 'x' } }) },
-      'an additional member': { text: JSON.stringify({ error, stack: 'x' }) },
-      'a missing message': { text: JSON.stringify({ error: { code: error.code } }) },
-      'another content type': { header: () => 'text/html' },
-      'a body that is not JSON': { text: 'not here' },
-      'an undescribed path': { target: '/nowhere' },
-      'an undescribed method without status 405': { method: 'DELETE' },
-      '405 without Allow': { method: 'DELETE', status: 405, ...refusal('method_not_allowed') },
-      'an answer without a request id': withHeader('X-Request-Id', null),
-      '402 without the quote': { status: 402, ...refusal('payment_required'), ...withHeader('PAYMENT-REQUIRED', 'x') },
-      'a Retry-After of text': { status: 503, ...refusal('overloaded'), ...withHeader('Retry-After', 'soon') },
-      '404 as a DataError without its source': { status: 404, ...refusal('company_not_found') },
-      '200 without a company': { status: 200, text: '{}' },
-      'HEAD with a body': { method: 'HEAD' },
-      'a preflight without status 204': { method: 'OPTIONS' },
-    }
-    it('finds every fault', () => {
-      for (const [fault, change] of Object.entries(FAULTS))
-        expect(findOpenApiFault(testnet, { ...valid, ...change }), fault).to.be.a('string')
-    })
   })
 })
