@@ -8,7 +8,6 @@ import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { verifyCard } from '../../agent/client/verify-card.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { compromiseKeys } from '../../keys/compromise.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
@@ -340,8 +339,7 @@ describe('the metadata and the agent card', () => {
       const { catalog } = sale.context
       const baseUrl = 'http://127.0.0.1:4021'
       const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => 'help' })
-      const { onSale } = executor
-      const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: sale.now }
+      const facts = { version: '0.1.0', terms: testTerms, rateLimitPerMinute: 120, catalog, now: sale.now }
       const options = { signed: () => new Map(), pages: () => new Map(), report: () => undefined }
       server = await listen(createServer(createApp({ executor, baseUrl, clients: makeClients(), facts, ...options })))
     })
@@ -361,7 +359,7 @@ describe('the metadata and the agent card', () => {
     })
 
     it('[3.1, 1.7] answer 503 for every operation, with and without a payment, and sell the synthetic company', async () => {
-      const REQUESTS: [operation: OperationName, ask: Ask][] = [
+      const REQUESTS: [operation: string, ask: Ask][] = [
         ['lookup', (payment) => unready.lookup('1', payment)],
         ['search', (payment) => unready.search('q=abc', payment)],
         ['resolve', (payment) => unready.resolve({ company_number: '1' }, payment)],
