@@ -54,6 +54,9 @@ function performGet(
   const query = rawQuery(request.originalUrl)
   const parsed = parseQueryString(query)
   if (parsed.kind === 'refused') return parsed
+  // A member of the path is no parameter.
+  if (Object.keys(members).some((name) => parsed.fields.has(name)))
+    return refused(inputRefusal(definition, { field: null, rule: 'unknown fields are not accepted' }))
   const isQuoted = query !== '' && query.length <= QUOTED_QUERY_CHARACTERS_MAX
   return performInput(options, request, {
     definition,
