@@ -42,7 +42,8 @@ import { GuessLimit } from './limits/guess-limit.ts'
 import { KeyedMutex } from './limits/keyed-mutex.ts'
 import { PayerReservations } from './limits/payer-reservations.ts'
 import { SaleLimit } from './limits/sale-limit.ts'
-import { buildExamples } from './operation/examples.ts'
+import type { Operations } from './operation/operation.ts'
+import { buildExamples } from './operation/operations.ts'
 import { mcpRoute } from './mcp/route.ts'
 import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
@@ -52,12 +53,11 @@ import type { SignReceipt } from './payments/services.ts'
 import type { RelayerFunds } from './payments/in-process-facilitator.ts'
 import { startReconciler } from './settlement/reconciler.ts'
 import { startRetention } from './payments/retention.ts'
-import { buildTerms } from './payments/terms.ts'
+import { buildTerms, type Terms } from './payments/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
 import { exampleNumbers } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/name-index-cache.ts'
-import { OPERATIONS_ON_SALE } from './skills/skills.ts'
 
 /** The remote services. Tests pass their own. */
 export interface Externals {
@@ -79,6 +79,8 @@ export interface ServiceOptions {
   config: Config
   version: string
   externals: Externals
+  /** What the service sells. */
+  operations?: Operations
   /** Changes of the response log or of its receiver that the operator has announced. */
   allowed?: AllowedChanges
   /** Opens the response log; the configured one by default, after a check of its owner. */
@@ -112,7 +114,7 @@ export interface Service {
 type Closer = () => Promise<void> | void
 
 export async function startService(given: ServiceOptions): Promise<Service> {
-  const metrics = given.config.admin && new ServiceMetrics()
+  const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, timer, report } = options
   // The server starts first: the port is the most likely failure, and the base URL may contain it.
@@ -159,8 +161,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const saleContext = createSaleContext(options, { catalog, log, clock, signReceipt, stopSignal })
     const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
-    const help = () =>
-      helpText({ baseUrl, extensionUri, onSale: OPERATIONS_ON_SALE, examples: buildExamples(companyNumber()) })
+    const { operations } = saleContext.terms
+    const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(companyNumber(), operations) })
     const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context: saleContext,
@@ -183,7 +185,17 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
     const observe = metrics?.observeRequests()
     server.open(
-      await createRoutes(options, { baseUrl, catalog, executor, registry, clients, companyNumber, observe, keys }),
+      await createRoutes(options, {
+        baseUrl,
+        terms: saleContext.terms,
+        catalog,
+        executor,
+        registry,
+        clients,
+        companyNumber,
+        observe,
+        keys,
+      }),
     )
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
@@ -258,7 +270,7 @@ function failToListen(cause: unknown): never {
 }
 
 function createSaleContext(
-  { config, externals, now, timer, report }: ServiceOptions,
+  { config, externals, operations, now, timer, report }: ServiceOptions,
   {
     log,
     clock,
@@ -269,7 +281,7 @@ function createSaleContext(
   const { facilitator, chain, payTo } = externals
   return {
     ...shared,
-    terms: buildTerms(config.mode, payTo),
+    terms: buildTerms(config.mode, payTo, operations),
     payments: {
       log,
       facilitator,
@@ -345,9 +357,10 @@ async function openAgentRegistry(options: ServiceOptions, baseUrl: string): Prom
 }
 
 async function createRoutes(
-  { config, version, externals, now, timer, report }: ServiceOptions,
+  { config, version, now, timer, report }: ServiceOptions,
   parts: {
     baseUrl: string
+    terms: Terms
     catalog: Catalog
     executor: CompanyAgentExecutor
     registry: Registry
@@ -357,30 +370,27 @@ async function createRoutes(
     keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, catalog, executor, registry, clients, companyNumber, observe, keys } = parts
+  const { baseUrl, terms, catalog, executor, registry, clients, companyNumber, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
-  const { onSale } = executor
-  const terms = buildTerms(config.mode, externals.payTo)
   const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
-  const examples = buildExamples(config.mode === 'testnet' ? companyNumber() : undefined)
-  const card = (extensionRequired: boolean) =>
-    agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired })
+  const examples = buildExamples(config.mode === 'testnet' ? companyNumber() : undefined, terms.operations)
+  const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, examples, extensionRequired })
   const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
   const route = a2aRoute({ executor, card: card(false), extensionUri, clients, timer, report })
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
-  const deployment = { baseUrl, version, terms, onSale, ...limits, extensionUri }
+  const deployment = { baseUrl, version, terms, ...limits, extensionUri }
   const pages = await openDocuments({ deployment, companyNumber, catalog, now })
-  const facts = { version, terms, onSale, rateLimitPerMinute, catalog, now }
+  const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,
     attribution: currentAttribution(facts),
     guide: `${baseUrl}${FREE_PATHS.mcpGuide}`,
   })
-  const tools = listTools(terms, onSale)
+  const tools = listTools(terms)
   const mcp = mcpRoute({ executor, baseUrl, version, tools, serviceInfo, clients, timer, report })
   return createApp({
     executor,

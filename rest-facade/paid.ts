@@ -7,15 +7,12 @@ import { requestIdOf } from '../agent/http/request-id.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../agent/http/request.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../agent/http/response.ts'
 import { refused, type Outcome } from '../agent/operation/outcome.ts'
-import { inputRefusal } from '../agent/operation/refusal.ts'
-import { resourceUrl, ROUTES, searchInput } from '../agent/operation/resource.ts'
-import { parseOperation, type OperationName } from '../agent/operation/schema.ts'
+import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
+import { parseOperation } from '../agent/operation/operations.ts'
+import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
 import { parseStrictJson } from '../agent/operation/strict-json.ts'
 import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
-
-/** Contract 4.3.1. */
-export const RESOLVE_BODY_BYTES_MAX = 4096
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */
 const QUOTED_QUERY_CHARACTERS_MAX = 2048
@@ -26,52 +23,50 @@ interface PaidRouteOptions {
   clients: Clients
 }
 
-type Handler = (options: PaidRouteOptions, request: Request) => Outcome | Promise<Outcome>
-
-/**
- * Regular expressions, because Express decodes parameters and a percent-encoded company number is invalid. One trailing
- * slash is accepted, as on the other routes (contract 4.7.1).
- */
-const HANDLERS: Record<OperationName, { path: RegExp; handle: Handler }> = {
-  lookup: { path: new RegExp(`^${ROUTES.lookup.path}/(?:[^/]*|[^/]+/)$`), handle: lookup },
-  search: { path: new RegExp(`^${ROUTES.search.path}/?$`), handle: search },
-  resolve: { path: new RegExp(`^${ROUTES.resolve.path}/?$`), handle: resolve },
-}
-
+/** Paths are matched as they are sent, because Express decodes parameters and an encoded company number is invalid. */
 export function paidRoutes(options: PaidRouteOptions): Router {
   const router = Router()
-  for (const operation of options.executor.onSale) {
-    const { path, handle } = HANDLERS[operation]
-    const { method } = ROUTES[operation]
-    router.all(path, async (request, response) => {
-      if (request.method !== method) return refuse(response, methodNotAllowed(method))
-      sendResponse(response, renderOutcome(await handle(options, request)))
-    })
-  }
+  router.use(async (request, response, next) => {
+    const route = findRoute(request.path, options.executor.operations)
+    if (!route) return next()
+    const { method } = route.definition
+    if (request.method !== method) return refuse(response, methodNotAllowed(method))
+    const outcome = await (method === 'GET'
+      ? performGet(options, request, route)
+      : performPost(options, request, route))
+    sendResponse(response, renderOutcome(outcome))
+  })
   return router
 }
 
-function lookup(options: PaidRouteOptions, request: Request): Outcome | Promise<Outcome> {
-  if (hasQuery(request) || hasBody(request)) return refused({ code: 'unexpected_input' })
-  const company_number = request.path.slice(ROUTES.lookup.path.length + 1).replace(/\/$/, '')
-  return performInput(options, request, { operation: 'lookup', input: { company_number } })
-}
+type Route = NonNullable<ReturnType<typeof findRoute>>
 
-function search(options: PaidRouteOptions, request: Request): Outcome | Promise<Outcome> {
+function performGet(
+  options: PaidRouteOptions,
+  request: Request,
+  { definition, members }: Route,
+): Outcome | Promise<Outcome> {
   if (hasBody(request)) return refused({ code: 'unexpected_input' })
+  if (queryMembers(definition).length === 0) {
+    if (hasQuery(request)) return refused({ code: 'unexpected_input' })
+    return performInput(options, request, { definition, input: members })
+  }
   const query = rawQuery(request.originalUrl)
   const parsed = parseQueryString(query)
   if (parsed.kind === 'refused') return parsed
-  const url = `${options.baseUrl}${ROUTES.search.path}?${query}`
+  // A member of the path is no parameter.
+  if (Object.keys(members).some((name) => parsed.fields.has(name)))
+    return refused(inputRefusal(definition, { field: null, rule: 'unknown fields are not accepted' }))
+  const isQuoted = query !== '' && query.length <= QUOTED_QUERY_CHARACTERS_MAX
   return performInput(options, request, {
-    operation: 'search',
-    input: searchInput(parsed.fields),
-    ...(query.length <= QUOTED_QUERY_CHARACTERS_MAX && { url }),
+    definition,
+    input: { ...textInput(definition, parsed.fields), ...members },
+    ...(isQuoted && { query }),
   })
 }
 
-async function resolve(options: PaidRouteOptions, request: Request): Promise<Outcome> {
-  const body = await readBody(request, RESOLVE_BODY_BYTES_MAX)
+async function performPost(options: PaidRouteOptions, request: Request, { definition }: Route): Promise<Outcome> {
+  const body = await readBody(request, definition.bodyBytesMax ?? 0)
   if (typeof body === 'string') return refused({ code: body })
   if (!isJsonType(headerValues(request, 'Content-Type')) || isEncoded(request))
     return refused({ code: 'unsupported_media_type' })
@@ -83,29 +78,30 @@ async function resolve(options: PaidRouteOptions, request: Request): Promise<Out
     case 'duplicate_name':
       return refused({ code: 'invalid_body', detail: 'a field is given twice' })
     case 'valid':
-      return performInput(options, request, { operation: 'resolve', input: json.value })
+      return performInput(options, request, { definition, input: json.value })
   }
 }
 
 interface UncheckedOperation {
-  operation: OperationName
+  definition: OperationDefinition
   input: unknown
-  /** The resource that the quote names. Default: the canonical URL of the operation. */
-  url?: string
+  /** The query string that the quote repeats. Default: that of the canonical URL. */
+  query?: string
 }
 
 /** Quoted URLs begin with the configured base URL. A request target may be absolute and name any host (RFC 9112, 3.2.2). */
 function performInput(
   { executor, baseUrl, clients }: PaidRouteOptions,
   request: Request,
-  { operation, input, url }: UncheckedOperation,
+  { definition, input, query }: UncheckedOperation,
 ): Outcome | Promise<Outcome> {
-  const parsed = parseOperation(operation, input)
-  if (parsed.kind === 'invalid') return refused(inputRefusal(operation, parsed.fault))
+  const parsed = parseOperation(definition.name, input, executor.operations)
+  if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
+  const url = resourceUrl(baseUrl, parsed.operation, executor.operations)
   return executor.perform({
     operation: parsed.operation,
     paymentHeaders: headerValues(request, PAYMENT_HEADERS.request),
-    resourceUrl: url ?? resourceUrl(baseUrl, parsed.operation),
+    resourceUrl: query === undefined ? url : url.replace(/(\?.*)?$/, () => `?${query}`),
     client: clients.of(request),
     requestId: requestIdOf(request),
   })

@@ -3,11 +3,10 @@
  * parameters: SDKs canonicalise other values differently, so their verification of the signature would fail.
  */
 import { AgentCard } from '@a2a-js/sdk'
-import { exampleParts, SEARCH_EXAMPLES, type ExampleInputs } from '../operation/examples.ts'
+import { buildExamples, exampleParts, type ExampleInputs } from '../operation/operations.ts'
 import { A2A_PATH, FREE_PATHS } from '../operation/paths.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import type { OperationName } from '../operation/schema.ts'
-import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../payments/terms.ts'
+import { PAYMENT_HEADERS, priceOf, X402_VERSION, type Terms } from '../payments/terms.ts'
 import { A2A_VERSION } from './errors.ts'
 
 /** The URI of the payment extension. It links to a section of the HTML guide. */
@@ -15,41 +14,16 @@ export function paymentExtensionUri(baseUrl: string): string {
   return `${baseUrl}${FREE_PATHS.guide}#http-x402-v1`
 }
 
-const SKILL_TEXTS: Record<OperationName, { name: string; description: string; tags: string[] }> = {
-  lookup: {
-    name: 'Company lookup',
-    description:
-      'One Irish company record by exactly its company number, with source, licence and snapshot id. ' +
-      'Not charged when there is no such record.',
-    tags: ['ireland', 'company', 'registry', 'lookup', 'kyb', 'x402'],
-  },
-  search: {
-    name: 'Company name search',
-    description:
-      'Up to ten Irish companies ranked by how well their names fit, with the evidence for each. ' +
-      'An empty list is an answer and is charged.',
-    tags: ['ireland', 'company', 'registry', 'search', 'kyb', 'x402'],
-  },
-  resolve: {
-    name: 'Company resolution',
-    description:
-      'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous", ' +
-      '"conflicting" or "no_match", which are answers and are charged.',
-    tags: ['ireland', 'company', 'registry', 'entity-resolution', 'kyb', 'x402'],
-  },
-}
-
 interface CardOptions {
   baseUrl: string
   version: string
   terms: Terms
-  onSale: readonly OperationName[]
   examples: ExampleInputs
   /** False in the copy for the SDK's handler, which would enforce the extension for text messages too. */
   extensionRequired: boolean
 }
 
-export function agentCard({ baseUrl, version, terms, onSale, examples, extensionRequired }: CardOptions): AgentCard {
+export function agentCard({ baseUrl, version, terms, examples, extensionRequired }: CardOptions): AgentCard {
   return AgentCard.fromJSON({
     name: 'Irish company records',
     description:
@@ -75,20 +49,32 @@ export function agentCard({ baseUrl, version, terms, onSale, examples, extension
             receiptHeader: PAYMENT_HEADERS.response,
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
-            ...Object.fromEntries(onSale.map((name) => [`${name}MicroUsdc`, String(terms.prices[name])])),
-            quotedResource: resourceUrl(baseUrl, { operation: 'search', input: SEARCH_EXAMPLES[0] }),
+            ...Object.fromEntries(
+              terms.operations.map(({ name }) => [`${name}MicroUsdc`, String(priceOf(terms, name))]),
+            ),
+            quotedResource: quotedResource(baseUrl, terms),
           },
         },
       ],
     },
     defaultInputModes: ['application/json', 'text/plain'],
     defaultOutputModes: ['application/json', 'text/plain'],
-    skills: onSale.map((operation) => ({
-      id: operation,
-      ...SKILL_TEXTS[operation],
-      examples: exampleParts(examples, operation),
+    skills: terms.operations.map(({ name, skill }) => ({
+      id: name,
+      ...skill,
+      examples: exampleParts(examples, name),
       inputModes: ['application/json'],
       outputModes: ['application/json'],
     })),
   })
+}
+
+/** The resource of a request with a URL that is the same for every dataset. */
+function quotedResource(baseUrl: string, { operations }: Terms): string {
+  const examples = buildExamples(undefined, operations)
+  for (const { name, method } of operations) {
+    const [input] = examples[name] ?? []
+    if (method === 'GET' && input) return resourceUrl(baseUrl, { operation: name, input }, operations)
+  }
+  throw new Error('No operation has a constant example')
 }

@@ -8,9 +8,11 @@ import { ImportError } from '../../store/import/errors.ts'
 import type { ImportResult } from '../../store/import/run.ts'
 import type { RecordState } from '../../store/record.ts'
 import type { Report } from '../../store/runtime.ts'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, PAID_PATHS, TESTNET_PATHS } from '../operation/paths.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../operation/paths.ts'
 import type { Outcome } from '../operation/outcome.ts'
-import type { OperationName } from '../operation/schema.ts'
+import { priceKey, type Operations } from '../operation/operation.ts'
+import { OPERATIONS } from '../operation/operations.ts'
+import { findRoute } from '../operation/resource.ts'
 import { failureKind } from './failure-kind.ts'
 import type { ObservedStep, ServiceObserver } from './observed-services.ts'
 
@@ -30,8 +32,6 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
   MCP_PATH,
   ...Object.values(FREE_PATHS),
   ...Object.values(TESTNET_PATHS),
-  PAID_PATHS.search,
-  PAID_PATHS.resolve,
 ])
 
 /** Express middleware that runs before a request is routed. */
@@ -48,7 +48,10 @@ export class ServiceMetrics implements ServiceObserver {
   readonly #outcomes
   readonly #imports
 
-  constructor() {
+  readonly #operations: Operations
+
+  constructor(operations: Operations = OPERATIONS) {
+    this.#operations = operations
     const registers = [this.registry]
     collectDefaultMetrics({ register: this.registry })
     this.#requests = new Counter({
@@ -105,7 +108,7 @@ export class ServiceMetrics implements ServiceObserver {
   }
 
   /** Counts a paid, refused or quoted request of any transport. */
-  countOutcome(operation: OperationName, outcome: Outcome): void {
+  countOutcome(operation: string, outcome: Outcome): void {
     this.#outcomes.inc({ operation, outcome: outcome.kind === 'answer' ? 'answer' : outcome.refusal.code })
   }
 
@@ -156,7 +159,7 @@ export class ServiceMetrics implements ServiceObserver {
   observeRequests(): RequestObserver {
     return (request, response, next) => {
       const start = performance.now()
-      const route = routeOf(request.url ?? '')
+      const route = routeOf(request.url ?? '', this.#operations)
       response.once('finish', () => {
         this.#requests.inc({ route, method: methodOf(request.method ?? ''), status: response.statusCode })
         this.#requestSeconds.observe({ route }, (performance.now() - start) / 1000)
@@ -178,9 +181,10 @@ export class ServiceMetrics implements ServiceObserver {
 
 export type GaugeValues = Iterable<readonly [label: string, value: number]>
 
-function routeOf(target: string): string {
+function routeOf(target: string, operations: Operations): string {
   const [path = ''] = target.split('?', 1)
-  if (path.startsWith(`${PAID_PATHS.lookup}/`)) return PAID_PATHS.lookup
+  const paid = findRoute(path, operations)
+  if (paid) return priceKey(paid.definition)
   const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   return FIXED_ROUTES.has(trimmed) ? trimmed : OTHER_ROUTE
 }

@@ -2,7 +2,6 @@
 import type { RecordState, ResponseRecord } from '../../store/record.ts'
 import type { SaleContext, SaleRequest } from '../executor/sale-context.ts'
 import type { Outcome } from '../operation/outcome.ts'
-import type { OperationName } from '../operation/schema.ts'
 import { observeServices, type ObservedStep, type ServiceObserver } from './observed-services.ts'
 
 /** The fields of the log line `sale`: no signature, no body and no text of the query (contract 14.9). */
@@ -10,7 +9,7 @@ export interface SaleLine {
   request_id: string | undefined
   /** The payment identity. */
   payment: string
-  operation: OperationName
+  operation: string
   state: RecordState
   /** `total` and each step, in milliseconds. A step that was repeated has the sum. */
   durations_ms: Record<string, number>

@@ -1,7 +1,6 @@
 /** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
 import { join } from 'node:path'
 import { Option, type Command } from 'commander'
-import type { OperationName } from '../operation/schema.ts'
 import type { ClientContext, PurchaseResult } from '../client/commands.ts'
 import type { Mode } from '../payments/terms.ts'
 import { parseAmount, parseHttpUrl } from './arguments.ts'
@@ -97,7 +96,7 @@ function addBuyCommands(client: Command, context: CommandContext): void {
     .option('--status <text>', 'return companies with this status only')
     .option('--eircode <code>', 'an Eircode that raises the rank of companies with it')
     .action(async (name: string, { limit, status, eircode }: SearchOptions, command: Command) => {
-      const { parseLimitText } = await import('../operation/schema.ts')
+      const { parseLimitText } = await import('../operation/fields.ts')
       return buy(context, command, 'search', { q: name, limit: limit && parseLimitText(limit), status, eircode })
     })
   client
@@ -115,7 +114,7 @@ function addBuyCommands(client: Command, context: CommandContext): void {
 async function buy(
   context: CommandContext,
   command: Command,
-  operation: OperationName,
+  operation: string,
   values: Record<string, unknown>,
 ): Promise<void> {
   const { buyAnswer } = await import('../client/commands.ts')

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
-import { parseOperation, type Operation, type OperationName } from '../operation/schema.ts'
-import { DEPLOYMENTS, type Mode } from '../payments/terms.ts'
+import type { Operation } from '../operation/operation.ts'
+import { parseOperation } from '../operation/operations.ts'
+import { DEPLOYMENTS, priceOf, type Mode } from '../payments/terms.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchDocument } from './bounded-fetch.ts'
 import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
@@ -34,7 +35,7 @@ export interface ClientContext extends BuyerRuntime {
 export type PurchaseResult = 'bought' | 'refused' | 'unknown'
 
 interface BuyOptions {
-  operation: OperationName
+  operation: string
   input: Record<string, unknown>
   /** Determines network, asset and domain, whatever the service says. */
   mode: Mode
@@ -118,7 +119,7 @@ async function checkQuote(
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
   print(`The service asks ${price} on ${network}, paid to ${payTo}. The quote says:`)
   const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, metadataSchema)
-  const limit = amountMax ?? deployment.prices[operation.operation]
+  const limit = amountMax ?? priceOf(deployment, operation.operation)
   const checks = [
     ...compareQuote(quote, publishedTerms(baseUrl, operation, { deployment, access })),
     { name: 'limit', value: `${limit} micro-USDC`, passed: isWithinLimit(quote, limit) },

@@ -2,8 +2,9 @@
 import { z } from 'zod'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-import { parseResourceUrl, ROUTES, resourceUrl } from '../operation/resource.ts'
-import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
+import type { Operation, Operations } from '../operation/operation.ts'
+import { definitionOf, OPERATIONS, parseOperation } from '../operation/operations.ts'
+import { parseResourceUrl, resourceUrl } from '../operation/resource.ts'
 import { parseJson } from '../rpc/read-body.ts'
 
 export const purchaseRequestSchema = z.strictObject({
@@ -24,9 +25,13 @@ const cardSchema = z.object({
   capabilities: z.object({ extensions: z.array(z.object({ uri: httpUrl })).min(1) }),
 })
 
-export function restRequest(baseUrl: string, operation: Operation): PurchaseRequest {
-  const url = resourceUrl(baseUrl, operation)
-  const { method } = ROUTES[operation.operation]
+export function restRequest(
+  baseUrl: string,
+  operation: Operation,
+  operations: Operations = OPERATIONS,
+): PurchaseRequest {
+  const url = resourceUrl(baseUrl, operation, operations)
+  const { method } = definitionOf(operation.operation, operations)
   if (method === 'GET') return { method, url, headers: {}, body: null }
   return { method, url, headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(operation.input) }
 }
@@ -34,17 +39,21 @@ export function restRequest(baseUrl: string, operation: Operation): PurchaseRequ
 const a2aBodySchema = z.object({
   params: z.object({ message: z.object({ parts: z.tuple([z.object({ data: z.unknown() })]) }) }),
 })
-const operationSchema = z.object({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
+const operationSchema = z.object({ operation: z.string(), input: z.unknown() })
 
 /** The operation that a saved request asks for. Undefined if it is no request of a paid operation. */
-export function requestedOperation({ url, body }: PurchaseRequest): Operation | undefined {
-  const named = parseResourceUrl(new URL(url))
-  if (named !== undefined && named !== 'resolve') return named
+export function requestedOperation(
+  { url, body }: PurchaseRequest,
+  operations: Operations = OPERATIONS,
+): Operation | undefined {
+  const named = parseResourceUrl(new URL(url), operations)
+  if (named?.operation) return named.operation
   const json = parseJson(body ?? '')
   const overA2a = a2aBodySchema.safeParse(json).data?.params.message.parts[0].data
-  const asked = operationSchema.safeParse(named === 'resolve' ? { operation: named, input: json } : overA2a).data
-  const parsed = asked && parseOperation(asked.operation, asked.input)
-  return parsed?.kind === 'valid' ? parsed.operation : undefined
+  const asked = operationSchema.safeParse(named ? { operation: named.name, input: json } : overA2a).data
+  if (!asked || !operations.some(({ name }) => name === asked.operation)) return undefined
+  const parsed = parseOperation(asked.operation, asked.input, operations)
+  return parsed.kind === 'valid' ? parsed.operation : undefined
 }
 
 /**

@@ -3,8 +3,9 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
-import { resourceUrl, ROUTES } from '../operation/resource.ts'
-import type { Operation } from '../operation/schema.ts'
+import { priceKey, type Operation, type Operations } from '../operation/operation.ts'
+import { definitionOf, OPERATIONS } from '../operation/operations.ts'
+import { resourceUrl } from '../operation/resource.ts'
 import type { NetworkDeployment } from '../payments/terms.ts'
 import { isEqualJson } from './equal-json.ts'
 import { PurchaseError } from './purchase-error.ts'
@@ -63,10 +64,11 @@ export function publishedTerms(
   baseUrl: string,
   operation: Operation,
   { deployment, access }: { deployment: NetworkDeployment; access: Access },
+  operations: Operations = OPERATIONS,
 ): ExpectedTerms {
   const { network, asset, domain } = deployment
-  const amount = String(access.endpoint_prices[ROUTES[operation.operation].path])
-  return { resource: resourceUrl(baseUrl, operation), network, asset, domain, payTo: access.pay_to, amount }
+  const amount = String(access.endpoint_prices[priceKey(definitionOf(operation.operation, operations))])
+  return { resource: resourceUrl(baseUrl, operation, operations), network, asset, domain, payTo: access.pay_to, amount }
 }
 
 /** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */

@@ -2,7 +2,9 @@
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { z } from 'zod'
 import { operationDigest } from '../operation/canonical.ts'
-import { FREE_PATHS, PAID_PATHS } from '../operation/paths.ts'
+import { OPERATIONS } from '../operation/operations.ts'
+import { FREE_PATHS } from '../operation/paths.ts'
+import { findRoute } from '../operation/resource.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
 import {
   readAnswer,
@@ -71,7 +73,9 @@ export async function verifyPurchase(purchase: Purchase, keySet: unknown): Promi
 /** Whether the quote that was paid named a paid resource of this issuer. */
 function isQuotedBy({ quote }: Purchase, issuer: string): boolean {
   const url = z.object({ resource: z.object({ url: z.string() }) }).safeParse(quote).data?.resource.url
-  return url !== undefined && Object.values(PAID_PATHS).some((path) => url.startsWith(`${issuer}${path}`))
+  if (!url?.startsWith(`${issuer}/`)) return false
+  const [path = ''] = url.slice(issuer.length).split('?', 1)
+  return findRoute(path, OPERATIONS) !== undefined
 }
 
 function checkRequest({ request }: Purchase, claims: ReceiptClaims): ReceiptCheck {

@@ -15,10 +15,9 @@ import { z } from 'zod'
 import type { Report } from '../../store/runtime.ts'
 import { sha256Hex } from '../operation/canonical.ts'
 import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
-import { inputRefusal } from '../operation/refusal.ts'
+import { inputRefusal, type Operation, type Operations } from '../operation/operation.ts'
+import { definitionOf, parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { OPERATION_NAMES, parseOperation, type Operation, type OperationName } from '../operation/schema.ts'
-import { OPERATIONS_ON_SALE } from '../skills/skills.ts'
 import { perform } from './perform.ts'
 import type { SaleRequest, SaleContext } from './sale-context.ts'
 
@@ -41,7 +40,7 @@ export class CompanyCall extends ServerCallContext {
 }
 
 /** The data part of a structured request. The schema of the operation checks the input. */
-const structuredRequestSchema = z.strictObject({ operation: z.enum(OPERATION_NAMES), input: z.unknown() })
+const structuredRequestSchema = z.strictObject({ operation: z.string(), input: z.unknown() })
 
 /** Runs `sell` with services whose calls are measured. */
 type TraceSale = (
@@ -57,11 +56,10 @@ interface ExecutorOptions {
   /** Called for each request with a payment. */
   trace?: TraceSale
   /** Called at the end of each request. */
-  onOutcome?: (operation: OperationName, outcome: Outcome) => void
+  onOutcome?: (operation: string, outcome: Outcome) => void
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
-  readonly onSale = OPERATIONS_ON_SALE
   readonly #context: SaleContext
   readonly #baseUrl: string
   readonly #help: () => string
@@ -75,6 +73,10 @@ export class CompanyAgentExecutor implements AgentExecutor {
     this.#help = help
     this.#trace = trace
     this.#onOutcome = onOutcome
+  }
+
+  get operations(): Operations {
+    return this.#context.terms.operations
   }
 
   /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
@@ -132,21 +134,24 @@ export class CompanyAgentExecutor implements AgentExecutor {
   }
 
   async #performData(data: unknown, { sale }: CompanyCall): Promise<Outcome> {
-    const parsed = parseStructuredRequest(data)
+    const parsed = parseStructuredRequest(data, this.operations)
     if (parsed.kind === 'refused') return parsed
     const { operation } = parsed
-    return this.perform({ operation, resourceUrl: resourceUrl(this.#baseUrl, operation), ...sale })
+    return this.perform({ operation, resourceUrl: resourceUrl(this.#baseUrl, operation, this.operations), ...sale })
   }
 }
 
-function parseStructuredRequest(data: unknown): { kind: 'valid'; operation: Operation } | Refused {
+function parseStructuredRequest(
+  data: unknown,
+  operations: Operations,
+): { kind: 'valid'; operation: Operation } | Refused {
   const request = structuredRequestSchema.safeParse(data)
-  if (!request.success) {
+  if (!request.success || !operations.some(({ name }) => name === request.data.operation)) {
     return refused({ code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' })
   }
   const { operation, input } = request.data
-  const parsed = parseOperation(operation, input)
-  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(operation, parsed.fault))
+  const parsed = parseOperation(operation, input, operations)
+  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definitionOf(operation, operations), parsed.fault))
 }
 
 /** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.7). */

@@ -2,7 +2,7 @@
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import { needsDataset } from '../skills/skills.ts'
 import type { SaleContext, SaleResult } from './sale-context.ts'
 
@@ -16,13 +16,12 @@ const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 
 export function describeConflict(
   result: SaleResult,
   operation: Operation,
-  { catalog, terms, payments }: SaleContext,
+  { catalog, terms }: SaleContext,
 ): SaleResult {
   if (result.kind !== 'refused' || !CONFLICTS.has(result.refusal.code)) return result
   const hasSyntheticCompany = terms.mode === 'testnet'
-  const context = { dataset: undefined, hasSyntheticCompany, now: payments.now }
   // The catalogue names the snapshot also when the snapshot itself cannot be read.
-  const retrieval = needsDataset(operation, context) ? catalog.retrieval() : undefined
+  const retrieval = needsDataset(operation, { hasSyntheticCompany }, terms.operations) ? catalog.retrieval() : undefined
   if (retrieval) {
     const { source, snapshot_id } = retrieval
     return refused({ ...result.refusal, provenance: { source, snapshot_id } })

@@ -42,7 +42,6 @@ export function examine(payment: GivenPayment, options: ExamineOptions): Checked
   const { signature } = whole.payment.payload
   if (isErc6492(signature)) return refusePayment('payment_invalid', 'invalid_exact_evm_payload_signature')
   const isProven = isSignedByPayer(whole.payment, options.terms)
-  if (namesAnotherResource(whole.payment, options.operation, options.resourceUrl))
-    return refusePayment('payment_invalid', 'resource_mismatch')
+  if (namesAnotherResource(whole.payment, options)) return refusePayment('payment_invalid', 'resource_mismatch')
   return { ...payment, ...whole, kind: 'checked', isProven, isLate: isTooLate }
 }

@@ -1,7 +1,7 @@
 /** Decodes the payment of a request: its identity at once, the rest and its hash when they are needed. */
 import { LRUCache } from 'lru-cache'
 import { operationDigest } from '../operation/canonical.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import { paymentHash, paymentIdentity, paymentIdKey, type PaymentBinding } from '../payments/binding.ts'
 import { parsePayment, parsePaymentHeaders, type Payment, type PaymentOutline } from '../payments/headers.ts'
 import type { QuoteReason } from '../payments/quote.ts'

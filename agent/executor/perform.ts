@@ -7,7 +7,7 @@ import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
 import { buildQuote } from '../payments/quote.ts'
 import { settle, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payments/terms.ts'
-import type { SkillContext } from '../skills/skill.ts'
+import type { SkillContext } from '../skills/registers.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import { storeClaim } from './claim.ts'
 import { describeConflict } from './conflict.ts'
@@ -47,7 +47,7 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): SaleRe
     // 4. Budget of the client's address.
     client.budget.raiseTo(WEIGHTS.request) ??
     // 5. State of the dataset.
-    checkReadiness(operation, openSkillContext(context)) ??
+    checkReadiness(operation, openSkillContext(context), context.terms.operations) ??
     // 6. No payment.
     refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
   )
@@ -74,7 +74,7 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
   if (payments.chain.isClockWrong()) return clockWrong()
 
   // 5. State of the dataset.
-  const unready = checkReadiness(operation, openSkillContext(context))
+  const unready = checkReadiness(operation, openSkillContext(context), terms.operations)
   if (unready) return unready
 
   // 7. Local checks of the payment.
@@ -130,7 +130,11 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   if (callSlot?.refusal) return callSlot.refusal
 
   // 9. The answer, from the snapshot that is current now.
-  const prepared = prepare(operation, openSkillContext(context), payments.report)
+  const prepared = prepare(operation, {
+    skill: openSkillContext(context),
+    operations: terms.operations,
+    report: payments.report,
+  })
   if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
 
   const sold = await unknownIfFailed(payments.report, async () => {

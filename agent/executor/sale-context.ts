@@ -1,7 +1,7 @@
 /** The types of a sale: its fixed context, the request, and the result of the steps. */
 import type { Catalog } from '../../store/catalog.ts'
 import type { Outcome } from '../operation/outcome.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import type { QuoteReason } from '../payments/quote.ts'
 import type { SettlementServices } from '../settlement/memory.ts'
 import type { Terms } from '../payments/terms.ts'

@@ -1,5 +1,6 @@
 /** Decides the status of a resolution from its ranked candidates (contract 12.5). */
-import type { Candidate, ResolveResponse } from '../operation/result.ts'
+import type { Decision } from '../operation/companies.ts'
+import type { Candidate } from '../operation/result.ts'
 
 const MATCH_SCORE_MIN = 900
 const MATCH_MARGIN_MIN = 80
@@ -8,7 +9,7 @@ const MATCH_MARGIN_MIN = 80
 export function decideStatus(
   [first, second]: readonly Candidate[],
   { isTruncated }: { isTruncated: boolean },
-): ResolveResponse['status'] {
+): Decision['status'] {
   if (first === undefined) return 'no_match'
   if (isTruncated) return 'ambiguous'
   if (first.conflicts.length > 0) return 'conflicting'

@@ -1,7 +1,7 @@
 /** Keeps the best candidates seen so far, in the order of the response (contract 12.3). */
 import { compareCompanyNumbers, type Company } from '../../store/company.ts'
 import type { Candidate } from '../operation/result.ts'
-import { CANDIDATES_MAX } from '../operation/schema.ts'
+import { CANDIDATES_MAX } from '../operation/fields.ts'
 
 /** Status texts of companies that no longer exist. "Strike Off Listed" is not one of them. */
 const DISSOLVED = /^(?:dissolved|ceased|deleted|struck off)/i

@@ -13,8 +13,9 @@ import { metadataSchema } from '../client/quote.ts'
 import { describeAnswer, type ServiceAnswer } from '../client/service-answer.ts'
 import { INFO_TOOL, listTools, operationOf } from '../mcp/tools.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-import { inputRefusal, REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { OPERATION_NAMES, parseOperation, type Operation } from '../operation/schema.ts'
+import { inputRefusal, type Operation } from '../operation/operation.ts'
+import { OPERATIONS, parseOperation } from '../operation/operations.ts'
+import { REFUSALS, refusalBody } from '../operation/refusal.ts'
 import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../payments/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../receipt/claims.ts'
 import { parseJson } from '../rpc/read-body.ts'
@@ -58,7 +59,7 @@ function createLocalServer(options: LocalServerOptions): Server {
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
-  const tools = listTools(DEPLOYMENTS[mode], OPERATION_NAMES, { paymentNote: PAYMENT_NOTE, spends: true })
+  const tools = listTools({ ...DEPLOYMENTS[mode], operations: OPERATIONS }, { paymentNote: PAYMENT_NOTE, spends: true })
   // One buyer for all calls: it remembers the spending that it has seen.
   let buyer: Promise<Buyer> | undefined
   const readyBuyer = () => {
@@ -70,14 +71,14 @@ function createLocalServer(options: LocalServerOptions): Server {
   }
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
-    const name = operationOf(params.name)
-    if (name === undefined && params.name !== INFO_TOOL)
+    const definition = operationOf(params.name, OPERATIONS)
+    if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
-      if (name === undefined) return await describeService(options)
-      const parsed = parseOperation(name, params.arguments ?? {})
+      if (definition === undefined) return await describeService(options)
+      const parsed = parseOperation(definition.name, params.arguments ?? {})
       if (parsed.kind === 'valid') return await buy(options.baseUrl, await readyBuyer(), parsed.operation)
-      const { error } = refusalBody(inputRefusal(name, parsed.fault))
+      const { error } = refusalBody(inputRefusal(definition, parsed.fault))
       return toError(error, { advice: 'Change the arguments.', charged: 'no' })
     } catch (cause) {
       return describeFailure(cause)

@@ -5,9 +5,9 @@ import type { CompanyAgentExecutor } from '../executor/agent-executor.ts'
 import { CALL_TIMEOUT_MS, type CallLimit } from '../limits/call-limit.ts'
 import type { SaleRequest } from '../executor/sale-context.ts'
 import { refused, type Outcome } from '../operation/outcome.ts'
-import { inputRefusal } from '../operation/refusal.ts'
+import { inputRefusal, type OperationDefinition } from '../operation/operation.ts'
+import { parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { parseOperation, type OperationName } from '../operation/schema.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, type ToolDefinition } from './tools.ts'
@@ -32,18 +32,18 @@ const INSTRUCTIONS =
 export type Caller = Pick<SaleRequest, 'client' | 'requestId'>
 
 export function createServer(options: McpServerOptions, caller: Caller): Server {
-  const { version, tools, serviceInfo, report } = options
+  const { executor, version, tools, serviceInfo, report } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
   server.setRequestHandler('tools/list', () => ({ tools }))
   server.setRequestHandler('tools/call', async ({ params }): Promise<CallToolResult> => {
-    const operation = operationOf(params.name)
-    if (operation === undefined && params.name !== INFO_TOOL)
+    const definition = operationOf(params.name, executor.operations)
+    if (definition === undefined && params.name !== INFO_TOOL)
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     try {
-      if (operation === undefined) return describeService(serviceInfo)
+      if (definition === undefined) return describeService(serviceInfo)
       const payment = paymentHeadersOf(params._meta?.[PAYMENT_META])
-      return toToolResult(await perform(options, { operation, input: params.arguments ?? {}, payment, caller }))
+      return toToolResult(await perform(options, { definition, input: params.arguments ?? {}, payment, caller }))
     } catch (cause) {
       // The SDK would send the message of the error to the client.
       report('mcp_call_failed', cause, caller.requestId)
@@ -54,18 +54,18 @@ export function createServer(options: McpServerOptions, caller: Caller): Server 
 }
 
 interface ToolCall {
-  operation: OperationName
+  definition: OperationDefinition
   input: unknown
   payment: readonly string[]
   caller: Caller
 }
 
-async function perform(options: McpServerOptions, { operation: name, input, payment, caller }: ToolCall) {
+async function perform(options: McpServerOptions, { definition, input, payment, caller }: ToolCall) {
   const { executor, baseUrl, callLimit, timer } = options
-  const parsed = parseOperation(name, input)
-  if (parsed.kind === 'invalid') return refused(inputRefusal(name, parsed.fault))
+  const parsed = parseOperation(definition.name, input, executor.operations)
+  if (parsed.kind === 'invalid') return refused(inputRefusal(definition, parsed.fault))
   const { operation } = parsed
-  const url = resourceUrl(baseUrl, operation)
+  const url = resourceUrl(baseUrl, operation, executor.operations)
   const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, ...caller }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
   return withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, executor.perform(request)).catch((): Outcome =>

@@ -1,7 +1,7 @@
 /** Canonical JSON (RFC 8785) and the SHA-256 digest of an operation, which a payment is bound to. */
 import { configure } from 'safe-stable-stringify'
 import { sha256 } from 'viem/utils'
-import type { Operation } from './schema.ts'
+import type { Operation } from './operation.ts'
 
 /** Sorts members by UTF-16 code units and writes values as `JSON.stringify` does, which is RFC 8785 for all inputs here. */
 const stringify = configure({ strict: true, bigint: false })

@@ -1,29 +1,34 @@
-/** Example inputs. They appear in the agent card, the help text and the documents, and every transport accepts them. */
-import type { LookupInput, OperationName, ResolveInput } from './schema.ts'
+/** Made-up answers that the examples of several operations share. */
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { MATCHING_VERSION, SCORE_DEFINITION } from './matching-version.ts'
+import type { Candidate } from './result.ts'
 
-/** At least one input for a search and for a resolve. */
-export interface ExampleInputs extends Record<OperationName, readonly object[]> {
-  lookup: readonly LookupInput[]
-  search: readonly [{ q: string; limit: number }, ...object[]]
-  resolve: readonly [ResolveInput, ...ResolveInput[]]
+export const EXAMPLE_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+
+export const EXAMPLE_CANDIDATE: Candidate = {
+  company: {
+    ...SYNTHETIC_COMPANY,
+    company_number: '999999',
+    legal_name: 'EXAMPLE TRADING LIMITED',
+    registered_address: { lines: ['1 SAMPLE STREET', 'DUBLIN 2'], eircode: 'D02 X285' },
+  },
+  score: 1000,
+  match_type: 'relaxed_name',
+  signals: {
+    name_similarity: 1,
+    strict_name_exact: false,
+    relaxed_name_exact: true,
+    eircode_exact: true,
+    address_contains: null,
+    company_number_exact: false,
+  },
+  conflicts: [],
 }
 
-/** The first one is the shortest; the others show optional fields. */
-export const SEARCH_EXAMPLES: ExampleInputs['search'] = [
-  { q: 'example trading', limit: 5 },
-  { q: 'example trading', status: 'Normal', eircode: 'D02 X285' },
-]
-
-export const RESOLVE_EXAMPLE = { name: 'Example Trading Ltd', eircode: 'D02 X285' }
-
-/** `companyNumber` is a number that the deployment has, or undefined if none is known. */
-export function buildExamples(companyNumber: string | undefined): ExampleInputs {
-  const byNumber = companyNumber === undefined ? [] : [{ company_number: companyNumber }]
-  const byAddress = { name: RESOLVE_EXAMPLE.name, address: '1 Sample Street' }
-  return { lookup: byNumber, search: SEARCH_EXAMPLES, resolve: [RESOLVE_EXAMPLE, ...byNumber, byAddress] }
-}
-
-/** The examples of an operation as the JSON data of an A2A data part. */
-export function exampleParts(examples: ExampleInputs, operation: OperationName): string[] {
-  return examples[operation].map((input) => JSON.stringify({ operation, input }))
+/** The members after the candidates. */
+export const EXAMPLE_RANKING = {
+  candidate_limit_reached: false,
+  matching_version: MATCHING_VERSION,
+  score_definition: SCORE_DEFINITION,
+  ...EXAMPLE_PROVENANCE,
 }

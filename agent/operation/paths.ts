@@ -1,13 +1,6 @@
-/** The paths of all routes. `ROUTES` in resource.ts adds the methods of the paid ones. */
+/** The paths of all routes but the paid ones, which the operations define. */
 
-const API_PREFIX = '/api/v1'
-
-/** The path of a lookup is followed by `/` and the company number. */
-export const PAID_PATHS = {
-  lookup: `${API_PREFIX}/company`,
-  search: `${API_PREFIX}/search`,
-  resolve: `${API_PREFIX}/resolve`,
-} as const
+export const API_PREFIX = '/api/v1'
 
 export const A2A_PATH = '/a2a'
 

@@ -1,6 +1,5 @@
 /** The table of all refusals: code, HTTP status, message, and what the client does next (contract 7.2). */
 import type { Source } from '../../store/source.ts'
-import type { InputFault, OperationName } from './schema.ts'
 
 interface RefusalDefinition {
   status: number
@@ -161,17 +160,6 @@ const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
 /** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.8). */
 export function isDataError(code: RefusalCode): boolean {
   return DATA_ERRORS.has(code)
-}
-
-const INPUT_CODES = {
-  lookup: 'invalid_company_number',
-  search: 'invalid_query',
-  resolve: 'invalid_body',
-} as const satisfies Record<OperationName, RefusalCode>
-
-/** The refusal of an operation's input, with the field and the rule. */
-export function inputRefusal(operation: OperationName, { field, rule }: InputFault): Refusal {
-  return { code: INPUT_CODES[operation], detail: field === null ? rule : `${field} ${rule}` }
 }
 
 /** The response body of a refusal: `ErrorResponse` or `DataError` (contract 2.8). */

@@ -1,70 +1,76 @@
-/** REST routes and canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
+/** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
 import { operationDigest } from './canonical.ts'
-import { PAID_PATHS } from './paths.ts'
-import { parseLimitText, parseOperation, type Operation, type OperationName } from './schema.ts'
-
-export const ROUTES = {
-  lookup: { method: 'GET', path: PAID_PATHS.lookup },
-  search: { method: 'GET', path: PAID_PATHS.search },
-  resolve: { method: 'POST', path: PAID_PATHS.resolve },
-} as const satisfies Record<OperationName, { method: string; path: string }>
-
-/** The `resource.description` of a quote. */
-export const RESOURCE_DESCRIPTIONS: Record<OperationName, string> = {
-  lookup: 'One Irish company record by its number.',
-  search: 'A ranked search of Irish companies by name.',
-  resolve: 'The resolution of a name to one Irish company, or an honest "ambiguous".',
-}
-
-/** A paid route as `METHOD path` (contract 2.9). */
-export function endpoint(operation: OperationName): string {
-  const { method, path } = ROUTES[operation]
-  return `${method} ${path}${operation === 'lookup' ? '/{company_number}' : ''}`
-}
+import { parseLimitText } from './fields.ts'
+import { queryMembers, type Operation, type OperationDefinition, type Operations } from './operation.ts'
+import { definitionOf, OPERATIONS, parseOperation } from './operations.ts'
 
 /** The canonical URL of an operation: parameters in a fixed order, percent-encoded UTF-8. */
-export function resourceUrl(baseUrl: string, operation: Operation): string {
-  const base = `${baseUrl}${ROUTES[operation.operation].path}`
-  switch (operation.operation) {
-    case 'lookup':
-      return `${base}/${operation.input.company_number}`
-    case 'search': {
-      const { q, limit, status, eircode } = operation.input
-      const fields = Object.entries({ q, limit, status, eircode }).filter(([, value]) => value !== undefined)
-      return `${base}?${fields.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`
-    }
-    case 'resolve':
-      return base
-  }
+export function resourceUrl(baseUrl: string, operation: Operation, operations: Operations = OPERATIONS): string {
+  const { input } = operation
+  const definition = definitionOf(operation.operation, operations)
+  const path = definition.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(input[name])))
+  const fields = queryMembers(definition).filter((name) => input[name] !== undefined)
+  const query = fields.map((name) => `${name}=${encodeURIComponent(String(input[name]))}`).join('&')
+  return `${baseUrl}${path}${query === '' ? '' : `?${query}`}`
 }
 
 /**
  * Whether a URL identifies an operation other than this one. The `resource` of a payment is unsigned and advisory, so an
  * unknown URL and another host are accepted.
  */
-export function namesAnotherOperation(url: string, operation: Operation): boolean {
-  const named = URL.canParse(url) ? parseResourceUrl(new URL(url)) : undefined
+export function namesAnotherOperation(url: string, operation: Operation, operations: Operations = OPERATIONS): boolean {
+  const named = URL.canParse(url) ? parseResourceUrl(new URL(url), operations) : undefined
   if (named === undefined) return false
-  if (named === 'resolve') return operation.operation !== 'resolve'
-  return operationDigest(named) !== operationDigest(operation)
+  if (named.operation === undefined) return named.name !== operation.operation
+  return operationDigest(named.operation) !== operationDigest(operation)
 }
 
-/** The operation of a REST URL. Only the name for a resolve, because its input is in the body. */
-export function parseResourceUrl({ pathname, searchParams }: URL): Operation | 'resolve' | undefined {
-  const path = pathname.replace(/\/$/, '')
-  if (path === ROUTES.resolve.path) return 'resolve'
-  if (path === ROUTES.search.path) return parseInput('search', searchInput(searchParams))
-  const [, number] = path.split(`${ROUTES.lookup.path}/`)
-  return number === undefined ? undefined : parseInput('lookup', { company_number: number })
+/** The operation of a REST URL. Only its name for a POST, because its input is in the body. */
+export function parseResourceUrl(
+  { pathname, searchParams }: URL,
+  operations: Operations = OPERATIONS,
+): { name: string; operation?: Operation } | undefined {
+  const found = findRoute(pathname, operations)
+  if (!found) return undefined
+  const { definition, members } = found
+  const { name, method } = definition
+  if (method === 'POST') return { name }
+  const query = queryMembers(definition).length > 0 ? textInput(definition, searchParams) : {}
+  const parsed = parseOperation(name, { ...query, ...members }, operations)
+  return parsed.kind === 'valid' ? { name, operation: parsed.operation } : undefined
 }
 
-/** The input of a search from its query parameters, with `limit` as a number. */
-export function searchInput(query: Iterable<[string, string]>): Record<string, unknown> {
-  const { limit, ...rest } = Object.fromEntries(query)
-  return limit === undefined ? rest : { ...rest, limit: parseLimitText(limit) }
+/** The operation of a REST path, and the members of the input in it. One trailing slash is accepted (contract 4.7.1). */
+export function findRoute(
+  path: string,
+  operations: Operations,
+): { definition: OperationDefinition; members: Record<string, string> } | undefined {
+  for (const definition of operations) {
+    const members = readPath(definition, path) ?? readPath(definition, path.replace(/(?<=[^/])\/$/, ''))
+    if (members) return { definition, members }
+  }
+  return undefined
 }
 
-function parseInput(name: OperationName, input: unknown): Operation | undefined {
-  const parsed = parseOperation(name, input)
-  return parsed.kind === 'valid' ? parsed.operation : undefined
+/** Members are not decoded, so a percent-encoded company number is invalid. */
+function readPath(definition: OperationDefinition, path: string): Record<string, string> | undefined {
+  const parts = path.split('/')
+  const names = definition.path.split('/')
+  if (parts.length !== names.length) return undefined
+  const members: Record<string, string> = {}
+  for (const [at, name] of names.entries()) {
+    const part = parts[at] ?? ''
+    if (name.startsWith('{')) members[name.slice(1, -1)] = part
+    else if (part !== name) return undefined
+  }
+  return members
+}
+
+/** The input of an operation from its query parameters, with whole numbers as numbers. */
+export function textInput(
+  { numbers = [] }: OperationDefinition,
+  query: Iterable<[string, string]>,
+): Record<string, unknown> {
+  const fields = [...query].map(([name, value]) => [name, numbers.includes(name) ? parseLimitText(value) : value])
+  return Object.fromEntries(fields) as Record<string, unknown>
 }

@@ -1,26 +1,22 @@
-/** Schemas of the responses (contract 2). They validate each response, and OpenAPI is generated from them. */
+/** Schemas that answers share (contract 2). They validate each answer, and OpenAPI is generated from them. */
 import { z } from 'zod'
 import { companySchema } from '../../store/company.ts'
 import { sourceSchema } from '../../store/source.ts'
-import { CANDIDATES_MAX } from './schema.ts'
+import { CANDIDATES_MAX } from './fields.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
 
-/** The 200 of a lookup (contract 2.3). */
+/** One company with its source (contract 2.3). */
 export const companyResponseSchema = z.strictObject({
   company: companySchema,
   source: sourceSchema,
   snapshot_id: snapshotIdSchema,
 })
 
-export type CompanyResponse = z.infer<typeof companyResponseSchema>
-
 const MATCH_TYPES = ['company_number', 'strict_name', 'relaxed_name', 'fuzzy_name'] as const
 
 /** Stable codes for contradictions between the query and a candidate (contract 12.4). */
 const CONFLICTS = ['eircode_mismatch', 'name_mismatch'] as const
-
-const RESOLUTION_STATUSES = ['matched', 'ambiguous', 'conflicting', 'no_match'] as const
 
 export const SCORE_MAX = 1000
 
@@ -43,7 +39,8 @@ export const candidateSchema = z.strictObject({
   conflicts: z.array(z.enum(CONFLICTS)),
 })
 
-const rankingMembers = {
+/** The members of an answer with candidates (contract 2.6, 2.7). */
+export const rankingMembers = {
   candidates: z.array(candidateSchema).max(CANDIDATES_MAX),
   candidate_limit_reached: z.boolean(),
   matching_version: z.string(),
@@ -52,27 +49,17 @@ const rankingMembers = {
   snapshot_id: snapshotIdSchema,
 }
 
-/** The 200 of a search (contract 2.6). `query` and `filters` repeat the canonical input. */
-export const searchResponseSchema = z.strictObject({
-  query: z.strictObject({ q: z.string(), limit: z.int() }),
-  filters: z.strictObject({ status: z.string().optional(), eircode: z.string().optional() }).optional(),
-  ...rankingMembers,
-})
-
-/** The 200 of a resolve (contract 2.7). */
-export const resolveResponseSchema = z.strictObject({
-  status: z.enum(RESOLUTION_STATUSES),
-  match: candidateSchema.nullable(),
-  query: z.strictObject({
-    name: z.string().optional(),
-    company_number: z.string().optional(),
-    eircode: z.string().optional(),
-    address: z.string().optional(),
-  }),
-  ...rankingMembers,
-})
-
 export type MatchSignals = z.infer<typeof matchSignalsSchema>
 export type Candidate = z.infer<typeof candidateSchema>
-export type SearchResponse = z.infer<typeof searchResponseSchema>
-export type ResolveResponse = z.infer<typeof resolveResponseSchema>
+
+const repeatedSchema = z.object({
+  query: z.record(z.string(), z.unknown()),
+  filters: z.record(z.string(), z.unknown()).optional(),
+})
+
+/** Whether an answer repeats the canonical input in `query` and `filters` (contract 2.6, 10.4). */
+export function repeatsInput(input: Record<string, unknown>, answer: unknown): boolean {
+  const { query = {}, filters = {} } = repeatedSchema.safeParse(answer).data ?? {}
+  const stated = { ...query, ...filters }
+  return Object.entries(input).every(([name, value]) => value === undefined || stated[name] === value)
+}

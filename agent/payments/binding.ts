@@ -1,6 +1,6 @@
 /** Identifies a payment, and hashes it to detect a retry with changed content. */
 import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import type { ResponseRecord } from '../../store/record.ts'
 import { readPaymentId } from './extensions.ts'
 import type { PaymentOutline } from './headers.ts'

@@ -3,8 +3,9 @@
  * name a payment. Both have the form `{info, schema}`.
  */
 import { z } from 'zod'
-import { ROUTES } from '../operation/resource.ts'
-import type { OperationName } from '../operation/schema.ts'
+import { pathMembers, queryMembers, requiredMembers, type OperationDefinition } from '../operation/operation.ts'
+import { definitionOf } from '../operation/operations.ts'
+import { findRoute } from '../operation/resource.ts'
 import type { Terms } from './terms.ts'
 
 export const PAYMENT_IDENTIFIER = 'payment-identifier'
@@ -48,50 +49,43 @@ const paymentIdentifier = {
   },
 }
 
-const text = { type: 'string' } as const
+/** Where the members of an input are in the request, as `bazaar` names it. */
+function locate(definition: OperationDefinition): [location: string, members: string[]][] {
+  const inPath = pathMembers(definition)
+  if (definition.method === 'POST') return [['body', Object.keys(definition.inputSchema.shape)]]
+  const inQuery = queryMembers(definition)
+  const locations: [string, string[]][] = [
+    ['pathParams', inPath],
+    ['queryParams', inQuery],
+  ]
+  return locations.filter(([, members]) => members.length > 0)
+}
 
-/** Stands for the company number of the quoted lookup on mainnet, which has no company that always exists. */
-export const QUOTED_NUMBER = '{company_number}'
-
-/** Where each operation takes its input (as named by `bazaar`), an example, and the members of the input. */
-const INPUTS = {
-  lookup: {
-    location: 'pathParams',
-    example: ({ mode }: Terms) => ({ company_number: mode === 'testnet' ? '00000000' : QUOTED_NUMBER }),
-    properties: { company_number: text },
-    required: ['company_number'],
-    extra: { routeTemplate: `${ROUTES.lookup.path}/:company_number` },
-  },
-  search: {
-    location: 'queryParams',
-    example: () => ({ q: 'ryanair', limit: '5' }),
-    properties: { q: text, limit: text, status: text, eircode: text },
-    required: ['q'],
-    extra: {},
-  },
-  resolve: {
-    location: 'body',
-    example: () => ({ name: 'Ryanair Holdings' }),
-    properties: { name: text, company_number: text, eircode: text, address: text },
-    required: [],
-    extra: {},
-  },
-} as const
-
-function buildBazaar(terms: Terms, operation: OperationName) {
-  const { location, example, properties, required, extra } = INPUTS[operation]
-  const { method } = ROUTES[operation]
-  const bodyType = location === 'body' ? { bodyType: 'json' } : {}
+function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
+  const { method, path } = definition
+  const bodyType = method === 'POST' ? { bodyType: 'json' } : {}
   const constant = (value: string) => ({ type: 'string', const: value })
+  const example = definition.quotedExample(mode)
+  const required = requiredMembers(definition)
+  const locations = locate(definition)
+  const describe = (members: string[]) => {
+    const needed = required.filter((name) => members.includes(name))
+    const properties = Object.fromEntries(members.map((name) => [name, { type: 'string' }]))
+    return { type: 'object', properties, ...(needed.length > 0 && { required: needed }) }
+  }
+  const show = (members: string[]) =>
+    Object.fromEntries(Object.entries(example).filter(([name]) => members.includes(name)))
+  const perLocation = <T>(build: (members: string[]) => T) =>
+    Object.fromEntries(locations.map(([location, members]) => [location, build(members)]))
   const inputProperties = {
     type: constant('http'),
     method: constant(method),
-    ...(location === 'body' && { bodyType: constant('json') }),
-    [location]: { type: 'object', properties, ...(required.length > 0 && { required }) },
+    ...(method === 'POST' && { bodyType: constant('json') }),
+    ...perLocation(describe),
   }
   return {
     info: {
-      input: { type: 'http', method, ...bodyType, [location]: example(terms) },
+      input: { type: 'http', method, ...bodyType, ...perLocation(show) },
       output: { type: 'json' },
     },
     schema: {
@@ -103,10 +97,20 @@ function buildBazaar(terms: Terms, operation: OperationName) {
       },
       required: ['input'],
     },
-    ...extra,
+    ...(path.includes('{') && { routeTemplate: path.replace(/\{(\w+)\}/g, ':$1') }),
   }
 }
 
-export function buildExtensions(terms: Terms, operation: OperationName) {
-  return { bazaar: buildBazaar(terms, operation), [PAYMENT_IDENTIFIER]: paymentIdentifier }
+/** Replaces the members of the path that have no constant example by those of the quoted URL. */
+export function fillPlaceholders(json: string, definition: OperationDefinition, url: string): string {
+  if (!definition.path.includes('{')) return json
+  const { members = {} } = findRoute(new URL(url).pathname, [definition]) ?? {}
+  let filled = json
+  for (const [name, value] of Object.entries(members)) filled = filled.replace(`{${name}}`, () => value)
+  return filled
+}
+
+export function buildExtensions(terms: Terms, operation: string) {
+  const definition = definitionOf(operation, terms.operations)
+  return { bazaar: buildBazaar(terms, definition), [PAYMENT_IDENTIFIER]: paymentIdentifier }
 }

@@ -1,11 +1,11 @@
 /** Payment checks that need no network: terms, times, signature, resource. */
 import { isDeepStrictEqual } from 'node:util'
 import { namesAnotherOperation } from '../operation/resource.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import type { Payment, PaymentOutline, TransferAuthorization } from './headers.ts'
 import type { QuoteReason } from './quote.ts'
 import { recoverSigner } from './signature.ts'
-import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerOperation, type Terms } from './terms.ts'
+import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerOperation, priceOf, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -28,7 +28,7 @@ export function checkTerms({ outline, terms, operation }: TermsCheck): QuoteReas
     return 'invalid_payment_requirements'
   if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
-  if (authorization.value !== String(terms.prices[operation.operation]))
+  if (authorization.value !== String(priceOf(terms, operation.operation)))
     return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined
 }
@@ -61,6 +61,10 @@ export function isSignedByPayer({ payload }: Payment, terms: Terms): boolean {
 }
 
 /** Standard clients copy the resource of the quote, `resourceUrl`, into the payment. */
-export function namesAnotherResource({ resource }: Payment, operation: Operation, resourceUrl: string): boolean {
-  return resource !== undefined && resource.url !== resourceUrl && namesAnotherOperation(resource.url, operation)
+export function namesAnotherResource(
+  { resource }: Payment,
+  { terms, operation, resourceUrl }: Omit<TermsCheck, 'outline'> & { resourceUrl: string },
+): boolean {
+  if (resource === undefined || resource.url === resourceUrl) return false
+  return namesAnotherOperation(resource.url, operation, terms.operations)
 }

@@ -1,9 +1,9 @@
 /** Builds the quote of an operation (x402 v2 `PaymentRequired`). */
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
+import type { OperationDefinition } from '../operation/operation.ts'
 import type { Quote } from '../operation/outcome.ts'
-import { RESOURCE_DESCRIPTIONS } from '../operation/resource.ts'
-import type { OperationName } from '../operation/schema.ts'
-import { buildExtensions, QUOTED_NUMBER } from './extensions.ts'
+import { definitionOf } from '../operation/operations.ts'
+import { buildExtensions, fillPlaceholders } from './extensions.ts'
 import { buildRequirements, memoizePerOperation, X402_VERSION, type Terms } from './terms.ts'
 
 /** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
@@ -26,7 +26,7 @@ export type QuoteReason =
 
 interface QuoteRequest {
   terms: Terms
-  operation: OperationName
+  operation: string
   /** The REST resource to buy. */
   url: string
   reason: QuoteReason
@@ -51,21 +51,21 @@ const constantMembers = memoizePerOperation((terms, operation) => {
   return { full: encode({ bazaar, ...others }), short: encode(others) }
 })
 
-function describeResource({ operation, url }: QuoteRequest): ResourceInfo {
+function describeResource({ resource }: OperationDefinition, url: string): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
-  return { url: short, description: RESOURCE_DESCRIPTIONS[operation], mimeType: 'application/json' }
+  return { url: short, description: resource, mimeType: 'application/json' }
 }
 
 export function buildQuote(request: QuoteRequest): Quote {
   const { terms, operation, url, reason } = request
+  const definition = definitionOf(operation, terms.operations)
   const { full, short } = constantMembers(terms, operation)
   const variableMembers: Omit<PaymentRequired, 'accepts' | 'extensions'> = {
     x402Version: X402_VERSION,
     error: reason,
-    resource: describeResource(request),
+    resource: describeResource(definition, url),
   }
-  const rest = url.length > URL_CHARACTERS_WITH_BAZAAR_MAX ? short : full
-  const members = operation === 'lookup' ? rest.replace(QUOTED_NUMBER, url.slice(url.lastIndexOf('/') + 1)) : rest
+  const members = url.length > URL_CHARACTERS_WITH_BAZAAR_MAX ? short : fillPlaceholders(full, definition, url)
   const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }

@@ -4,7 +4,7 @@
  */
 import { isPaid, type ResponseRecord } from '../../store/record.ts'
 import { canonicalJson } from '../operation/canonical.ts'
-import type { Operation } from '../operation/schema.ts'
+import type { Operation } from '../operation/operation.ts'
 import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../receipt/claims.ts'
 import { recordedPayment } from './recorded-payment.ts'
 import type { PaymentServices } from './services.ts'

@@ -1,6 +1,7 @@
 /** Prices and chain constants of both deployments, and the x402 payment requirements built from them. */
 import type { PaymentRequirements } from '@x402/core/types'
-import type { OperationName } from '../operation/schema.ts'
+import type { Operations } from '../operation/operation.ts'
+import { OPERATIONS } from '../operation/operations.ts'
 
 export type Mode = 'mainnet' | 'testnet'
 
@@ -27,8 +28,8 @@ export interface NetworkDeployment {
   asset: `0x${string}`
   /** The EIP-712 domain of the USDC contract. */
   domain: { name: string; version: string }
-  /** Micro-USDC per operation. */
-  prices: Record<OperationName, number>
+  /** Micro-USDC by operation. */
+  prices: Readonly<Record<string, number>>
 }
 
 export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
@@ -37,33 +38,45 @@ export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
     chainId: 8453,
     asset: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
     domain: { name: 'USD Coin', version: '2' },
-    prices: { lookup: 10_000, search: 10_000, resolve: 20_000 },
+    prices: listPrices('mainnet', OPERATIONS),
   },
   testnet: {
     network: 'eip155:84532',
     chainId: 84_532,
     asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
     domain: { name: 'USDC', version: '2' },
-    prices: { lookup: 1_000, search: 1_000, resolve: 2_000 },
+    prices: listPrices('testnet', OPERATIONS),
   },
 }
 
-/** The constants of one deployment and the address that is paid. */
+function listPrices(mode: Mode, operations: Operations): NetworkDeployment['prices'] {
+  return Object.fromEntries(operations.map(({ name, prices }) => [name, prices[mode]]))
+}
+
+/** The constants of one deployment, the address that is paid, and what is sold. */
 export interface Terms extends NetworkDeployment {
   mode: Mode
   payTo: string
+  operations: Operations
 }
 
-export function buildTerms(mode: Mode, payTo: string): Terms {
-  return { mode, payTo, ...DEPLOYMENTS[mode] }
+export function buildTerms(mode: Mode, payTo: string, operations: Operations = OPERATIONS): Terms {
+  return { ...DEPLOYMENTS[mode], mode, payTo, operations, prices: listPrices(mode, operations) }
+}
+
+/** The price of an operation in micro-USDC. */
+export function priceOf({ prices }: Pick<NetworkDeployment, 'prices'>, operation: string): number {
+  const price = prices[operation]
+  if (price === undefined) throw new Error(`There is no price for ${operation}`)
+  return price
 }
 
 /** The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator. */
-export function buildRequirements(terms: Terms, operation: OperationName): PaymentRequirements {
+export function buildRequirements(terms: Terms, operation: string): PaymentRequirements {
   return {
     scheme: 'exact',
     network: terms.network,
-    amount: String(terms.prices[operation]),
+    amount: String(priceOf(terms, operation)),
     asset: terms.asset,
     payTo: terms.payTo,
     maxTimeoutSeconds: QUOTE_LIFETIME_SECONDS,
@@ -72,10 +85,10 @@ export function buildRequirements(terms: Terms, operation: OperationName): Payme
 }
 
 /** Caches the result of `build`, which must depend on terms and operation only. */
-export function memoizePerOperation<T>(build: (terms: Terms, operation: OperationName) => T) {
-  const cache = new WeakMap<Terms, Map<OperationName, T>>()
-  return (terms: Terms, operation: OperationName): T => {
-    const values = cache.get(terms) ?? new Map<OperationName, T>()
+export function memoizePerOperation<T>(build: (terms: Terms, operation: string) => T) {
+  const cache = new WeakMap<Terms, Map<string, T>>()
+  return (terms: Terms, operation: string): T => {
+    const values = cache.get(terms) ?? new Map<string, T>()
     cache.set(terms, values)
     const value = values.get(operation) ?? build(terms, operation)
     values.set(operation, value)

@@ -1,17 +1,20 @@
 /** The registers that a query searches: the dataset and, on testnet, the synthetic company (contract 1.7). */
 import type { Register } from '../matching/register.ts'
+import type { Provenance } from '../operation/companies.ts'
 import type { Candidate } from '../operation/result.ts'
 import type { Dataset } from '../../store/catalog.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex } from '../../store/index/name-index.ts'
-import type { Source } from '../../store/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import { cachedNameIndex } from './name-index-cache.ts'
-import type { SkillContext } from './skill.ts'
 
-export interface Provenance {
-  source: Source
-  snapshot_id: string
+/** What answers are computed from. Built for each request. */
+export interface SkillContext {
+  dataset: Dataset | undefined
+  /** Testnet only (contract 1.7). */
+  hasSyntheticCompany: boolean
+  /** Limits the time of a query. */
+  now: () => Date
 }
 
 export const SYNTHETIC_PROVENANCE: Provenance = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
@@ -28,7 +31,10 @@ function indexOfSynthetic() {
 }
 
 /** Whether a number is that of the synthetic company. Its record needs no dataset. */
-export function isSynthetic(companyNumber: string | undefined, context: SkillContext): boolean {
+export function isSynthetic(
+  companyNumber: string | undefined,
+  context: Pick<SkillContext, 'hasSyntheticCompany'>,
+): boolean {
   return context.hasSyntheticCompany && companyNumber === SYNTHETIC_COMPANY.company_number
 }
 

@@ -1,25 +1,31 @@
-/** The skill of each operation. The agent card, the metadata and the routes list the operations of this table. */
-import type { Operation, OperationName } from '../operation/schema.ts'
-import { lookup } from './lookup.ts'
-import { resolve } from './resolve.ts'
-import { search } from './search.ts'
-import type { PreparedAnswer, Skill, SkillContext } from './skill.ts'
+/** Computes the answers of operations from a dataset. */
+import type { Operation, Operations } from '../operation/operation.ts'
+import { definitionOf, OPERATIONS } from '../operation/operations.ts'
+import type { Refused } from '../operation/outcome.ts'
+import { openCompanies } from './companies.ts'
+import { isSynthetic, type SkillContext } from './registers.ts'
 
-type Skills = { [Name in OperationName]: Skill<Extract<Operation, { operation: Name }>['input']> }
+export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
 
-const SKILLS: Skills = { lookup, search, resolve }
-
-export const OPERATIONS_ON_SALE = Object.keys(SKILLS) as OperationName[]
-
-export function needsDataset(operation: Operation, context: SkillContext): boolean {
-  return skillFor(operation).needsDataset(operation.input, context)
+/** Whether the operation needs a loaded and fresh dataset. */
+export function needsDataset(
+  { operation, input }: Operation,
+  context: Pick<SkillContext, 'hasSyntheticCompany'>,
+  operations: Operations = OPERATIONS,
+): boolean {
+  const definition = definitionOf(operation, operations)
+  return !isSynthetic(definition.companyNumber?.(input), context)
 }
 
-export function prepareAnswer(operation: Operation, context: SkillContext): PreparedAnswer {
-  return skillFor(operation).prepare(operation.input, context)
-}
-
-/** `SKILLS` pairs each operation with a skill for its input, which TypeScript cannot follow through an index. */
-function skillFor(operation: Operation): Skill<Operation['input']> {
-  return SKILLS[operation.operation]
+/** The JSON text that is stored and sold. Throws when the answer violates its published schema. */
+export function prepareAnswer(
+  { operation, input }: Operation,
+  context: SkillContext,
+  operations: Operations = OPERATIONS,
+): PreparedAnswer {
+  const definition = definitionOf(operation, operations)
+  const computed = definition.answer(input, openCompanies(context))
+  if (computed.kind === 'refused') return computed
+  const checked = definition.answerSchema.parse(computed.answer)
+  return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }
 }

@@ -1,5 +1,5 @@
 /** The documents for the current dataset: they name its licence and, on mainnet, one of its companies as an example. */
-import { buildExamples } from '../../agent/operation/examples.ts'
+import { buildExamples } from '../../agent/operation/operations.ts'
 import type { Catalog } from '../../store/catalog.ts'
 import { CRO_COMPANIES } from '../../store/source.ts'
 import type { Deployment } from './deployment.ts'
@@ -25,7 +25,7 @@ export async function openDocuments(options: DocumentOptions): Promise<() => Doc
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = {
-      examples: buildExamples(companyNumber()),
+      examples: buildExamples(companyNumber(), deployment.terms.operations),
       licence: { name: license, url: license_url },
       securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
     }

@@ -1,5 +1,5 @@
 /** The values of a deployment that the documents show. */
-import type { ExampleInputs } from '../../agent/operation/examples.ts'
+import type { ExampleInputs } from '../../agent/operation/operations.ts'
 import type { ServiceFacts } from './metadata.ts'
 
 export interface Deployment extends ServiceFacts {

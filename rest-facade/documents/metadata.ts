@@ -1,9 +1,8 @@
 /** Schemas and bodies of `GET /api/v1/meta` (contract 2.9) and `GET /attribution` (contract 2.10). */
 import { z } from 'zod'
-import { endpoint, ROUTES } from '../../agent/operation/resource.ts'
+import { endpoint, priceKey } from '../../agent/operation/operation.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
-import type { Terms } from '../../agent/payments/terms.ts'
+import { priceOf, type Terms } from '../../agent/payments/terms.ts'
 import type { SnapshotInfo } from '../../store/snapshot.ts'
 import { datasetStatus, type Catalog } from '../../store/catalog.ts'
 import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/source.ts'
@@ -48,7 +47,6 @@ export const attributionSchema = sourceSchema.pick({
 export interface ServiceFacts {
   version: string
   terms: Terms
-  onSale: readonly OperationName[]
   rateLimitPerMinute: number
 }
 
@@ -65,13 +63,14 @@ interface DatasetState {
 }
 
 export function buildMetadata(
-  { version, terms, onSale, rateLimitPerMinute }: ServiceFacts,
+  { version, terms, rateLimitPerMinute }: ServiceFacts,
   { info, source, status }: DatasetState,
 ): z.output<typeof metadataSchema> {
+  const prices = terms.operations.map((each): [string, number] => [priceKey(each), priceOf(terms, each.name)])
   return {
     service: SERVICE_NAME,
     version,
-    endpoints: onSale.map(endpoint),
+    endpoints: terms.operations.map(endpoint),
     dataset_status: status,
     source,
     snapshot_id: info.snapshot_id,
@@ -85,8 +84,8 @@ export function buildMetadata(
       asset: terms.asset,
       pay_to: terms.payTo,
       payment_required: true,
-      price_micro_usdc: terms.prices.lookup,
-      endpoint_prices: Object.fromEntries(onSale.map((name) => [ROUTES[name].path, terms.prices[name]])),
+      price_micro_usdc: prices[0]?.[1] ?? 0,
+      endpoint_prices: Object.fromEntries(prices),
       limit_scope: 'shared_origin_service',
       lookup_limit_per_minute: rateLimitPerMinute,
     },

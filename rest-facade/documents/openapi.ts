@@ -3,19 +3,11 @@ import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
-import { PAYMENT_HEADERS } from '../../agent/payments/terms.ts'
+import { PAYMENT_HEADERS, priceOf } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import {
-  isDocument,
-  isPaid,
-  listRoutes,
-  type ResponseContent,
-  type RouteDescription,
-  type RouteInput,
-} from './routes.ts'
+import { isDocument, isPaid, listRoutes, type ResponseContent, type RouteDescription } from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
 
 /** Apart from the other operations, so that generated clients and catalogues can leave them out. */
@@ -70,7 +62,7 @@ const A2A_PARAMETERS: readonly Parameter[] = [
 export function buildOpenApi(deployment: DocumentedDeployment, guidance: string) {
   const { baseUrl, version, terms, licence, contactEmail: email } = deployment
   const routes = listRoutes(deployment)
-  const schemas = componentSchemas()
+  const schemas = componentSchemas(terms.operations)
   const paths = Object.fromEntries(
     routes.map((route) => [
       route.path,
@@ -118,7 +110,7 @@ export function buildOpenApi(deployment: DocumentedDeployment, guidance: string)
 const NOT_ALLOWED = 'MethodNotAllowed'
 
 function refusedMethods(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
-  const parameters = route.input?.in === 'path' ? inputParameters(route.input, deployment, schemas) : []
+  const parameters = inputParameters(route, deployment, schemas).filter((each) => each.in === 'path')
   const refused = METHODS.filter((method) => method !== route.method).map((method) => [
     method,
     {
@@ -137,7 +129,7 @@ function refusedMethods(route: RouteDescription, deployment: DocumentedDeploymen
 function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
   const { operationId, tag, summary, description, sells, input, a2aOnly = false } = route
   const parameters = [
-    ...inputParameters(input, deployment, schemas),
+    ...inputParameters(route, deployment, schemas),
     ...(a2aOnly ? A2A_PARAMETERS : []),
     ...(isPaid(route) ? [PAYMENT_PARAMETER] : []),
   ]
@@ -157,21 +149,20 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
 }
 
 /** The price in the form that x402 directories read. */
-function paymentInfo({ terms }: DocumentedDeployment, operation: OperationName) {
+function paymentInfo({ terms }: DocumentedDeployment, operation: string) {
   return {
-    price: { mode: 'fixed', currency: 'USD', amount: formatUsd(terms.prices[operation]) },
+    price: { mode: 'fixed', currency: 'USD', amount: formatUsd(priceOf(terms, operation)) },
     protocols: [{ x402: {} }],
   }
 }
 
 /** One parameter for each member of the input's schema. */
 function inputParameters(
-  input: RouteInput | undefined,
+  { path, input }: RouteDescription,
   deployment: DocumentedDeployment,
   schemas: Schemas,
 ): Parameter[] {
   if (!input || input.in === 'body') return []
-  const location = input.in
   const { properties, required = [] } = schemas[input.schema] as {
     properties: Record<string, JsonSchema>
     required?: string[]
@@ -179,7 +170,7 @@ function inputParameters(
   const example = new Map(Object.entries(Object.values(input.examples(deployment))[0] ?? {}))
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
-    in: location,
+    in: path.includes(`{${name}}`) ? 'path' : 'query',
     required: required.includes(name),
     description: String(description),
     schema,
@@ -349,10 +340,9 @@ function findUsedSchemas(schemas: Schemas, parts: object): Partial<Schemas> {
   const used: Partial<Schemas> = {}
   const visit = (part: unknown): void => {
     for (const [, text = ''] of JSON.stringify(part).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
-      const name = text as SchemaName
-      if (used[name]) continue
-      used[name] = schemas[name]
-      visit(schemas[name])
+      if (used[text]) continue
+      used[text] = schemas[text]
+      visit(schemas[text])
     }
   }
   visit(parts)

@@ -1,15 +1,15 @@
 /** Renders the guides and descriptions (contract 4.4.3) from the templates in docs/served and the values of the code. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { exampleParts, RESOLVE_EXAMPLE, SEARCH_EXAMPLES } from '../../agent/operation/examples.ts'
 import { MCP_ERRORS } from '../../agent/operation/mcp-errors.ts'
 import { REFUSALS } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { endpoint, resourceUrl } from '../../agent/operation/resource.ts'
-import { INPUT_SCHEMAS, OPERATION_NAMES, type OperationName } from '../../agent/operation/schema.ts'
-import { QUOTE_LIFETIME_SECONDS } from '../../agent/payments/terms.ts'
+import { endpoint, requiredMembers, type OperationDefinition } from '../../agent/operation/operation.ts'
+import { exampleParts } from '../../agent/operation/operations.ts'
+import { resourceUrl } from '../../agent/operation/resource.ts'
+import { priceOf, QUOTE_LIFETIME_SECONDS } from '../../agent/payments/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
-import { exampleAnswers, exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
+import { exampleQuote, exampleRpcAnswers, exampleRpcRequests, firstOperation } from './examples.ts'
 import { buildOpenApi } from './openapi.ts'
 import { isDocument, listRoutes } from './routes.ts'
 import { buildServerJson } from './server-json.ts'
@@ -59,7 +59,7 @@ export function renderDocuments(
   })
   const json = (value: object): WrittenDocument => ({ type: 'application/json', text: JSON.stringify(value) })
   return new Map([
-    [FREE_PATHS.guide, renderGuide(values, templates)],
+    [FREE_PATHS.guide, renderGuide(deployment, values, templates)],
     [FREE_PATHS.apiGuide, render('api.md', 'text/markdown')],
     [FREE_PATHS.a2aGuide, render('a2a.md', 'text/plain')],
     [FREE_PATHS.mcpGuide, render('mcp.md', 'text/plain')],
@@ -79,14 +79,18 @@ function securityTxt({ baseUrl, contactEmail, securityTxtExpires }: DocumentedDe
 }
 
 /** The HTML guide. Style and script are inline. The CSP allows only these two, by their hashes. */
-function renderGuide(values: ReadonlyMap<string, string>, templates: Templates): WrittenDocument {
+function renderGuide(
+  deployment: DocumentedDeployment,
+  values: ReadonlyMap<string, string>,
+  templates: Templates,
+): WrittenDocument {
   const style = templates['guide.css']
   const script = templates['guide.js']
   const escaped = [...values].map(([name, value]): [string, string] => [name, escapeHtml(value)])
   const parts: [string, string][] = [
     ['style', `<style>${style}</style>`],
     ['script', `<script type="module">${script}</script>`],
-    ['price_rows', htmlRows(priceRows(values))],
+    ['price_rows', htmlRows(priceRows(deployment))],
     ['error_rows', htmlRows(errorRows())],
   ]
   return {
@@ -118,29 +122,13 @@ function fill(text: string, values: ReadonlyMap<string, string>): string {
 }
 
 function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, string> {
-  const {
-    baseUrl,
-    version,
-    terms,
-    onSale,
-    rateLimitPerMinute,
-    addressBudget,
-    a2aEnabled,
-    retentionDays,
-    extensionUri,
-  } = deployment
+  const { baseUrl, version, terms, rateLimitPerMinute, addressBudget, a2aEnabled, retentionDays, extensionUri } =
+    deployment
   const { examples, licence } = deployment
-  const first = firstOperation(examples)
-  const answers = exampleAnswers(deployment)
+  const { operation: first } = firstOperation(deployment)
   const isTestnet = terms.mode === 'testnet'
-  const prices = OPERATION_NAMES.flatMap((name): [string, string][] => [
-    [`usd_${name}`, formatUsd(terms.prices[name])],
-    [`micro_${name}`, String(terms.prices[name])],
-    [`endpoint_${name}`, endpoint(name)],
-    [`${name}_answer`, formatJson(name === 'resolve' ? shortResolution(answers[name].found) : answers[name].found)],
-  ])
   const values = new Map([
-    ...prices,
+    ...terms.operations.flatMap((each) => operationValues(each, deployment)),
     ['base_url', baseUrl],
     ['version', version],
     ['mode', terms.mode],
@@ -154,20 +142,14 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
-    ['operations', onSale.map((name) => `- ${endpoint(name)}: ${formatUsd(terms.prices[name])} USD`).join('\n')],
-    ['first_url', resourceUrl(baseUrl, first)],
-    ['lookup_number', examples.lookup[0]?.company_number ?? ''],
-    ['search_url', resourceUrl(baseUrl, { operation: 'search', input: SEARCH_EXAMPLES[0] })],
-    ['search_text', SEARCH_EXAMPLES[0].q],
-    ['resolve_body', JSON.stringify(RESOLVE_EXAMPLE)],
-    ['resolve_name', RESOLVE_EXAMPLE.name],
-    ['resolve_eircode', RESOLVE_EXAMPLE.eircode],
+    ['operations', terms.operations.map((each) => `- ${endpoint(each)}: ${usd(deployment, each)} USD`).join('\n')],
+    ['first_url', resourceUrl(baseUrl, first, terms.operations)],
     ['licence', licence.name],
     ['licence_url', licence.url],
     ['quote', formatJson(shortQuote(deployment))],
     ['rpc_request', formatJson(exampleRpcRequests(deployment)[first.operation])],
     ['rpc_answer', formatJson(exampleRpcAnswers(deployment)[first.operation])],
-    ['example_parts', onSale.flatMap((name) => exampleParts(examples, name)).join('\n')],
+    ['example_parts', terms.operations.flatMap(({ name }) => exampleParts(examples, name)).join('\n')],
     ['a2a_note', a2aEnabled ? '' : '**This deployment has no A2A interface.**'],
     ['mcp_note', deployment.mcpEnabled ? '' : '**This deployment has no MCP interface.**'],
     ['synthetic_note', isTestnet ? SYNTHETIC_NOTE : ''],
@@ -176,14 +158,38 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['mcp_error_table', markdownTable(['status', 'code', 'message'], mcpErrorRows())],
     ['free_table', markdownTable(['route', 'description'], freeRows(deployment))],
   ])
-  values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(values)))
-  values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(values)))
+  values.set('price_table', markdownTable(['operation', 'route', 'micro-USDC', 'USD'], priceRows(deployment)))
+  values.set('a2a_table', markdownTable(['operation', 'input', 'USD'], a2aRows(deployment)))
   return values
 }
 
-/** The example of a resolution without the score definition, which is long and already in the example of a search. */
-function shortResolution(found: object) {
-  return { ...found, score_definition: 'as in a search' }
+const usd = ({ terms }: DocumentedDeployment, { name }: OperationDefinition) => formatUsd(priceOf(terms, name))
+
+/** The price of an operation, its route, an answer, and its first example as a URL, as a body and by member. */
+function operationValues(definition: OperationDefinition, deployment: DocumentedDeployment): [string, string][] {
+  const { name, inputSchema } = definition
+  const { baseUrl, terms, examples } = deployment
+  const [input] = examples[name] ?? []
+  const members = Object.keys(inputSchema.shape).map((member): [string, string] => [
+    `${name}_${member}`,
+    JSON.stringify(input?.[member] ?? '').replace(/^"|"$/g, ''),
+  ])
+  return [
+    [`usd_${name}`, usd(deployment, definition)],
+    [`${name}_answer`, formatJson(shortAnswer(definition, deployment))],
+    [`${name}_url`, input ? resourceUrl(baseUrl, { operation: name, input }, terms.operations) : ''],
+    [`${name}_body`, JSON.stringify(input ?? {})],
+    ...members,
+  ]
+}
+
+/** The example answer. The score definition is long, so only the first answer that has one shows it. */
+function shortAnswer(definition: OperationDefinition, { terms }: DocumentedDeployment): object {
+  const answerOf = (each: OperationDefinition): object => each.exampleAnswers(terms.mode).found
+  const first = terms.operations.find((each) => 'score_definition' in answerOf(each))
+  const found = answerOf(definition)
+  if (!first || first === definition || !('score_definition' in found)) return found
+  return { ...found, score_definition: `as in a ${first.name}` }
 }
 
 /** The example quote without its extensions, which are long. */
@@ -206,19 +212,22 @@ function moreLinks({ baseUrl, terms, mcpEnabled, contactEmail }: DocumentedDeplo
   return [...(mcpEnabled ? mcp : []), ...(terms.mode === 'testnet' ? testnet : []), ...contact]
 }
 
-const priceRows = (values: ReadonlyMap<string, string>): string[][] =>
-  OPERATION_NAMES.map((name) => [
-    name,
-    ...['endpoint', 'micro', 'usd'].map((each) => values.get(`${each}_${name}`) ?? ''),
+const priceRows = (deployment: DocumentedDeployment): string[][] =>
+  deployment.terms.operations.map((each) => [
+    each.name,
+    endpoint(each),
+    String(priceOf(deployment.terms, each.name)),
+    usd(deployment, each),
   ])
 
-const a2aRows = (values: ReadonlyMap<string, string>): string[][] =>
-  OPERATION_NAMES.map((name) => [name, listFields(name), values.get(`usd_${name}`) ?? ''])
+const a2aRows = (deployment: DocumentedDeployment): string[][] =>
+  deployment.terms.operations.map((each) => [each.name, listFields(each), usd(deployment, each)])
 
 /** The input fields of an operation. Optional ones have a question mark. */
-function listFields(name: OperationName): string {
-  return Object.entries(INPUT_SCHEMAS[name].shape)
-    .map(([field, schema]) => `\`${field}${schema.safeParse(undefined).success ? '?' : ''}\``)
+function listFields(definition: OperationDefinition): string {
+  const required = requiredMembers(definition)
+  return Object.keys(definition.inputSchema.shape)
+    .map((field) => `\`${field}${required.includes(field) ? '' : '?'}\``)
     .join(', ')
 }
 

@@ -1,14 +1,12 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
 import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { ROUTES } from '../../agent/operation/resource.ts'
+import { queryMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import type { Terms } from '../../agent/payments/terms.ts'
 import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import {
-  exampleAnswers,
   exampleCard,
   exampleMcpRequests,
   exampleMetadata,
@@ -20,12 +18,12 @@ import {
 import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import type { SchemaName } from './schemas.ts'
+import { inputName, type SchemaName } from './schemas.ts'
 import { buildServerJson } from './server-json.ts'
 
-export interface RouteInput {
-  /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter. */
-  in: 'path' | 'query' | 'body'
+interface RouteInput {
+  /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query. */
+  in: 'parameters' | 'body'
   schema: SchemaName
   /** By name. The first one gives the examples of parameters. */
   examples: (deployment: DocumentedDeployment) => Record<string, object>
@@ -50,7 +48,7 @@ export interface RouteDescription {
   /** JSON-RPC errors of the protocol. Those with status 200 are described by `contents`. */
   protocolErrors?: readonly McpError[]
   /** The operation, if the route has a fixed price. */
-  sells?: OperationName
+  sells?: string
   /** Absent if A2A is disabled. */
   a2aOnly?: boolean
   /** Absent if MCP is disabled. */
@@ -80,51 +78,40 @@ const SALE = [
   ...ANY_ROUTE,
 ] as const
 
-/** Refusals of an operation on an explicit company number. */
-const BY_NUMBER = ['company_not_found', 'source_data_conflict'] as const
-
 const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
-const PAID_ROUTES: readonly RouteDescription[] = [
-  {
-    ...paidRouteBase('lookup', 'CompanyResponse', { in: 'path', schema: 'LookupInput' }),
-    operationId: 'lookupCompany',
-    path: `${ROUTES.lookup.path}/{company_number}`,
-    summary: 'One company by its number',
-    description:
-      'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
-      'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',
-    refusals: ['invalid_company_number', 'unexpected_input', ...BY_NUMBER, ...SALE],
-  },
-  {
-    ...paidRouteBase('search', 'SearchResponse', { in: 'query', schema: 'SearchInput' }),
-    operationId: 'searchCompanies',
-    summary: 'Ranked search by name',
-    description:
-      'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
-      'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',
-    refusals: ['invalid_query', 'duplicate_parameter', 'unexpected_input', 'query_too_broad', ...SALE],
-    reserved: ['company_not_found', ...BODY],
-  },
-  {
-    ...paidRouteBase('resolve', 'ResolveResponse', { in: 'body', schema: 'ResolveInput' }),
-    operationId: 'resolveCompany',
-    summary: 'Resolution of a name to one company',
-    description:
-      'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
-      '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
-      'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must ' +
-      'repeat URI, Content-Type and the exact body.',
-    refusals: ['invalid_body', 'unexpected_input', 'query_too_broad', ...BODY, ...BY_NUMBER, ...SALE],
-  },
-]
+/** The REST route of an operation. */
+function paidRoute(definition: OperationDefinition): RouteDescription {
+  const { name, method, answerName, reserved = [], route } = definition
+  const hasQuery = queryMembers(definition).length > 0
+  const examples = (deployment: DocumentedDeployment) =>
+    Object.fromEntries((deployment.examples[name] ?? []).map((value, at) => [`example_${at + 1}`, value]))
+  return {
+    ...route,
+    method: method === 'GET' ? 'get' : 'post',
+    path: definition.path,
+    tag: 'Paid',
+    sells: name,
+    input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
+    contents: [json(answerName, ({ terms }) => definition.exampleAnswers(terms.mode))],
+    refusals: [
+      definition.inputFault,
+      ...(hasQuery ? (['duplicate_parameter'] as const) : []),
+      'unexpected_input',
+      ...(method === 'POST' ? BODY : []),
+      ...definition.refusals,
+      ...SALE,
+    ],
+    reserved,
+  }
+}
 
-const A2A_ROUTE: RouteDescription = {
+const a2aRoute = (operations: Operations): RouteDescription => ({
   operationId: 'sendMessage',
   method: 'post',
   path: A2A_PATH,
   tag: 'Agent',
-  summary: 'The three operations over A2A 1.0',
+  summary: `The ${countWord(operations)} operations over A2A 1.0`,
   description:
     'JSON-RPC, synchronous, direct Messages only, at most 16 KiB. A text part gets usage instructions, free. A data ' +
     'part `{operation, input}` is paid like the REST resource that its quote names, at the same price. Payment and ' +
@@ -132,24 +119,24 @@ const A2A_ROUTE: RouteDescription = {
   input: { in: 'body', schema: 'RpcRequest', examples: exampleRpcRequests },
   contents: [json('RpcResponse', exampleRpcAnswers)],
   refusals: [
-    'invalid_company_number',
-    'invalid_query',
-    'invalid_body',
-    'query_too_broad',
-    'gateway_unavailable',
-    ...BODY,
-    ...BY_NUMBER,
+    ...new Set<RefusalCode>([
+      ...operations.map(({ inputFault }) => inputFault),
+      'invalid_body',
+      'gateway_unavailable',
+      ...BODY,
+      ...operations.flatMap(({ refusals }) => refusals),
+    ]),
     ...SALE,
   ],
   a2aOnly: true,
-}
+})
 
-const MCP_ROUTE: RouteDescription = {
+const mcpRoute = (operations: Operations): RouteDescription => ({
   operationId: 'callTool',
   method: 'post',
   path: MCP_PATH,
   tag: 'Agent',
-  summary: 'The three operations as tools of MCP',
+  summary: `The ${countWord(operations)} operations as tools of MCP`,
   description:
     'Streamable HTTP without sessions, at most 16 KiB. Quotes, answers and errors of a tool are results of `tools/call` ' +
     'with status 200. The payment is in `_meta["x402/payment"]`.',
@@ -158,7 +145,11 @@ const MCP_ROUTE: RouteDescription = {
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
   mcpOnly: true,
-}
+})
+
+const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
+
+const countWord = ({ length }: Operations) => COUNT_WORDS[length] ?? String(length)
 
 const FREE_ROUTES: readonly RouteDescription[] = [
   {
@@ -236,7 +227,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   ),
   {
     ...registryRoute('getReputation', TESTNET_PATHS.reputation, 'On-chain feedback of one reviewer', 'ReputationPage'),
-    input: { in: 'query', schema: 'ReputationQuery', examples: () => ({ first: { client: EXAMPLE_REVIEWER } }) },
+    input: { in: 'parameters', schema: 'ReputationQuery', examples: () => ({ first: { client: EXAMPLE_REVIEWER } }) },
   },
   {
     ...freeRoute(
@@ -250,21 +241,16 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
   },
 ]
 
-const ALL_ROUTES: readonly RouteDescription[] = [
-  ...PAID_ROUTES,
-  A2A_ROUTE,
-  MCP_ROUTE,
-  ...FREE_ROUTES,
-  ...TESTNET_ROUTES,
-]
-
 interface RouteSelection extends Pick<DocumentedDeployment, 'a2aEnabled' | 'mcpEnabled' | 'contactEmail'> {
-  terms: Pick<Terms, 'mode'>
+  terms: Pick<Terms, 'mode' | 'operations'>
 }
 
 /** The routes of one deployment. */
 export function listRoutes({ terms, a2aEnabled, mcpEnabled, contactEmail }: RouteSelection) {
-  return ALL_ROUTES.filter(
+  const { operations } = terms
+  const agentRoutes = [a2aRoute(operations), mcpRoute(operations)]
+  const routes = [...operations.map(paidRoute), ...agentRoutes, ...FREE_ROUTES, ...TESTNET_ROUTES]
+  return routes.filter(
     ({ testnetOnly = false, a2aOnly = false, mcpOnly = false, contactOnly = false }) =>
       (terms.mode === 'testnet' || !testnetOnly) &&
       (a2aEnabled || !a2aOnly) &&
@@ -281,21 +267,6 @@ export function isPaid({ sells, a2aOnly = false }: RouteDescription): boolean {
 /** Free documents have an ETag, and conditional requests get 304. */
 export function isDocument(route: RouteDescription): boolean {
   return !isPaid(route) && route.method === 'get'
-}
-
-/** The members of a paid route that follow from its operation. */
-function paidRouteBase(sells: OperationName, schema: SchemaName, input: Pick<RouteInput, 'in' | 'schema'>) {
-  const { method, path } = ROUTES[sells]
-  const examples = (deployment: DocumentedDeployment) =>
-    Object.fromEntries(deployment.examples[sells].map((value, at) => [`example_${at + 1}`, value]))
-  return {
-    method: method === 'GET' ? 'get' : 'post',
-    path,
-    tag: 'Paid',
-    sells,
-    input: { ...input, examples },
-    contents: [json(schema, (deployment) => exampleAnswers(deployment)[sells])],
-  } as const
 }
 
 function freeRoute(operationId: string, path: string, summary: string, contents: ResponseContent[]): RouteDescription {

@@ -1,15 +1,8 @@
 /** The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses. */
 import { z } from 'zod'
-import {
-  candidateSchema,
-  companyResponseSchema,
-  matchSignalsSchema,
-  resolveResponseSchema,
-  searchResponseSchema,
-  snapshotIdSchema,
-} from '../../agent/operation/result.ts'
+import type { Operations } from '../../agent/operation/operation.ts'
+import { candidateSchema, matchSignalsSchema, snapshotIdSchema } from '../../agent/operation/result.ts'
 import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import { INPUT_SCHEMAS, type OperationName } from '../../agent/operation/schema.ts'
 import { paymentSchema } from '../../agent/payments/headers.ts'
 import { X402_VERSION } from '../../agent/payments/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/receipt/claims.ts'
@@ -123,30 +116,36 @@ const textPartSchema = z.strictObject({ text: z.string(), mediaType })
 const dataPart = <Data extends z.ZodType>(data: Data) => z.strictObject({ data, mediaType })
 const onePart = <Part extends z.ZodType>(data: Part) => z.array(z.union([textPartSchema, dataPart(data)])).length(1)
 const rpcResult = <Result extends z.ZodType>(result: Result) => z.strictObject({ ...rpcEnvelope, result })
-const call = <Name extends OperationName>(name: Name) =>
-  z.strictObject({ operation: z.literal(name), input: INPUT_SCHEMAS[name] })
 
-const rpcRequestSchema = z.strictObject({
-  ...rpcEnvelope,
-  method: z.literal('SendMessage'),
-  params: z.looseObject({
-    message: z.looseObject({
-      messageId: z.string().min(1).max(128).meta({ description: 'At most 128 bytes.' }),
-      role: z.literal('ROLE_USER'),
-      parts: onePart(z.discriminatedUnion('operation', [call('lookup'), call('search'), call('resolve')])),
+function rpcRequestSchema(operations: Operations) {
+  const calls = operations.map(({ name, inputSchema }) =>
+    z.strictObject({ operation: z.literal(name), input: inputSchema }),
+  )
+  return z.strictObject({
+    ...rpcEnvelope,
+    method: z.literal('SendMessage'),
+    params: z.looseObject({
+      message: z.looseObject({
+        messageId: z.string().min(1).max(128).meta({ description: 'At most 128 bytes.' }),
+        role: z.literal('ROLE_USER'),
+        parts: onePart(z.discriminatedUnion('operation', calls as [(typeof calls)[number]])),
+      }),
     }),
-  }),
-})
+  })
+}
 
-const rpcMessageSchema = rpcResult(
-  z.strictObject({
-    message: z.strictObject({
-      messageId: z.string(),
-      role: z.literal('ROLE_AGENT'),
-      parts: onePart(z.union([companyResponseSchema, searchResponseSchema, resolveResponseSchema])),
+function rpcMessageSchema(operations: Operations) {
+  const answers = new Set(operations.map(({ answerSchema }) => answerSchema))
+  return rpcResult(
+    z.strictObject({
+      message: z.strictObject({
+        messageId: z.string(),
+        role: z.literal('ROLE_AGENT'),
+        parts: onePart(z.union([...answers])),
+      }),
     }),
-  }),
-)
+  )
+}
 
 /** The result of `ListTasks`: no message creates a task. */
 const rpcTasksSchema = rpcResult(
@@ -179,14 +178,17 @@ const mcpServerSchema = z
   })
   .meta({ description: 'server.json of the registry of MCP servers.' })
 
-const RESPONSE_SCHEMAS = {
+/** The name of the input's schema of an operation. */
+export function inputName(operation: string): string {
+  return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
+}
+
+const responseSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   Company: companySchema,
   Source: sourceSchema,
   MatchSignals: matchSignalsSchema,
   Candidate: candidateSchema,
-  CompanyResponse: companyResponseSchema,
-  SearchResponse: searchResponseSchema,
-  ResolveResponse: resolveResponseSchema,
+  ...Object.fromEntries(operations.map(({ answerName, answerSchema }) => [answerName, answerSchema])),
   Metadata: metadataSchema,
   Attribution: attributionSchema,
   Error: errorSchema,
@@ -201,33 +203,33 @@ const RESPONSE_SCHEMAS = {
   ...REGISTRY_SCHEMAS,
   McpResponse: mcpResponseSchema,
   McpServer: mcpServerSchema,
-  RpcResponse: z.union([rpcMessageSchema, rpcTasksSchema, rpcErrorSchema]),
-}
+  RpcResponse: z.union([rpcMessageSchema(operations), rpcTasksSchema, rpcErrorSchema]),
+})
 
-const REQUEST_SCHEMAS = {
-  LookupInput: INPUT_SCHEMAS.lookup,
-  SearchInput: INPUT_SCHEMAS.search,
-  ResolveInput: INPUT_SCHEMAS.resolve,
+const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
+  ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
   ReputationQuery: reputationQuerySchema,
   Payment: documentedPaymentSchema,
-  RpcRequest: rpcRequestSchema,
+  RpcRequest: rpcRequestSchema(operations),
   McpRequest: mcpRequestSchema,
-}
+})
 
-export type SchemaName = keyof typeof RESPONSE_SCHEMAS | keyof typeof REQUEST_SCHEMAS
+/** The name of a component. */
+export type SchemaName = string
 
 export type JsonSchema = Record<string, unknown>
 
 export const schemaRef = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` })
 
-export function componentSchemas(): Record<SchemaName, JsonSchema> {
-  return { ...toJsonSchemas(RESPONSE_SCHEMAS, 'output'), ...toJsonSchemas(REQUEST_SCHEMAS, 'input') }
+export function componentSchemas(operations: Operations): Record<SchemaName, JsonSchema> {
+  const responses = toJsonSchemas(responseSchemas(operations), 'output')
+  return { ...responses, ...toJsonSchemas(requestSchemas(operations), 'input') }
 }
 
 /** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */
-function toJsonSchemas<Name extends string>(schemas: Record<Name, z.ZodType>, io: 'input' | 'output') {
+function toJsonSchemas(schemas: Record<SchemaName, z.ZodType>, io: 'input' | 'output'): Record<SchemaName, JsonSchema> {
   const registry = z.registry<{ id: string }>()
-  for (const [name, schema] of Object.entries<z.ZodType>(schemas)) registry.add(schema, { id: name })
+  for (const [name, schema] of Object.entries(schemas)) registry.add(schema, { id: name })
   const { schemas: converted } = z.toJSONSchema(registry, {
     io,
     uri: (id) => `#/components/schemas/${id}`,
@@ -236,5 +238,5 @@ function toJsonSchemas<Name extends string>(schemas: Record<Name, z.ZodType>, io
   })
   // Inside OpenAPI a schema is identified by its path. `$id` would change the base URI.
   const entries = Object.entries(converted).map(([name, { $schema: _schema, $id: _id, ...schema }]) => [name, schema])
-  return Object.fromEntries(entries) as Record<Name, JsonSchema>
+  return Object.fromEntries(entries) as Record<SchemaName, JsonSchema>
 }

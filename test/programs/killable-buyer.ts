@@ -10,7 +10,7 @@ const AMOUNT_PER_DAY_MAX = 1_000_000_000
 
 const [url = '', key = '', payTo = '', folder = '', first = '', last = 'Infinity'] = process.argv.slice(2)
 const { network, asset, domain, prices } = DEPLOYMENTS.testnet
-const limits = { amountMax: prices.resolve, amountPerDayMax: AMOUNT_PER_DAY_MAX }
+const limits = { amountMax: prices['resolve']!, amountPerDayMax: AMOUNT_PER_DAY_MAX }
 const buyer = createBuyer({ key: key as `0x${string}`, folder, expected: { network, asset, domain, payTo, ...limits } })
 
 function buy(index: number): Promise<Response> {

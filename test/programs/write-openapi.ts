@@ -1,8 +1,7 @@
 /** Writes the OpenAPI description of both deployments to a folder, for `npm run openapi-lint`. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildExamples } from '../../agent/operation/examples.ts'
-import { OPERATION_NAMES } from '../../agent/operation/schema.ts'
+import { buildExamples } from '../../agent/operation/operations.ts'
 import { buildTerms } from '../../agent/payments/terms.ts'
 import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
 
@@ -17,7 +16,6 @@ for (const mode of ['testnet', 'mainnet'] as const) {
     baseUrl: BASE_URL,
     version: '0.1.0',
     terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
-    onSale: OPERATION_NAMES,
     rateLimitPerMinute: 120,
     addressBudget: 300,
     a2aEnabled: true,

@@ -25,8 +25,7 @@ describe('the HTTP application', () => {
       throw new Error(SECRET)
     }
     const catalog = { ...seller.context.catalog, current } as unknown as Catalog
-    const { onSale } = executor
-    const facts = { version: '0.1.0', terms: testTerms, onSale, rateLimitPerMinute: 120, catalog, now: seller.now }
+    const facts = { version: '0.1.0', terms: testTerms, rateLimitPerMinute: 120, catalog, now: seller.now }
     const report = (event: string) => void reports.push(event)
     const clients = makeClients()
     const options = { executor, baseUrl, clients, facts, signed: () => new Map(), pages: () => new Map(), report }

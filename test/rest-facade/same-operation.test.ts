@@ -2,12 +2,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { operationDigest } from '../../agent/operation/canonical.ts'
-import { namesAnotherOperation, resourceUrl, searchInput } from '../../agent/operation/resource.ts'
-import { parseOperation, type Operation, type OperationName } from '../../agent/operation/schema.ts'
+import { namesAnotherOperation, resourceUrl, textInput } from '../../agent/operation/resource.ts'
+import { search as searchOperation } from '../../agent/operation/search.ts'
+import { parseOperation } from '../../agent/operation/operations.ts'
+import type { Operation } from '../../agent/operation/operation.ts'
 import { parseStrictJson } from '../../agent/operation/strict-json.ts'
 import { rawQuery, parseQueryString } from '../../rest-facade/query.ts'
 
-function operation(name: OperationName, input: unknown): Operation {
+function operation(name: string, input: unknown): Operation {
   const parsed = parseOperation(name, input)
   if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
   return parsed.operation
@@ -17,7 +19,7 @@ function operation(name: OperationName, input: unknown): Operation {
 function fromQuery(query: string): Operation {
   const read = parseQueryString(query)
   if (read.kind === 'refused') throw new Error(read.refusal.detail)
-  return operation('search', searchInput(read.fields))
+  return operation('search', textInput(searchOperation, read.fields))
 }
 
 /** Parses a body as the REST facade does. */

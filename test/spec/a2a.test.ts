@@ -9,7 +9,7 @@ import { CALL_TIMEOUT_MS, CALLS_MAX } from '../../agent/limits/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
-import { buildExamples } from '../../agent/operation/examples.ts'
+import { buildExamples } from '../../agent/operation/operations.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { header, signedPayment, testTerms } from '../support/payments.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
@@ -598,8 +598,7 @@ describe('POST /a2a under load', () => {
   async function start(help = 'help'): Promise<void> {
     server?.close()
     const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => help })
-    const { onSale } = executor
-    const facts = { version: '0.1.0', terms: testTerms, onSale, examples: buildExamples(undefined) }
+    const facts = { version: '0.1.0', terms: testTerms, examples: buildExamples(undefined) }
     const card = agentCard({ baseUrl, ...facts, extensionRequired: false })
     const route = a2aRoute({
       executor,

@@ -2,7 +2,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../agent/operation/result.ts'
+import { companyResponseSchema } from '../../agent/operation/result.ts'
+import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
+import { searchResponseSchema } from '../../agent/operation/search.ts'
 import { expectNoLeak, expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {

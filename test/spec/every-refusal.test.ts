@@ -7,9 +7,8 @@ import { CALL_TIMEOUT_MS } from '../../agent/limits/call-limit.ts'
 import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
 import { mcpRoute } from '../../agent/mcp/route.ts'
 import { listTools } from '../../agent/mcp/tools.ts'
-import { buildExamples } from '../../agent/operation/examples.ts'
+import { buildExamples } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { makeClients } from '../support/clients.ts'
@@ -31,7 +30,7 @@ type Ask = (payment?: string) => Promise<RawReply>
 
 /** What a route is asked. */
 interface Requests {
-  sells: OperationName
+  sells: string
   valid: Ask
   /** Another operation than that of `valid`, at the same price. */
   other: Ask
@@ -51,7 +50,7 @@ async function start(): Promise<void> {
   clock = manualTimer()
   const { catalog } = sale.context
   const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl: BASE_URL, help: () => 'help' })
-  const facts = { version: '0.1.0', terms: testTerms, onSale: executor.onSale }
+  const facts = { version: '0.1.0', terms: testTerms }
   const card = agentCard({ ...facts, baseUrl: BASE_URL, examples: buildExamples(undefined), extensionRequired: false })
   const report = () => undefined
   // The budgets of the test, which it can replace.
@@ -62,7 +61,7 @@ async function start(): Promise<void> {
   listener = createApp({ ...appOptions(), a2aRoute: route(server.url) })
 
   function appOptions() {
-    const tools = listTools(testTerms, executor.onSale)
+    const tools = listTools(testTerms)
     const options = { executor, baseUrl: BASE_URL, version: '0.1.0', tools, serviceInfo: () => ({}), clients }
     const own = { mcp: mcpRoute({ ...options, timer: clock.timer, report }), report }
     const app = { executor, clients, baseUrl: BASE_URL, signed: () => new Map(), pages: () => new Map(), ...own }
@@ -199,7 +198,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes({ terms: { mode: 'testnet' }, a2aEnabled: true, mcpEnabled: true }).filter(isPaid)) {
+for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled: true }).filter(isPaid)) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))

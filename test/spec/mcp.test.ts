@@ -351,7 +351,7 @@ describe('POST /mcp under load', () => {
     reports = []
     serviceInfo = () => ({})
     const executor = new CompanyAgentExecutor({ context: sale.context, baseUrl, help: () => '' })
-    const tools = describeTools(testTerms, executor.onSale)
+    const tools = describeTools(testTerms)
     const report = (event: string) => void reports.push(event)
     const info = () => serviceInfo()
     const options = { executor, baseUrl, version: '0.1.0', tools, serviceInfo: info, clients: makeClients() }

@@ -2,8 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { resolveResponseSchema } from '../../agent/operation/result.ts'
-import { RESOLVE_BODY_BYTES_MAX } from '../../rest-facade/paid.ts'
+import { resolveResponseSchema } from '../../agent/operation/resolve.ts'
 import { buyOverTransports, detailOf, expectCharges, quoteOf, RESOLVE } from '../support/transports.ts'
 import { begin, expectNoLeak, expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -11,6 +10,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 /** Marks input of a hostile client. No refusal may contain it. */
 const MARK = 'h0stile'
 const PRICE = 2000n
+const BODY_BYTES_MAX = 4096
 
 /** A valid body of exactly `bytes` bytes. */
 const sized = (bytes: number) => '{"name":"abc"}'.padEnd(bytes)
@@ -162,11 +162,11 @@ describe('resolve over REST', () => {
   describe('[4.3.1, 8.6] limits the body to 4 KiB', () => {
     for (const chunked of [false, true]) {
       const how = chunked ? ' in chunks' : ''
-      it(`accepts ${RESOLVE_BODY_BYTES_MAX} bytes${how}`, async () => {
-        expectQuoted(await resolve(sized(RESOLVE_BODY_BYTES_MAX), undefined, { chunked }))
+      it(`accepts ${BODY_BYTES_MAX} bytes${how}`, async () => {
+        expectQuoted(await resolve(sized(BODY_BYTES_MAX), undefined, { chunked }))
       })
 
-      for (const bytes of [RESOLVE_BODY_BYTES_MAX + 1, 300_000]) {
+      for (const bytes of [BODY_BYTES_MAX + 1, 300_000]) {
         it(`refuses ${bytes} bytes${how} with 413`, () =>
           expectRefused((paid) => resolve(sized(bytes), paid, { chunked }), 'body_too_large'))
       }
@@ -174,8 +174,8 @@ describe('resolve over REST', () => {
 
     it('answers as soon as the body is too large', async () => {
       const chunked = { 'Transfer-Encoding': 'chunked', 'Content-Type': 'application/json' }
-      expect(await begin(service.url, RESOLVE, chunked, sized(RESOLVE_BODY_BYTES_MAX + 1))).to.equal(413)
-      const announced = { 'Content-Length': String(RESOLVE_BODY_BYTES_MAX + 1), 'Content-Type': 'application/json' }
+      expect(await begin(service.url, RESOLVE, chunked, sized(BODY_BYTES_MAX + 1))).to.equal(413)
+      const announced = { 'Content-Length': String(BODY_BYTES_MAX + 1), 'Content-Type': 'application/json' }
       expect(await begin(service.url, RESOLVE, announced)).to.equal(413)
     })
   })
@@ -215,7 +215,7 @@ describe('resolve over REST', () => {
   it('[6.1.1] checks method, size, type and body in this order', async () => {
     const path = `${RESOLVE}?${MARK}`
     const headers = { 'Content-Type': 'text/plain' }
-    const large = sized(RESOLVE_BODY_BYTES_MAX + 1)
+    const large = sized(BODY_BYTES_MAX + 1)
     expectRefusal(await resolve(large, undefined, { method: 'PUT', path, headers }), 'method_not_allowed')
     expectRefusal(await resolve(large, undefined, { path, headers }), 'body_too_large')
     expectRefusal(await resolve(MARK, undefined, { path, headers }), 'unsupported_media_type')

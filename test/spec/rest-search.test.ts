@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { QUERY_CHARACTERS_MAX } from '../../rest-facade/query.ts'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
-import { searchResponseSchema } from '../../agent/operation/result.ts'
+import { searchResponseSchema } from '../../agent/operation/search.ts'
 import { buyOverTransports, detailOf, expectCharges, quoteOf, SEARCH } from '../support/transports.ts'
 import { header } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal } from '../support/raw-http.ts'

@@ -3,12 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Register } from '../../agent/matching/register.ts'
-import { resolveResponseSchema, searchResponseSchema } from '../../agent/operation/result.ts'
-import type { ResolveResponse, SearchResponse } from '../../agent/operation/result.ts'
-import { parseOperation, type OperationName } from '../../agent/operation/schema.ts'
+import { resolveResponseSchema, type ResolveResponse } from '../../agent/operation/resolve.ts'
+import { searchResponseSchema, type SearchResponse } from '../../agent/operation/search.ts'
+import { parseOperation } from '../../agent/operation/operations.ts'
+import { type PreparedAnswer, prepareAnswer } from '../../agent/skills/skills.ts'
+import type { SkillContext } from '../../agent/skills/registers.ts'
 import { cachedNameIndex } from '../../agent/skills/name-index-cache.ts'
-import type { PreparedAnswer, SkillContext } from '../../agent/skills/skill.ts'
-import { prepareAnswer } from '../../agent/skills/skills.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/layout.ts'
 import { openSnapshot, type Snapshot } from '../../store/snapshot.ts'
@@ -32,7 +32,7 @@ export interface Row {
 export interface TestRegister extends Register {
   snapshot: Snapshot
   /** Parses the input, which must be valid, and calls the skill. The clock stands still unless one is given. */
-  prepare(operation: OperationName, input: unknown, now?: () => Date): PreparedAnswer
+  prepare(operation: string, input: unknown, now?: () => Date): PreparedAnswer
   search(input: unknown): SearchResponse
   resolve(input: unknown): ResolveResponse
   close(): Promise<void>

@@ -1,6 +1,5 @@
 /** The requests of the kill programme: one for each transport and operation, and the record in its response. */
 import { request as httpRequest } from 'node:http'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import { RESOLVE, rpcBody } from './transports.ts'
 
 export const KILL_TRANSPORTS = ['REST GET', 'REST POST', 'A2A lookup', 'A2A resolve'] as const
@@ -12,7 +11,7 @@ const LOOKUP_INPUT = { company_number: '00000000' }
 const RESOLVE_INPUT = { name: 'plain fixture' }
 
 interface KillRequest {
-  operation: OperationName
+  operation: string
   method: string
   path: string
   /** JSON, where the request has a body. */
@@ -26,11 +25,11 @@ const REQUESTS: Record<KillTransport, KillRequest> = {
   'A2A resolve': toA2aRequest('resolve', RESOLVE_INPUT),
 }
 
-function toA2aRequest(operation: OperationName, input: object): KillRequest {
+function toA2aRequest(operation: string, input: object): KillRequest {
   return { operation, method: 'POST', path: '/a2a', body: rpcBody({ operation, input }) }
 }
 
-export function operationOf(transport: KillTransport): OperationName {
+export function operationOf(transport: KillTransport): string {
   return REQUESTS[transport].operation
 }
 

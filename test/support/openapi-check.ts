@@ -3,7 +3,8 @@
  * type, headers, body and error code. An answer that is not described fails the test.
  */
 import { z } from 'zod'
-import { PAID_PATHS } from '../../agent/operation/paths.ts'
+import { lookup } from '../../agent/operation/lookup.ts'
+import { priceKey } from '../../agent/operation/operation.ts'
 import { recordCode } from './seen-codes.ts'
 
 interface DescribedBody {
@@ -105,7 +106,7 @@ function resolveResponse(
 /** The described path of a target, which may be an absolute URL (RFC 9112 section 3.2.2) and end with one slash. */
 function parsePath(target: string): string {
   const path = target.replace(/^https?:\/\/[^/]*/, '').replace(/[?#].*$/s, '')
-  return path === `${PAID_PATHS.lookup}/` ? path : path.replace(/(?<=[^/])\/$/, '')
+  return path === `${priceKey(lookup)}/` ? path : path.replace(/(?<=[^/])\/$/, '')
 }
 
 function findPathItem({ paths }: OpenApiDescription, path: string) {

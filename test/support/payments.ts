@@ -4,7 +4,6 @@ import type { PaymentRequirements } from '@x402/core/types'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
 import { buildRequirements, buildTerms, type Terms } from '../../agent/payments/terms.ts'
-import type { OperationName } from '../../agent/operation/schema.ts'
 import { DOMAIN, signAuthorization, type Domain } from './eip3009.ts'
 
 const buyerKey = generatePrivateKey()
@@ -30,7 +29,7 @@ export interface WirePayment {
 export interface PaymentOptions {
   key?: Hex
   terms?: Terms
-  operation?: OperationName
+  operation?: string
   requirements?: PaymentRequirements
   authorization?: Partial<AuthorizationFields>
   /** Members that are signed with other values than those sent. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { privateKeyToAccount } from 'viem/accounts'
 import { readConfig, type Config } from '../../agent/config.ts'
+import type { Operations } from '../../agent/operation/operation.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Externals, type ServiceOptions } from '../../agent/service.ts'
 import type { Timer } from '../../store/runtime.ts'
@@ -22,6 +23,8 @@ export interface TestServiceOptions {
   clock?: () => number
   /** Timer of the service. By default only pauses within a request end. */
   timer?: Timer
+  /** What the service sells. */
+  operations?: Operations
   /** Changes values that no variable of the environment sets. */
   configure?: (config: Config) => Config
 }
@@ -99,6 +102,7 @@ async function startSandboxService({
   now = () => new Date(),
   clock,
   timer = pausesOnly,
+  operations,
   configure = (config) => config,
   report,
   allowed,
@@ -117,6 +121,7 @@ async function startSandboxService({
     config,
     version: '0.1.0',
     externals: replaceExternals(sandbox.externals),
+    ...(operations && { operations }),
     allowed,
     processes: PROCESSES,
     now,

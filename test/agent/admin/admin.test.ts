@@ -4,7 +4,9 @@ import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { A2A_PATH, FREE_PATHS, MCP_PATH, PAID_PATHS, TESTNET_PATHS } from '../../../agent/operation/paths.ts'
+import { priceKey } from '../../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../../agent/operation/paths.ts'
 import { DeadlineError } from '../../../agent/rpc/deadline.ts'
 import { RpcError, WrongChain } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
@@ -12,6 +14,7 @@ import { migrateDatabase } from '../../../store/postgres/schema.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts'
 import { buyOverTransports } from '../../support/transports.ts'
+import { COMPANY } from '../../support/transports.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -177,9 +180,10 @@ describe('the admin address', function () {
     const routes = [
       A2A_PATH,
       MCP_PATH,
-      ...[PAID_PATHS, FREE_PATHS, TESTNET_PATHS].flatMap((paths) => Object.values(paths)),
+      ...OPERATIONS.map(priceKey),
+      ...[FREE_PATHS, TESTNET_PATHS].flatMap((paths): string[] => Object.values(paths)),
     ]
-    for (const route of routes) await requests().get(route === PAID_PATHS.lookup ? `${route}/00000000` : route)
+    for (const route of routes) await requests().get(route === COMPANY ? `${route}/00000000` : route)
     for (const route of routes)
       expect(await sample('company_agent_http_requests_total', { route }), route).to.be.at.least(1)
   })

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { describeConflict } from '../../../agent/executor/conflict.ts'
 import { refused } from '../../../agent/operation/outcome.ts'
-import type { Operation } from '../../../agent/operation/schema.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
 import { buildTerms } from '../../../agent/payments/terms.ts'
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
 import { signedPayment } from '../../support/payments.ts'

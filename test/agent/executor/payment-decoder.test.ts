@@ -1,7 +1,7 @@
 /** The payment decoder: what it decodes, and what its cache keeps. */
 import { expect } from 'chai'
 import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
-import type { Operation } from '../../../agent/operation/schema.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 
 const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })

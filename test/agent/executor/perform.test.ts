@@ -6,7 +6,6 @@ import { PaymentDecoder } from '../../../agent/executor/payment-decoder.ts'
 import { perform } from '../../../agent/executor/perform.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { ResolveInput } from '../../../agent/operation/schema.ts'
 import type { NonceState } from '../../../agent/payments/finding.ts'
 import { paymentIdentity } from '../../../agent/payments/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payments/headers.ts'
@@ -751,7 +750,7 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
       expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
       expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
-      const resolve = (input: ResolveInput) => sale.perform({ operation: 'resolve', input }, [])
+      const resolve = (input: Record<string, string>) => sale.perform({ operation: 'resolve', input }, [])
       expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
       expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
       expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)

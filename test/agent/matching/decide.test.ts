@@ -1,7 +1,8 @@
 /** The status of a resolution: every rule, at its limit, and their order. */
 import { expect } from 'chai'
 import { decideStatus } from '../../../agent/matching/decide.ts'
-import type { Candidate, ResolveResponse } from '../../../agent/operation/result.ts'
+import type { Candidate } from '../../../agent/operation/result.ts'
+import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
 
 function candidate(score: number, ...conflicts: Candidate['conflicts']): Candidate {

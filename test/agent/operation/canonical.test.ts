@@ -4,9 +4,10 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { canonicalJson, operationDigest } from '../../../agent/operation/canonical.ts'
 import { namesAnotherOperation } from '../../../agent/operation/resource.ts'
-import { parseOperation, type Operation, type OperationName } from '../../../agent/operation/schema.ts'
+import { parseOperation } from '../../../agent/operation/operations.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
 
-function operation(name: OperationName, input: unknown): Operation {
+function operation(name: string, input: unknown): Operation {
   const parsed = parseOperation(name, input)
   if (parsed.kind === 'invalid') throw new Error(parsed.fault.rule)
   return parsed.operation

@@ -1,6 +1,8 @@
 /** The table of error outcomes and the bodies made from it. */
 import { expect } from 'chai'
-import { inputRefusal, REFUSALS, refusalBody, type RefusalCode } from '../../../agent/operation/refusal.ts'
+import { search } from '../../../agent/operation/search.ts'
+import { inputRefusal } from '../../../agent/operation/operation.ts'
+import { REFUSALS, refusalBody, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
 
 const CODES_BY_STATUS: Record<number, string> = {
@@ -47,7 +49,7 @@ describe('the body of a refusal', () => {
   it('[7.1] has a code and a message, which names the field and the rule of an invalid input', () => {
     const body = refusalBody({ code: 'payment_required' })
     expect(body).to.deep.equal({ error: { code: 'payment_required', message: 'A payment is required.' } })
-    const { error } = refusalBody(inputRefusal('search', { field: 'q', rule: 'must be text' }))
+    const { error } = refusalBody(inputRefusal(search, { field: 'q', rule: 'must be text' }))
     expect(error).to.deep.equal({ code: 'invalid_query', message: 'The query is not valid: q must be text.' })
   })
 

@@ -1,7 +1,7 @@
 /** Limits of the payment header that hold before its JSON is parsed. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { PAYMENT_IDENTIFIER } from '../../../agent/payments/extensions.ts'
 import { COMMAS_MAX, parsePayment, parsePaymentHeaders, paymentSchema } from '../../../agent/payments/headers.ts'
 import { buildQuote } from '../../../agent/payments/quote.ts'
@@ -44,7 +44,7 @@ describe('the limits of a payment header', () => {
   })
 
   it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many commas', async () => {
-    for (const operation of OPERATION_NAMES) {
+    for (const { name: operation } of OPERATIONS) {
       const quote = JSON.parse(
         buildQuote({
           terms: testTerms,

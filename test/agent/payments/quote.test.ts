@@ -6,7 +6,7 @@ import { validateAndExtract, validateDiscoveryExtensionSpec, type DiscoveryExten
 import { isPaymentIdentifierExtension, isPaymentIdentifierRequired } from '@x402/extensions/payment-identifier'
 import { expect } from 'chai'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
-import { OPERATION_NAMES, parseOperation, type OperationName } from '../../../agent/operation/schema.ts'
+import { OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payments/quote.ts'
 import { buildTerms } from '../../../agent/payments/terms.ts'
 import { testTerms } from '../../support/payments.ts'
@@ -14,13 +14,13 @@ import { testTerms } from '../../support/payments.ts'
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
 const HEADER_CHARACTERS_MAX = 4096
 
-function quote(operation: OperationName, url = `${BASE}/api/v1/${operation}`, terms = testTerms) {
+function quote(operation: string, url = `${BASE}/api/v1/${operation}`, terms = testTerms) {
   const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
 }
 
 describe('a quote', () => {
-  for (const operation of OPERATION_NAMES) {
+  for (const { name: operation } of OPERATIONS) {
     describe(`of a ${operation}`, () => {
       const { decoded, json, header } = quote(operation)
       const bazaar = decoded.extensions?.['bazaar'] as DiscoveryExtension & { routeTemplate?: string }

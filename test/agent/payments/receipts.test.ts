@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { Operation } from '../../../agent/operation/schema.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/receipt/claims.ts'
 import { canonicalJson } from '../../../agent/operation/canonical.ts'
 import { settledResponse } from '../../../agent/payments/payment-response.ts'

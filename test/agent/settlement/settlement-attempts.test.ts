@@ -106,7 +106,7 @@ describe('the settlements of an unknown payment', () => {
       setTime(1)
       expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
       const { from, to } = payment.payload.authorization
-      const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
+      const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
       sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
       setTime(1 + READING_INTERVAL_MS)
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')
@@ -183,7 +183,7 @@ describe('the settlements of an unknown payment', () => {
       const { log } = sale.context.payments
       const record = await log.read(paymentIdentity(payment as never))
       const { from, to } = payment.payload.authorization
-      const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
+      const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
       sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
       await reconcile(sale.context.payments, record ?? expect.fail('no record'), { cause: 'reconciler' })
       expect(codeOf(await sale.lookup(payment))).to.equal('answer')

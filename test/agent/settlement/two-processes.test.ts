@@ -105,7 +105,7 @@ describe('[5.6.3, 5.7.2] two processes at attempts 1 and 2 of one payment', () =
     outcomes.push(ask(openProcess()))
     await begun(2)
     const { from, to } = payment.payload.authorization
-    const transfer = { from, to, value: BigInt(testTerms.prices.lookup), transaction: TRANSACTION }
+    const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
     if (isPaid) shop.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
     for (const index of order) {
       answers[index]?.(index === 0 ? first : second)

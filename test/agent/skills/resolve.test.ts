@@ -1,6 +1,6 @@
 /** The skill `resolve`: candidates, scores, evidence, conflicts and status (contract 4.3 and 12). */
 import { expect } from 'chai'
-import type { ResolveResponse } from '../../../agent/operation/result.ts'
+import type { ResolveResponse } from '../../../agent/operation/resolve.ts'
 import {
   answerBody,
   companyNumbers,

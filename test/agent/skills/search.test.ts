@@ -1,7 +1,7 @@
 /** The skill `search`: ranking, filters, evidence and unusual input (contract 4.2 and 12). */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { SearchResponse } from '../../../agent/operation/result.ts'
+import type { SearchResponse } from '../../../agent/operation/search.ts'
 import {
   companyNumbers,
   openTestRegister,

@@ -1,7 +1,6 @@
 /** The synthetic company of the testnet in all three operations, and what the dataset says about its number. */
 import { expect } from 'chai'
 import { companyResponseSchema, type Candidate } from '../../../agent/operation/result.ts'
-import type { OperationName } from '../../../agent/operation/schema.ts'
 import { answerBody, companyNumbers, openTestRegister, type Row, type TestRegister } from '../../support/companies.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
 
@@ -103,7 +102,7 @@ describe('the synthetic company', () => {
 
   it('[1.7] gives the same bytes for every dataset by number', async () => {
     const other = await openTestRegister([{ number: '1', name: 'ONE LIMITED' }], { hasSyntheticCompany: true })
-    const asked: [OperationName, object][] = [
+    const asked: [string, object][] = [
       ['lookup', { company_number: NUMBER }],
       ['resolve', { company_number: NUMBER, name: 'Kerrigan Foods Limited', eircode: 'D02X285' }],
     ]

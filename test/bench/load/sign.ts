@@ -2,7 +2,6 @@
 import { signRecoverable } from 'tiny-secp256k1'
 import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import type { OperationName } from '../../../agent/operation/schema.ts'
 import { buildRequirements } from '../../../agent/payments/terms.ts'
 import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
 import { header, testTerms, withPaymentId } from '../../support/payments.ts'
@@ -13,7 +12,7 @@ const payer = privateKeyToAddress(key)
 const LIFETIME_SECONDS = 350
 
 /** @returns a `PAYMENT-SIGNATURE` header with a nonce of its own */
-export function signPayment(operation: OperationName = 'lookup'): string {
+export function signPayment(operation: string = 'lookup'): string {
   const requirements = buildRequirements(testTerms, operation)
   const authorization = {
     from: payer,

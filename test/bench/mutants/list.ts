@@ -219,8 +219,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a payment of another resource with a trailing slash is accepted',
     file: 'agent/operation/resource.js',
-    find: "const path = pathname.replace(/\\/$/, '');",
-    replace: 'const path = pathname;',
+    find: 'findRoute(pathname, operations);',
+    replace: "pathname.endsWith('/') ? undefined : findRoute(pathname, operations);",
     caughtBy: 'test/spec/http.test.js',
   },
   {
@@ -596,7 +596,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (stored) return stored;',
     replace:
       "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = prepare(operation, " +
-      "openSkillContext(context), payments.report); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
+      "{ skill: openSkillContext(context), operations: terms.operations, report: payments.report }); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
     caughtBy: 'simulate',
   },
   {
@@ -868,10 +868,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an input keeps characters that are displayed as nothing',
-    file: 'agent/operation/schema.js',
+    file: 'agent/operation/fields.js',
     find: 'removeIgnorable(value)',
     replace: 'value',
-    caughtBy: 'test/agent/operation/schema.test.js',
+    caughtBy: 'test/agent/operation/operations.test.js',
   },
   {
     name: 'a name before T/A matches without a legal form',

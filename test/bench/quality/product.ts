@@ -1,7 +1,9 @@
 /** Calls the skills directly, without HTTP and payment. */
-import type { Operation } from '../../../agent/operation/schema.ts'
-import { resolveResponseSchema, searchResponseSchema, type Candidate } from '../../../agent/operation/result.ts'
-import type { SkillContext } from '../../../agent/skills/skill.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
+import { resolveResponseSchema } from '../../../agent/operation/resolve.ts'
+import { searchResponseSchema } from '../../../agent/operation/search.ts'
+import type { Candidate } from '../../../agent/operation/result.ts'
+import type { SkillContext } from '../../../agent/skills/registers.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
 
 /** The results of a search, best first; undefined when it was refused. */

@@ -1,6 +1,7 @@
 /** Makes the questions of a run, each with its right answers. */
 import { hash } from 'node:crypto'
-import { parseOperation, type Operation } from '../../../agent/operation/schema.ts'
+import { parseOperation } from '../../../agent/operation/operations.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
 import { pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
 import type { QueryInput } from './evidence.ts'

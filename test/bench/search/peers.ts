@@ -1,7 +1,7 @@
 /** The contenders of a search by name: the product and other search engines, which test/peers installs on demand. */
-import { parseOperation } from '../../../agent/operation/schema.ts'
-import type { SearchResponse } from '../../../agent/operation/result.ts'
-import type { SkillContext } from '../../../agent/skills/skill.ts'
+import { parseOperation } from '../../../agent/operation/operations.ts'
+import type { SearchResponse } from '../../../agent/operation/search.ts'
+import type { SkillContext } from '../../../agent/skills/registers.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { fold, partsOf } from '../quality/names.ts'

@@ -7,7 +7,7 @@ import { keyOf } from './keys.ts'
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
 export const TERMS: Terms = buildTerms('testnet', PAY_TO)
 /** The price of a lookup, the only operation that the buyers use, in micro-USDC. */
-export const LOOKUP_PRICE = BigInt(TERMS.prices.lookup)
+export const LOOKUP_PRICE = BigInt(TERMS.prices['lookup']!)
 
 export interface SimulatedPayment {
   /** Payer and nonce in lower case, the chain's key. */

@@ -2,8 +2,7 @@
 import { expect } from 'chai'
 import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
-import { buildExamples } from '../../../agent/operation/examples.ts'
-import { OPERATION_NAMES, parseOperation } from '../../../agent/operation/schema.ts'
+import { buildExamples, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import { isRefused, buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
@@ -16,7 +15,6 @@ function buildDescription(mode: 'testnet' | 'mainnet', a2aEnabled = true, contac
       baseUrl: BASE_URL,
       version: '0.1.0',
       terms: buildTerms(mode, '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'),
-      onSale: OPERATION_NAMES,
       rateLimitPerMinute: 120,
       addressBudget: 300,
       a2aEnabled,
@@ -240,9 +238,9 @@ describe('the OpenAPI description', () => {
     for (const mode of ['testnet', 'mainnet'] as const) {
       const operations = Object.values(buildDescription(mode).paths).flatMap((methods) => Object.values(methods))
       const paid = operations.filter((each) => 'x-payment-info' in each)
-      expect(paid).to.have.lengthOf(OPERATION_NAMES.length)
-      for (const [at, name] of OPERATION_NAMES.entries()) {
-        const amount = String(DEPLOYMENTS[mode].prices[name] / 1_000_000)
+      expect(paid).to.have.lengthOf(OPERATIONS.length)
+      for (const [at, name] of OPERATIONS.map((each) => each.name).entries()) {
+        const amount = String(DEPLOYMENTS[mode].prices[name]! / 1_000_000)
         const info = { price: { mode: 'fixed', currency: 'USD', amount }, protocols: [{ x402: {} }] }
         expect(paid[at]).to.deep.include({ 'x-payment-info': info, security: [] })
       }

@@ -1,13 +1,13 @@
 /** The rendered documents are consistent with the code: codes, routes, prices, limits and examples. */
 import { expect } from 'chai'
+import { resolve as resolveOperation, resolveResponseSchema } from '../../../agent/operation/resolve.ts'
 import { extensionRequired, RPC_ERRORS } from '../../../agent/a2a/errors.ts'
 import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
-import { companyResponseSchema, resolveResponseSchema, searchResponseSchema } from '../../../agent/operation/result.ts'
-import { buildExamples } from '../../../agent/operation/examples.ts'
-import { OPERATION_NAMES } from '../../../agent/operation/schema.ts'
+import { companyResponseSchema } from '../../../agent/operation/result.ts'
+import { searchResponseSchema } from '../../../agent/operation/search.ts'
+import { buildExamples, OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payments/terms.ts'
-import { RESOLVE_BODY_BYTES_MAX } from '../../../rest-facade/paid.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/a2a/route.ts'
 import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { formatUsd } from '../../../rest-facade/documents/deployment.ts'
@@ -30,7 +30,6 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     baseUrl: BASE_URL,
     version: '7.8.9',
     terms: buildTerms(mode, PAY_TO),
-    onSale: OPERATION_NAMES,
     rateLimitPerMinute: 77,
     addressBudget: 193,
     a2aEnabled,
@@ -95,8 +94,8 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       expect(readText(pages, '/docs/api.md')).to.contain(
         `name \`${own.domain.name}\`, version \`${own.domain.version}\``,
       )
-      for (const name of OPERATION_NAMES) {
-        const price = formatUsd(own.prices[name])
+      for (const { name } of OPERATIONS) {
+        const price = formatUsd(own.prices[name]!)
         expect(readText(pages, '/docs/api.md')).to.match(
           new RegExp(`\\| ${name} \\| .* \\| ${own.prices[name]} \\| ${price} \\|`),
         )
@@ -121,7 +120,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('have exactly the routes of the deployment', () => {
       for (const { path, method, testnetOnly } of listRoutes({
-        terms: { mode: 'testnet' },
+        terms: { mode: 'testnet', operations: OPERATIONS },
         a2aEnabled: true,
         mcpEnabled: true,
       })) {
@@ -169,7 +168,7 @@ for (const mode of ['testnet', 'mainnet'] as const) {
       for (const path of ['/docs/api.md', '/docs/a2a.md', '/llms.txt']) {
         const links = [...readText(pages, path).matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => String(link))
         expect(links.length, path).to.be.at.least(3)
-        const routes = listRoutes({ terms: { mode }, a2aEnabled: true, mcpEnabled: true })
+        const routes = listRoutes({ terms: { mode, operations: OPERATIONS }, a2aEnabled: true, mcpEnabled: true })
         const known = new Set(routes.map((route) => BASE_URL + route.path))
         for (const link of links) expect(known, path).to.include(link)
       }
@@ -186,7 +185,7 @@ describe('the A2A guide', () => {
     expect(text.match(/(?<=^\| )-32\d{3}/gm)).to.have.members(codes)
     for (const limit of [`${A2A_BODY_BYTES_MAX / 1024} KiB`, `At most ${CALLS_MAX} structured calls`])
       expect(text).to.contain(limit)
-    const resolution = `- body of a resolution: ${RESOLVE_BODY_BYTES_MAX / 1024} KiB\n`
+    const resolution = `- body of a resolution: ${resolveOperation.bodyBytesMax! / 1024} KiB\n`
     expect(readText(pages, '/docs/api.md')).to.contain(resolution)
     expect(text).not.to.contain('has no A2A interface')
   })

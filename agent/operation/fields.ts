@@ -1,4 +1,4 @@
-/** Input schemas of the three operations: limits (contract 8) and the canonical form of inputs (contract 10). */
+/** Members of inputs that operations share: limits (contract 8) and the canonical form of inputs (contract 10). */
 import { z } from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/company.ts'
 import { hasHidden, removeIgnorable } from '../../store/hidden.ts'
@@ -12,7 +12,6 @@ const STATUS_CODE_POINTS_MAX = 80
 const EIRCODE_CHARACTERS_MAX = 16
 /** Candidates in a response, and the maximum of `limit` (contract 8.3). */
 export const CANDIDATES_MAX = 10
-const LIMIT_DEFAULT = 5
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
@@ -55,7 +54,7 @@ const textLimits = (minLength: number, maxLength: number) => ({ minLength, maxLe
 
 const NO_CONTROLS = '^[^\\u0000-\\u0008\\u000E-\\u001F\\u007F-\\u0084\\u0086-\\u009F]*$'
 
-function longText(purpose: string) {
+export function longText(purpose: string) {
   const length = `${TEXT_CODE_POINTS_MIN} to ${TEXT_CODE_POINTS_MAX} characters after NFKC normalisation, trimming and collapsing of white space`
   return text(TEXT_CODE_POINTS_MIN, TEXT_CODE_POINTS_MAX).meta({
     description: `${purpose}: ${length}.`,
@@ -63,7 +62,7 @@ function longText(purpose: string) {
   })
 }
 
-const companyNumber = z
+export const companyNumber = z
   .string({ error: textRule('must be text of 1 to 20 ASCII digits') })
   .regex(COMPANY_NUMBER_PATTERN, { error: 'must be 1 to 20 ASCII digits' })
   .meta({
@@ -72,7 +71,7 @@ const companyNumber = z
     maxLength: 20,
   })
 
-const eircode = z
+export const eircode = z
   .string({ error: 'must be text' })
   .refine((value) => value.length <= EIRCODE_CHARACTERS_MAX && /^[A-Za-z0-9]{7}$/.test(value.replaceAll(' ', '')), {
     error: 'must be seven ASCII letters or digits with optional spaces, at most 16 characters',
@@ -86,79 +85,23 @@ const eircode = z
     pattern: '^ *([A-Za-z0-9] *){7}$',
   })
 
+const LIMIT_DEFAULT = 5
 const limitRule = `must be a whole number from 1 to ${CANDIDATES_MAX}`
-const limit = z
+export const limit = z
   .int(limitRule)
   .min(1, limitRule)
   .max(CANDIDATES_MAX, limitRule)
   .meta({ description: `Maximum number of candidates, 1 to ${CANDIDATES_MAX}. Default ${LIMIT_DEFAULT}.` })
+  .default(LIMIT_DEFAULT)
 
-const lookupInputSchema = z.strictObject({ company_number: companyNumber })
-
-const searchInputSchema = z.strictObject({
-  q: longText('Company name or a part of it'),
-  limit: limit.default(LIMIT_DEFAULT),
-  status: text(1, STATUS_CODE_POINTS_MAX)
-    .meta({
-      description: `Only companies of this status, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters. Without it, dissolved companies are included.`,
-      ...textLimits(1, STATUS_CODE_POINTS_MAX),
-    })
-    .optional(),
-  eircode: eircode.optional(),
+export const status = text(1, STATUS_CODE_POINTS_MAX).meta({
+  description: `Only companies of this status, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters. Without it, dissolved companies are included.`,
+  ...textLimits(1, STATUS_CODE_POINTS_MAX),
 })
-
-const resolveInputSchema = z
-  .strictObject({
-    name: longText('Company name').optional(),
-    company_number: companyNumber.optional(),
-    eircode: eircode.optional(),
-    address: longText('A fragment of the registered address, as evidence').optional(),
-  })
-  .refine((input) => input.name !== undefined || input.company_number !== undefined, {
-    error: 'name or company_number is required',
-  })
-
-/** The OpenAPI description and the documents are generated from these schemas. */
-export const INPUT_SCHEMAS = { lookup: lookupInputSchema, search: searchInputSchema, resolve: resolveInputSchema }
-
-export type LookupInput = z.output<typeof lookupInputSchema>
-export type SearchInput = z.output<typeof searchInputSchema>
-export type ResolveInput = z.output<typeof resolveInputSchema>
-
-export type OperationName = keyof typeof INPUT_SCHEMAS
-
-export const OPERATION_NAMES = Object.keys(INPUT_SCHEMAS) as OperationName[]
-
-/** A valid operation in canonical form: defaults filled in, absent members absent. */
-export type Operation = {
-  [Name in OperationName]: { operation: Name; input: z.output<(typeof INPUT_SCHEMAS)[Name]> }
-}[OperationName]
-
-/** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
-export interface InputFault {
-  field: string | null
-  rule: string
-}
-
-export type ParsedOperation = { kind: 'valid'; operation: Operation } | { kind: 'invalid'; fault: InputFault }
-
-export function parseOperation(operation: OperationName, input: unknown): ParsedOperation {
-  const parsed = INPUT_SCHEMAS[operation].safeParse(input, { reportInput: false })
-  if (parsed.success) return { kind: 'valid', operation: { operation, input: parsed.data } as Operation }
-  return { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
-}
 
 /** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 10.2). NaN otherwise. */
 export function parseLimitText(value: string): number {
   return /^[1-9][0-9]?$/.test(value) ? Number(value) : Number.NaN
-}
-
-function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
-  if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
-  const [field] = issue?.path ?? []
-  if (typeof field !== 'string')
-    return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
-  return { field, rule: issue?.message ?? 'is not valid' }
 }
 
 function countCodePoints(value: string): number {

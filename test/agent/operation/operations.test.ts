@@ -1,15 +1,16 @@
 /** Input rules: at, below and above every limit. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseLimitText, parseOperation, type OperationName } from '../../../agent/operation/schema.ts'
+import { parseLimitText } from '../../../agent/operation/fields.ts'
+import { parseOperation } from '../../../agent/operation/operations.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
-const accepts = (operation: OperationName, input: unknown) => {
+const accepts = (operation: string, input: unknown) => {
   const parsed = parseOperation(operation, input)
   if (parsed.kind === 'invalid') throw new Error(`${parsed.fault.field} ${parsed.fault.rule}`)
   return parsed.operation.input
 }
-const refuses = (operation: OperationName, input: unknown) => {
+const refuses = (operation: string, input: unknown) => {
   const parsed = parseOperation(operation, input)
   expect(parsed.kind, JSON.stringify(input)).to.equal('invalid')
   return parsed.kind === 'valid' ? undefined : parsed.fault

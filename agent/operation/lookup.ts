@@ -1,0 +1,63 @@
+/** One company by its exact number (contract 4.1). */
+import { z } from 'zod'
+import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
+import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
+import { companyNumber } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { API_PREFIX } from './paths.ts'
+import { companyResponseSchema } from './result.ts'
+
+export const lookup = defineOperation({
+  name: 'lookup',
+  method: 'GET',
+  path: `${API_PREFIX}/company/{company_number}`,
+  priceKey: `${API_PREFIX}/company`,
+  prices: { mainnet: 10_000, testnet: 1_000 },
+
+  inputSchema: z.strictObject({ company_number: companyNumber }),
+  inputFault: 'invalid_company_number',
+  answerSchema: companyResponseSchema,
+  answerName: 'CompanyResponse',
+  refusals: ['company_not_found', 'source_data_conflict'],
+
+  companyNumber: ({ company_number }) => company_number,
+  answer(input, companies) {
+    const found = companies.get(input.company_number)
+    if (found.kind === 'refused') return found
+    const { company, source, snapshot_id } = found
+    return { kind: 'computed', answer: { company, source, snapshot_id } }
+  },
+  isAnswerTo: (input, { company }) => company.company_number === input.company_number,
+
+  examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
+  /** The synthetic company on testnet. On mainnet, which does not have it, another made-up company. */
+  exampleAnswers: (mode) => ({
+    found: { company: mode === 'testnet' ? SYNTHETIC_COMPANY : EXAMPLE_CANDIDATE.company, ...EXAMPLE_PROVENANCE },
+  }),
+  /** Mainnet has no company that always exists. */
+  quotedExample: (mode) => ({
+    company_number: mode === 'testnet' ? SYNTHETIC_COMPANY.company_number : '{company_number}',
+  }),
+
+  resource: 'One Irish company record by its number.',
+  skill: {
+    name: 'Company lookup',
+    description:
+      'One Irish company record by exactly its company number, with source, licence and snapshot id. ' +
+      'Not charged when there is no such record.',
+    tags: ['ireland', 'company', 'registry', 'lookup', 'kyb', 'x402'],
+  },
+  tool: {
+    name: 'lookup_company',
+    title: 'Look up one Irish company by its number',
+    use: 'Use it when you know the exact company number. Leading zeros are significant.',
+    charge: 'A missing record is not charged.',
+  },
+  route: {
+    operationId: 'lookupCompany',
+    summary: 'One company by its number',
+    description:
+      'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
+      'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',
+  },
+})

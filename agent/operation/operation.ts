@@ -1,0 +1,113 @@
+/** The definition of a paid operation. All transports, quotes and documents are derived from a list of definitions. */
+import type { z } from 'zod'
+import type { Companies } from './companies.ts'
+import type { Refused } from './outcome.ts'
+import type { Refusal, RefusalCode } from './refusal.ts'
+
+/** An operation in canonical form: defaults filled in, absent members absent. */
+export interface Operation {
+  operation: string
+  input: Record<string, unknown>
+}
+
+export interface OperationDefinition<
+  Input extends z.ZodObject = z.ZodObject,
+  Answer extends z.ZodType<{ snapshot_id: string }> = z.ZodType<{ snapshot_id: string }>,
+> {
+  name: string
+  method: 'GET' | 'POST'
+  /**
+   * The REST route, with `{member}` for each member of the input in the path. The other members are query parameters of a GET,
+   * or the body of a POST.
+   */
+  path: string
+  /** The key of the price in the metadata (contract 2.9). Default: the path. */
+  priceKey?: string
+  /** Of a POST. */
+  bodyBytesMax?: number
+  /** Micro-USDC. */
+  prices: Record<'mainnet' | 'testnet', number>
+
+  inputSchema: Input
+  /** Query parameters with whole numbers. The others are text. */
+  numbers?: readonly string[]
+  /** The refusal of an input that the schema does not accept. */
+  inputFault: RefusalCode
+  answerSchema: Answer
+  /** The name of the answer's schema in OpenAPI. */
+  answerName: string
+  /** Refusals of valid inputs that only some operations have. They are not charged. */
+  refusals: readonly RefusalCode[]
+  /** Refusals that clients should expect although this version does not send them. */
+  reserved?: readonly RefusalCode[]
+
+  /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
+  companyNumber?(input: z.output<Input>): string | undefined
+  /** Computes the answer. Does not depend on the transport or the payment. */
+  answer(input: z.output<Input>, companies: Companies): { kind: 'computed'; answer: z.output<Answer> } | Refused
+  /** Whether an answer is about this input. A receipt cannot show it: the service signs whatever it answers. */
+  isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
+
+  /** Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known. */
+  examples(companyNumber: string | undefined): readonly z.input<Input>[]
+  /** Example answers by name. The first one answers the first example. */
+  exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
+  /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
+  quotedExample(mode: 'mainnet' | 'testnet'): Record<string, string>
+
+  /** The `resource.description` of a quote. */
+  resource: string
+  /** The skill in the agent card. */
+  skill: { name: string; description: string; tags: string[] }
+  /** The tool of MCP: its name, its title, when to use it, and what is charged. */
+  tool: { name: string; title: string; use: string; charge: string }
+  /** The REST route in OpenAPI. */
+  route: { operationId: string; summary: string; description: string }
+}
+
+export type Operations = readonly OperationDefinition[]
+
+/** Checks a definition against its own schemas, and forgets their types. */
+export function defineOperation<Input extends z.ZodObject, Answer extends z.ZodType<{ snapshot_id: string }>>(
+  definition: OperationDefinition<Input, Answer>,
+): OperationDefinition {
+  return definition
+}
+
+/** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
+export interface InputFault {
+  field: string | null
+  rule: string
+}
+
+/** The refusal of an operation's input, with the field and the rule. */
+export function inputRefusal({ inputFault }: OperationDefinition, { field, rule }: InputFault): Refusal {
+  return { code: inputFault, detail: field === null ? rule : `${field} ${rule}` }
+}
+
+/** The members of the input in the path, in order. */
+export function pathMembers({ path }: OperationDefinition): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+/** The members of the input that are query parameters, in the order of the canonical URL. */
+export function queryMembers(definition: OperationDefinition): string[] {
+  if (definition.method === 'POST') return []
+  const inPath = pathMembers(definition)
+  return Object.keys(definition.inputSchema.shape).filter((name) => !inPath.includes(name))
+}
+
+/** The members without which an input is not valid. */
+export function requiredMembers({ inputSchema }: OperationDefinition): string[] {
+  const members = Object.entries<z.ZodType>(inputSchema.shape)
+  return members.flatMap(([name, schema]) => (schema.safeParse(undefined).success ? [] : [name]))
+}
+
+/** A paid route as `METHOD path` (contract 2.9). */
+export function endpoint({ method, path }: OperationDefinition): string {
+  return `${method} ${path}`
+}
+
+export function priceKey({ priceKey: key, path }: OperationDefinition): string {
+  return key ?? path
+}

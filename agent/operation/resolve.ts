@@ -1,0 +1,105 @@
+/** A name, a number or both to one company, or the reason why no company is certain (contract 4.3). */
+import { z } from 'zod'
+import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
+import { companyNumber, eircode, longText } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { API_PREFIX } from './paths.ts'
+import { candidateSchema, rankingMembers, repeatsInput } from './result.ts'
+
+/** The 200 (contract 2.7). `query` repeats the canonical input. */
+export const resolveResponseSchema = z.strictObject({
+  status: z.enum(['matched', 'ambiguous', 'conflicting', 'no_match']),
+  match: candidateSchema.nullable(),
+  query: z.strictObject({
+    name: z.string().optional(),
+    company_number: z.string().optional(),
+    eircode: z.string().optional(),
+    address: z.string().optional(),
+  }),
+  ...rankingMembers,
+})
+
+export type ResolveResponse = z.infer<typeof resolveResponseSchema>
+
+const EXAMPLE = { name: 'Example Trading Ltd', eircode: 'D02 X285' }
+
+const EXAMPLE_ANSWER: ResolveResponse = {
+  status: 'matched',
+  match: EXAMPLE_CANDIDATE,
+  query: { ...EXAMPLE, eircode: 'D02X285' },
+  candidates: [EXAMPLE_CANDIDATE],
+  ...EXAMPLE_RANKING,
+}
+
+const EXAMPLE_NOTHING: ResolveResponse = { ...EXAMPLE_ANSWER, status: 'no_match', match: null, candidates: [] }
+
+export const resolve = defineOperation({
+  name: 'resolve',
+  method: 'POST',
+  path: `${API_PREFIX}/resolve`,
+  /** Contract 4.3.1. */
+  bodyBytesMax: 4096,
+  prices: { mainnet: 20_000, testnet: 2_000 },
+
+  inputSchema: z
+    .strictObject({
+      name: longText('Company name').optional(),
+      company_number: companyNumber.optional(),
+      eircode: eircode.optional(),
+      address: longText('A fragment of the registered address, as evidence').optional(),
+    })
+    .refine((input) => input.name !== undefined || input.company_number !== undefined, {
+      error: 'name or company_number is required',
+    }),
+  inputFault: 'invalid_body',
+  answerSchema: resolveResponseSchema,
+  answerName: 'ResolveResponse',
+  refusals: ['query_too_broad', 'company_not_found', 'source_data_conflict'],
+
+  companyNumber: ({ company_number }) => company_number,
+  answer(query, companies) {
+    const decided = companies.identify(query)
+    if (decided.kind === 'refused') return decided
+    const { kind: _kind, status, candidates, ...members } = decided
+    const match = status === 'matched' ? (candidates[0] ?? null) : null
+    return { kind: 'computed', answer: { status, match, query, candidates: [...candidates], ...members } }
+  },
+  isAnswerTo(input, answer) {
+    const { company_number: number } = input
+    if (!repeatsInput(input, answer)) return false
+    return number === undefined || answer.candidates.every(({ company }) => company.company_number === number)
+  },
+
+  examples(number) {
+    const byNumber = number === undefined ? [] : [{ company_number: number }]
+    return [EXAMPLE, ...byNumber, { name: EXAMPLE.name, address: '1 Sample Street' }]
+  },
+  exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),
+  quotedExample: () => ({ name: 'Ryanair Holdings' }),
+
+  resource: 'The resolution of a name to one Irish company, or an honest "ambiguous".',
+  skill: {
+    name: 'Company resolution',
+    description:
+      'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous", ' +
+      '"conflicting" or "no_match", which are answers and are charged.',
+    tags: ['ireland', 'company', 'registry', 'entity-resolution', 'kyb', 'x402'],
+  },
+  tool: {
+    name: 'resolve_company',
+    title: 'Resolve a name to one Irish company',
+    use:
+      'Use it when you have a name, ideally with an Eircode or an address, and need one company. Act on the answer only ' +
+      'when status is "matched". A search before it is not needed.',
+    charge: 'Answers with status "ambiguous", "conflicting" and "no_match" are charged.',
+  },
+  route: {
+    operationId: 'resolveCompany',
+    summary: 'Resolution of a name to one company',
+    description:
+      'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
+      '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +
+      'unknown fields; `name` or `company_number` is required. A missing or quarantined number is not charged. A retry must ' +
+      'repeat URI, Content-Type and the exact body.',
+  },
+})

@@ -1,0 +1,85 @@
+/** The companies with the most similar names, best first, with the evidence for each (contract 4.2). */
+import { z } from 'zod'
+import { EXAMPLE_CANDIDATE, EXAMPLE_RANKING } from './examples.ts'
+import { eircode, limit, longText, status } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { API_PREFIX } from './paths.ts'
+import { rankingMembers, repeatsInput } from './result.ts'
+
+/** The 200 (contract 2.6). `query` and `filters` repeat the canonical input. */
+export const searchResponseSchema = z.strictObject({
+  query: z.strictObject({ q: z.string(), limit: z.int() }),
+  filters: z.strictObject({ status: z.string().optional(), eircode: z.string().optional() }).optional(),
+  ...rankingMembers,
+})
+
+export type SearchResponse = z.infer<typeof searchResponseSchema>
+
+const EXAMPLE = { q: 'example trading', limit: 5 }
+
+const EXAMPLE_ANSWER: SearchResponse = {
+  query: EXAMPLE,
+  candidates: [{ ...EXAMPLE_CANDIDATE, score: 960, signals: { ...EXAMPLE_CANDIDATE.signals, eircode_exact: null } }],
+  ...EXAMPLE_RANKING,
+}
+
+export const search = defineOperation({
+  name: 'search',
+  method: 'GET',
+  path: `${API_PREFIX}/search`,
+  prices: { mainnet: 10_000, testnet: 1_000 },
+
+  inputSchema: z.strictObject({
+    q: longText('Company name or a part of it'),
+    limit,
+    status: status.optional(),
+    eircode: eircode.optional(),
+  }),
+  numbers: ['limit'],
+  inputFault: 'invalid_query',
+  answerSchema: searchResponseSchema,
+  answerName: 'SearchResponse',
+  refusals: ['query_too_broad'],
+  reserved: ['company_not_found', 'body_too_large', 'unsupported_media_type'],
+
+  answer({ q, ...given }, companies) {
+    const ranked = companies.rank({ name: q, ...given })
+    if (ranked.kind === 'refused') return ranked
+    const { kind: _kind, candidates, ...members } = ranked
+    const filters = { status: given.status, eircode: given.eircode }
+    const answer = {
+      query: { q, limit: given.limit },
+      ...((filters.status ?? filters.eircode) !== undefined && { filters }),
+      candidates: [...candidates],
+      ...members,
+    }
+    return { kind: 'computed', answer }
+  },
+  isAnswerTo: repeatsInput,
+
+  examples: () => [EXAMPLE, { q: 'example trading', status: 'Normal', eircode: 'D02 X285' }],
+  exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
+  quotedExample: () => ({ q: 'ryanair', limit: '5' }),
+
+  resource: 'A ranked search of Irish companies by name.',
+  skill: {
+    name: 'Company name search',
+    description:
+      'Up to ten Irish companies ranked by how well their names fit, with the evidence for each. ' +
+      'An empty list is an answer and is charged.',
+    tags: ['ireland', 'company', 'registry', 'search', 'kyb', 'x402'],
+  },
+  tool: {
+    name: 'search_companies',
+    title: 'Search Irish companies by name',
+    use: 'Use it when you want several candidates to choose from.',
+    charge: 'An empty list is charged.',
+  },
+  route: {
+    operationId: 'searchCompanies',
+    summary: 'Ranked search by name',
+    description:
+      'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
+      'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',
+  },
+})
