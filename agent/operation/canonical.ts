@@ -1,7 +1,6 @@
 /** Canonical JSON (RFC 8785) and the SHA-256 digest of an operation, which a payment is bound to. */
 import { configure } from 'safe-stable-stringify'
 import { sha256 } from 'viem/utils'
-import type { Operation } from './operation.ts'
 
 /** Sorts members by UTF-16 code units and writes values as `JSON.stringify` does, which is RFC 8785 for all inputs here. */
 const stringify = configure({ strict: true, bigint: false })
@@ -23,6 +22,6 @@ export function sha256Hex(text: string): string {
 }
 
 /** Equal operations have equal digests over REST and A2A, so a payment can be replayed over the other transport. */
-export function operationDigest({ operation, input }: Operation): string {
+export function operationDigest({ operation, input }: { operation: string; input: object }): string {
   return sha256Hex(canonicalJson({ operation, input }))
 }
