@@ -6,7 +6,7 @@ import type { SignedCardJson } from '../keys/card-signature.ts'
 import { jwksBody, openKeyring, type Keyring } from '../keys/keyring.ts'
 import type { Documents } from '../rest-facade/documents/current-documents.ts'
 import type { WrittenDocument } from '../rest-facade/documents/render-documents.ts'
-import type { Report, Timer } from '../store/runtime.ts'
+import type { Report, Timer } from '../store/base/runtime.ts'
 import { FREE_PATHS } from './operation/paths.ts'
 
 /** Short against the hour for which a new key is published before it signs (keys/lifecycle.ts). */

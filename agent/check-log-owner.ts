@@ -3,11 +3,11 @@
  * receiver and chain. `PAY_TO` belongs to one response log: a second one would sell again for the same payments.
  */
 import { randomUUID } from 'node:crypto'
-import { readLogMarker, writeLogMarker, type LogOwner, type OwnedLog } from '../store/log-owner.ts'
-import { StoreError } from '../store/environment.ts'
-import type { ResponseLog } from '../store/responses.ts'
-import { recordedPayment } from './payments/recorded-payment.ts'
-import type { Terms } from './payments/terms.ts'
+import { readLogMarker, writeLogMarker, type LogOwner, type OwnedLog } from '../store/log/log-owner.ts'
+import { StoreError } from '../store/files/environment.ts'
+import type { ResponseLog } from '../store/log/responses.ts'
+import { recordedPayment } from './payment/recorded-payment.ts'
+import type { Terms } from './payment/terms.ts'
 
 /** What the operator allows at one start. */
 export interface AllowedChanges {

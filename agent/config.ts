@@ -1,9 +1,9 @@
 /** The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs. */
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/url-policy.ts'
-import { CRO_COMPANIES_LOCATION } from '../store/source.ts'
-import { isPayableAddress } from './payments/accounts.ts'
+import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/base/url-policy.ts'
+import { CRO_COMPANIES_LOCATION } from '../store/dataset/source.ts'
+import { isPayableAddress } from './payment/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from './chain/blocks.ts'
 
 /** Contract 6.2.1. */

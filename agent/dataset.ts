@@ -1,15 +1,15 @@
 /** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot, or none, is served. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Catalog } from '../store/catalog.ts'
+import type { Catalog } from '../store/dataset/catalog.ts'
 import type { BuildFile } from '../store/import/build.ts'
 import type { Processes } from '../store/import/building-folder.ts'
 import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { openSchedule, type Schedule } from '../store/import/schedule.ts'
-import type { Report, Timer } from '../store/runtime.ts'
-import { CRO_COMPANIES, SYNTHETIC } from '../store/source.ts'
-import { isUrl } from '../store/url-policy.ts'
+import type { Report, Timer } from '../store/base/runtime.ts'
+import { CRO_COMPANIES, SYNTHETIC } from '../store/dataset/source.ts'
+import { isUrl } from '../store/base/url-policy.ts'
 import { sampleRegister } from './sandbox/sample-register.ts'
 
 /** The location under which the catalog records the made-up sample of the sandbox. */

@@ -1,6 +1,6 @@
 /** The log: JSON lines on stderr. A cause is reduced to error names and codes, so no payment and no remote text is logged. */
 import { pino, type DestinationStream, type Logger } from 'pino'
-import type { Retrieval } from '../store/catalog.ts'
+import type { Retrieval } from '../store/dataset/catalog.ts'
 import { ImportError } from '../store/import/errors.ts'
 import type { SaleLine } from './admin/sale-trace.ts'
 import type { Config } from './config.ts'

@@ -1,8 +1,8 @@
 /** Opens the configured response log: in PostgreSQL, or in LMDB in the data directory. */
-import type { OwnedLog } from '../store/log-owner.ts'
-import { openPostgresResponseLog } from '../store/postgres/responses.ts'
-import { openResponseLog, type ResponseLog } from '../store/responses.ts'
-import type { Report } from '../store/runtime.ts'
+import type { OwnedLog } from '../store/log/log-owner.ts'
+import { openPostgresResponseLog } from '../store/log/postgres/responses.ts'
+import { openResponseLog, type ResponseLog } from '../store/log/responses.ts'
+import type { Report } from '../store/base/runtime.ts'
 import type { Config } from './config.ts'
 
 type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>

@@ -1,8 +1,8 @@
 /** Reads the directory of key files and checks its permissions. */
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '../store/error-code.ts'
-import { findOpenMode, makePrivateDirectory } from '../store/private-files.ts'
+import { errorCode } from '../store/base/error-code.ts'
+import { findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import {
   KEY_FILE_SUFFIX,

@@ -1,5 +1,5 @@
 /** The error of key files and of their directory, and the functions that throw it. */
-import { errorCode } from '../store/error-code.ts'
+import { errorCode } from '../store/base/error-code.ts'
 
 /**
  * A key, its file or its directory breaks a rule. The message is one line that names the file and the rule.

@@ -9,8 +9,8 @@ import { open, type FileHandle } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { calculateJwkThumbprint, importJWK } from 'jose'
 import { z } from 'zod'
-import { writeFileAtomically } from '../store/atomic-file.ts'
-import { findOpenMode } from '../store/private-files.ts'
+import { writeFileAtomically } from '../store/files/atomic-file.ts'
+import { findOpenMode } from '../store/files/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 
 /** A key file has about 300 bytes. A larger file is not a key file. */

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { acquireProcessLock, type ProcessLock } from '../store/process-lock.ts'
+import { acquireProcessLock, type ProcessLock } from '../store/files/process-lock.ts'
 import { readDirectory, type DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 

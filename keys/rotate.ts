@@ -10,7 +10,7 @@
  */
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { syncDirectory, UNFINISHED_SUFFIX } from '../store/atomic-file.ts'
+import { syncDirectory, UNFINISHED_SUFFIX } from '../store/files/atomic-file.ts'
 import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
 import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'

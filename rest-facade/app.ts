@@ -7,15 +7,15 @@ import express, {
   type Response,
   type Router,
 } from 'express'
-import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
+import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import type { Clients } from '../agent/http/clients.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from '../agent/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/http/response.ts'
 import { renderWireError } from '../agent/http/wire-error.ts'
 import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
-import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
-import type { Report } from '../store/runtime.ts'
+import type { Report } from '../store/base/runtime.ts'
 import { staticDocument } from './document.ts'
 import { currentAttribution, currentMetadata, type CurrentFacts } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'

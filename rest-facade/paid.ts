@@ -1,6 +1,6 @@
 /** The paid routes: steps 1 and 2 of contract 6.1.1 (method, size, content type, input), then the executor. */
 import { Router, type Request } from 'express'
-import type { CompanyAgentExecutor } from '../agent/executor/agent-executor.ts'
+import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import { renderOutcome } from '../agent/http/render-outcome.ts'
 import type { Clients } from '../agent/http/clients.ts'
 import { requestIdOf } from '../agent/http/request-id.ts'
@@ -10,8 +10,8 @@ import { refused, type Outcome } from '../agent/operation/outcome.ts'
 import { inputRefusal, queryMembers, type OperationDefinition } from '../agent/operation/operation.ts'
 import { parseOperation } from '../agent/operation/operations.ts'
 import { findRoute, resourceUrl, textInput } from '../agent/operation/resource.ts'
-import { parseStrictJson } from '../agent/operation/strict-json.ts'
-import { PAYMENT_HEADERS } from '../agent/payments/terms.ts'
+import { parseStrictJson } from '../agent/json/strict-json.ts'
+import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { parseQueryString, rawQuery } from './query.ts'
 
 /** Up to this length, a quote names a search by the URL as requested; beyond, by its canonical URL (contract 5.1.3). */

@@ -1,6 +1,6 @@
 /** The content of `GET /testnet-client.py` (contract 4.4.9): the template with the base URL of this deployment. */
 import { readFile } from 'node:fs/promises'
-import type { Mode } from '../agent/payments/terms.ts'
+import type { Mode } from '../agent/payment/terms.ts'
 
 const TEMPLATE = '#root/docs/served/testnet-client.py'
 /** The only line that differs between deployments. */

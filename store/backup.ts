@@ -8,19 +8,19 @@ import { constants, copyFile, lstat, mkdir, open, readdir, readFile, rename, rm,
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
-import { syncDirectory, writeFileAtomically } from './atomic-file.ts'
-import { undefinedIfCorrupt } from './checksum.ts'
-import { openEnvironment, StoreError } from './environment.ts'
-import { errorCode } from './error-code.ts'
+import { syncDirectory, writeFileAtomically } from './files/atomic-file.ts'
+import { undefinedIfCorrupt } from './files/checksum.ts'
+import { openEnvironment, StoreError } from './files/environment.ts'
+import { errorCode } from './base/error-code.ts'
 import {
   catalogFolder,
   RECORDS_DATABASE,
   responsesFolder,
   UNFINISHED_DATABASE,
   type EnvironmentKind,
-} from './layout.ts'
-import { PRIVATE_DIRECTORY_MODE } from './private-files.ts'
-import { decodeRecord } from './record.ts'
+} from './files/layout.ts'
+import { PRIVATE_DIRECTORY_MODE } from './files/private-files.ts'
+import { decodeRecord } from './log/record.ts'
 
 /** Written last, so a folder without it is not a complete backup. */
 const MANIFEST_FILE = 'backup.json'

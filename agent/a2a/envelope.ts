@@ -3,7 +3,7 @@
  * two contents in one part and a missing role. It gets only the known members, so unknown ones have no effect.
  */
 import { z } from 'zod'
-import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../operation/strict-json.ts'
+import { isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../json/strict-json.ts'
 import { extensionRequired, invalidParams, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 
 /** Contract 4.5.2. */

@@ -1,7 +1,7 @@
 /** The answer to a text message: usage instructions, free of charge. The text is not interpreted. */
 import { exampleParts, type ExampleInputs } from '../operation/operations.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
-import { PAYMENT_HEADERS } from '../payments/terms.ts'
+import { PAYMENT_HEADERS } from '../payment/terms.ts'
 
 interface HelpOptions {
   baseUrl: string

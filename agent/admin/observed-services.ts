@@ -1,8 +1,8 @@
 /** Measures the calls of response log, facilitator and chain, so that these parts contain no measurement. */
-import type { ResponseRecord } from '../../store/record.ts'
-import type { ResponseLog } from '../../store/responses.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Chain } from '../chain/chain.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 
 /** A finished call. `cause` is the failure of a failed one. */
 export interface ObservedStep {

@@ -1,7 +1,7 @@
 /** Whether a service can sell: a fresh dataset, a response log that can be written, and a chain that answers. */
-import { datasetStatus, type Catalog } from '../../store/catalog.ts'
-import type { ResponseLog } from '../../store/responses.ts'
-import type { Timer } from '../../store/runtime.ts'
+import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import type { Chain } from '../chain/chain.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 

@@ -1,6 +1,6 @@
 /** Measures one sale and describes it in one log line. Wraps the services of the sale, so the sale has no measuring code. */
-import type { RecordState, ResponseRecord } from '../../store/record.ts'
-import type { SaleContext, SaleRequest } from '../executor/sale-context.ts'
+import type { RecordState, ResponseRecord } from '../../store/log/record.ts'
+import type { SaleContext, SaleRequest } from '../sale/sale-context.ts'
 import type { Outcome } from '../operation/outcome.ts'
 import { observeServices, type ObservedStep, type ServiceObserver } from './observed-services.ts'
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
-import type { Report } from '../../store/runtime.ts'
-import { toUrlHost } from '../../store/url-policy.ts'
+import type { Report } from '../../store/base/runtime.ts'
+import { toUrlHost } from '../../store/base/url-policy.ts'
 import type { Readiness } from './readiness.ts'
 
 /** A scrape needs one connection. */

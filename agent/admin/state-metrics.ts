@@ -1,9 +1,9 @@
 /** Gauges of the state of a service, read at each scrape: dataset, open payments, rate limit. */
-import type { Catalog } from '../../store/catalog.ts'
-import type { ResponseLog } from '../../store/responses.ts'
-import type { Timer } from '../../store/runtime.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
-import type { RelayerFunds } from '../payments/in-process-facilitator.ts'
+import type { RelayerFunds } from '../facilitator/in-process-facilitator.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 import type { Readiness } from './readiness.ts'

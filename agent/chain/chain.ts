@@ -5,7 +5,7 @@ import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
 import { openObserver, type Observation, type Observer } from './observe.ts'
-import { RangeSearch, type BlockRange } from './range-search.ts'
+import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Option, type Command } from 'commander'
 import type { ClientContext, PurchaseResult } from '../client/commands.ts'
-import type { Mode } from '../payments/terms.ts'
+import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl } from './arguments.ts'
 import { loadConfig, serviceUrl, type AddCommand, type CommandContext, type CommandResult } from './context.ts'
 

@@ -2,7 +2,7 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
-import { isUrl } from '../../store/url-policy.ts'
+import { isUrl } from '../../store/base/url-policy.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import { peakMemoryBytes, processes } from './runtime.ts'
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { Option } from 'commander'
 import type { BuyerOptions } from '../client/buyer.ts'
-import type { Mode } from '../payments/terms.ts'
+import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl } from './arguments.ts'
 import type { AddCommand } from './context.ts'
 
@@ -53,7 +53,7 @@ export const addMcpCommand: AddCommand = (program, { fetch, sleep, now, print })
         return print('The spending of this day begins again.')
       }
       const { readPrivateKey } = await import('../client/private-key.ts')
-      const { DEPLOYMENTS } = await import('../payments/terms.ts')
+      const { DEPLOYMENTS } = await import('../payment/terms.ts')
       const { serveLocally } = await import('../mcp-stdio/server.ts')
       const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
       serveLocally({
@@ -77,7 +77,7 @@ async function checkOnChain(
   url: string,
   { mode, now }: { mode: Mode; now: () => Date },
 ): Promise<BuyerOptions['isUnusable']> {
-  const { DEPLOYMENTS } = await import('../payments/terms.ts')
+  const { DEPLOYMENTS } = await import('../payment/terms.ts')
   const { openChain } = await import('../chain/chain.ts')
   const { network, asset } = DEPLOYMENTS[mode]
   const chain = openChain({ urls: [url], chainId: Number(network.split(':')[1]), now })

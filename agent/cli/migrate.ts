@@ -15,7 +15,7 @@ export const addMigrateCommand: AddCommand = (program, context) => {
     .action(async () => {
       const { responseLog: url } = await loadConfig(context)
       if (url === undefined) throw new Error('RESPONSE_LOG must be set for this command')
-      const { migrateDatabase, SCHEMA_VERSION } = await import('../../store/postgres/schema.ts')
+      const { migrateDatabase, SCHEMA_VERSION } = await import('../../store/log/postgres/schema.ts')
       const applied = await migrateDatabase(url)
       for (const version of applied) context.print(`applied migration ${version}`)
       context.print(`schema version ${SCHEMA_VERSION}`)

@@ -4,8 +4,8 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readerProcessIds } from '../../store/environment.ts'
-import { catalogFolder } from '../../store/layout.ts'
+import { readerProcessIds } from '../../store/files/environment.ts'
+import { catalogFolder } from '../../store/files/layout.ts'
 
 /** Set for a child process of this module. */
 const CHILD_VARIABLE = 'COMPANY_AGENT_CHILD'

@@ -25,7 +25,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .command('unfinished')
     .description('list the payments whose outcome is not final')
     .action(async () => {
-      const { listUnfinishedPayments } = await import('../payments/command.ts')
+      const { listUnfinishedPayments } = await import('../settlement/command.ts')
       await using log = await openLog()
       finish(await listUnfinishedPayments(log, print))
     })
@@ -33,7 +33,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .command('unrecorded')
     .description('list the payments that the chain shows as settled and that have no record')
     .action(async () => {
-      const { listUnrecordedPayments } = await import('../payments/command.ts')
+      const { listUnrecordedPayments } = await import('../settlement/command.ts')
       await using log = await openLog()
       await listUnrecordedPayments(log, print)
     })
@@ -42,7 +42,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
     .description('show one payment')
     .argument('<identity>', 'the identity that "payments unfinished" prints')
     .action(async (identity: string) => {
-      const { showPayment } = await import('../payments/command.ts')
+      const { showPayment } = await import('../settlement/command.ts')
       await using log = await openLog()
       finish(await showPayment(log, identity, print))
     })
@@ -56,7 +56,7 @@ export const addPaymentsCommand: AddCommand = (program, context) => {
       const { openConfiguredLog } = await import('../response-log.ts')
       const { openChain } = await import('../chain/chain.ts')
       const { recheckPayment } = await import('./recheck-payment.ts')
-      const { DEPLOYMENTS } = await import('../payments/terms.ts')
+      const { DEPLOYMENTS } = await import('../payment/terms.ts')
       if (fromBlock !== undefined && !/^(0|[1-9][0-9]{0,15})$/.test(fromBlock))
         throw new ConfigError('--from-block must be a block number')
       const config = await loadConfig(context)

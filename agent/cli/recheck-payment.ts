@@ -1,9 +1,9 @@
 /** The command `payments recheck`: searches the transfer of one payment again, from a block that the operator chooses. */
-import type { ResponseRecord } from '../../store/record.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Chain } from '../chain/chain.ts'
-import { interpretNonce } from '../payments/finding.ts'
-import { observeRecords, type ObservedRecord } from '../payments/observe-records.ts'
-import { recordedPayment } from '../payments/recorded-payment.ts'
+import { interpretNonce } from '../settlement/finding.ts'
+import { observeRecords, type ObservedRecord } from '../settlement/observe-records.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
 import { decide } from '../settlement/decide.ts'
 import { recordDecision, type Recorder } from '../settlement/record-decision.ts'
 

@@ -28,7 +28,7 @@ export const addRegistryCommand: AddCommand = (program, context) => {
     .action(async () => {
       const { printRegistrationCall } = await import('../registry/command.ts')
       const { TESTNET_PATHS } = await import('../operation/paths.ts')
-      const { DEPLOYMENTS } = await import('../payments/terms.ts')
+      const { DEPLOYMENTS } = await import('../payment/terms.ts')
       printRegistrationCall({
         network: DEPLOYMENTS.testnet.network,
         agentUri: `${await serviceUrl(context)}${TESTNET_PATHS.registrationFile}`,

@@ -1,6 +1,6 @@
 /** Runs a program with the arguments, the streams and the environment of the process, and sets its exit status. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { setPrivateUmask } from '../../store/private-files.ts'
+import { setPrivateUmask } from '../../store/files/private-files.ts'
 import type { CliContext } from './context.ts'
 
 export async function runInProcess(run: (args: string[], context: CliContext) => Promise<number>): Promise<void> {

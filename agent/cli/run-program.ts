@@ -1,6 +1,6 @@
 /** Runs a command line: parses the arguments, and maps the result or the error of its command to an exit status. */
 import { Command, CommanderError } from 'commander'
-import { escapeInvisible } from '../../store/hidden.ts'
+import { escapeInvisible } from '../../store/base/hidden.ts'
 import type { AddCommand, CliContext, CommandContext, CommandResult } from './context.ts'
 
 const EXIT_DONE = 0

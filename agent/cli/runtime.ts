@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readlinkSync } from 'node:fs'
 import type { Processes } from '../../store/import/building-folder.ts'
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 
 /** The namespace of process ids that contains all others (`PROC_PID_INIT_INO` of Linux). */
 const INITIAL_PID_NAMESPACE = 'pid:[4026531836]'

@@ -29,7 +29,7 @@ export const addServeCommand: AddCommand = (program, context) => {
 async function serve(context: CommandContext, allowed: AllowedChanges): Promise<void> {
   const { print, now } = context
   const config = await loadConfig(context)
-  const { prepareDataDirectory } = await import('../../store/data-directory.ts')
+  const { prepareDataDirectory } = await import('../../store/files/data-directory.ts')
   await prepareDataDirectory(config.dataDirectory)
   await checkDirectories(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
@@ -40,7 +40,7 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const { logEvents, openLog } = await import('../log.ts')
   const { startService } = await import('../service.ts')
   const { openExternals } = await import('../externals.ts')
-  const { keyRecovery } = await import('../payments/key-recovery.ts')
+  const { keyRecovery } = await import('../payment/key-recovery.ts')
   const log = openLog(config.logLevel)
   const { findIgnored } = await import('../ignored-variables.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
@@ -71,8 +71,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
 
 /** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */
 async function checkDirectories({ dataDirectory, keysDirectory }: Config): Promise<void> {
-  const { checkPrivateDirectory } = await import('../../store/private-files.ts')
-  const { responsesFolder } = await import('../../store/layout.ts')
+  const { checkPrivateDirectory } = await import('../../store/files/private-files.ts')
+  const { responsesFolder } = await import('../../store/files/layout.ts')
   for (const path of [responsesFolder(dataDirectory), join(dataDirectory, 'keys'), keysDirectory]) {
     await checkPrivateDirectory(path)
   }

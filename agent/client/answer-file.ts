@@ -3,8 +3,8 @@
  * the file.
  */
 import { open, stat } from 'node:fs/promises'
-import { errorCode } from '../../store/error-code.ts'
-import { parseStrictJson } from '../operation/strict-json.ts'
+import { errorCode } from '../../store/base/error-code.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
 import {
   parseSettlementResponse,
   readSettlementResponse,

@@ -1,9 +1,9 @@
 /** A folder as the storage of a buyer: one file for each entry, which only its owner can read. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/atomic-file.ts'
-import { errorCode } from '../../store/error-code.ts'
-import { makePrivateDirectory } from '../../store/private-files.ts'
+import { createFileAtomically, removeOldUnfinished, writeFileAtomically } from '../../store/files/atomic-file.ts'
+import { errorCode } from '../../store/base/error-code.ts'
+import { makePrivateDirectory } from '../../store/files/private-files.ts'
 import type { BuyerStorage, StoredEntry } from './storage.ts'
 
 const ENTRY_SUFFIX = '.json'

@@ -3,7 +3,7 @@
  * no payment.
  */
 import { z } from 'zod'
-import { sha256Hex } from '../operation/canonical.ts'
+import { sha256Hex } from '../json/canonical.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
 import type { BuyerStorage } from './storage.ts'

@@ -2,7 +2,7 @@
  * A `fetch` that pays. Each request has one purchase in a storage, so a repetition by any process, also after a crash, sends
  * the saved payment again or returns the saved answer, and signs nothing. No file that this one imports needs Node.js.
  */
-import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import { canonicalJson, sha256Hex } from '../json/canonical.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../operation/resource.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { REPEAT_STATUSES, readPayment, type BuyerRuntime } from './buy.ts'

@@ -1,6 +1,6 @@
 /** Reads the private key of the buyer from its file. */
 import { open } from 'node:fs/promises'
-import { findOpenMode } from '../../store/private-files.ts'
+import { findOpenMode } from '../../store/files/private-files.ts'
 
 /** @throws an error that names the file, if others can read it or if it holds no key */
 export async function readPrivateKey(path: string): Promise<`0x${string}`> {

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { priceKey, type Operation, type Operations } from '../operation/operation.ts'
 import { definitionOf, OPERATIONS } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import type { NetworkDeployment } from '../payments/terms.ts'
+import type { NetworkDeployment } from '../payment/terms.ts'
 import { isEqualJson } from './equal-json.ts'
 import { PurchaseError } from './purchase-error.ts'
 

@@ -1,6 +1,6 @@
 /** What an answer of the service says about a refusal: only codes, never texts of the service. */
 import { z } from 'zod'
-import { decodeBase64 } from '../operation/base64.ts'
+import { decodeBase64 } from '../json/base64.ts'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import type { PurchaseAnswer } from './buy.ts'

@@ -1,7 +1,7 @@
 /** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
 import { createLocalJWKSet, flattenedVerify, type FlattenedVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { canonicalJson } from '../operation/canonical.ts'
+import { canonicalJson } from '../json/canonical.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 

@@ -1,7 +1,7 @@
 /** Verifies the receipt of a purchase against the key set, the saved request and the saved payment. */
 import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { z } from 'zod'
-import { operationDigest } from '../operation/canonical.ts'
+import { operationDigest } from '../json/canonical.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { findRoute } from '../operation/resource.ts'

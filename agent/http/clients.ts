@@ -1,7 +1,7 @@
 /** The client of each HTTP request: its address, its budget, and the number of its requests in progress. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Report } from '../../store/runtime.ts'
+import type { Report } from '../../store/base/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import { clientAddress } from './client-address.ts'

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Report, Timer } from '../../store/runtime.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
 import { normalizeAddress } from './client-address.ts'
 
 export interface ConnectionLimits {

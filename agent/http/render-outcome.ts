@@ -1,7 +1,7 @@
 /** Turns an outcome into the status, headers and body of an HTTP response. Both transports use it. */
 import type { Outcome } from '../operation/outcome.ts'
 import { REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { PAYMENT_HEADERS } from '../payments/terms.ts'
+import { PAYMENT_HEADERS } from '../payment/terms.ts'
 
 export interface HttpResponseContent {
   status: number

@@ -1,6 +1,6 @@
 /** Reads HTTP requests: the target, all values of a header, the content type, and the body up to a limit. */
 import type { IncomingMessage } from 'node:http'
-import { parseUrl } from '../../store/url-policy.ts'
+import { parseUrl } from '../../store/base/url-policy.ts'
 
 /**
  * The path and query of the request target. The target may be an absolute URL, whose host is ignored, and for OPTIONS also

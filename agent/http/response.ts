@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { refused } from '../operation/outcome.ts'
 import type { Refusal } from '../operation/refusal.ts'
-import { PAYMENT_HEADERS } from '../payments/terms.ts'
+import { PAYMENT_HEADERS } from '../payment/terms.ts'
 import { renderOutcome, type HttpResponseContent } from './render-outcome.ts'
 import { REQUEST_ID_HEADER } from './request-id.ts'
 

@@ -3,7 +3,7 @@
  * covers quotes, protocol calls, failing payments and guesses, so no kind of request can use up the requests of another address.
  */
 import { LRUCache } from 'lru-cache'
-import { count, giveBack, spend, type SlidingMinute } from '../../store/sliding-minute.ts'
+import { count, giveBack, spend, type SlidingMinute } from '../../store/base/sliding-minute.ts'
 import type { Refused } from '../operation/outcome.ts'
 import { rateLimited } from './rate-limited.ts'
 

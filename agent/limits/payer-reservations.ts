@@ -2,7 +2,7 @@
  * The amounts of each payer's verified payments that are not settled yet, in this process. They never exceed the balance of the
  * payer, so a wallet with the price of one purchase cannot take the sales of a minute (contract 6.2.5).
  */
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 
 /** The longest wait of a payment for earlier payments of its payer. */
 export const PAYER_WAIT_MS_MAX = 10_000

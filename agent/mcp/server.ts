@@ -1,9 +1,9 @@
 /** Creates the MCP server of one request. It keeps no state between requests. */
 import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@modelcontextprotocol/server'
-import type { Report, Timer } from '../../store/runtime.ts'
-import type { CompanyAgentExecutor } from '../executor/agent-executor.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import { CALL_TIMEOUT_MS, type CallLimit } from '../limits/call-limit.ts'
-import type { SaleRequest } from '../executor/sale-context.ts'
+import type { SaleRequest } from '../sale/sale-context.ts'
 import { refused, type Outcome } from '../operation/outcome.ts'
 import { inputRefusal, type OperationDefinition } from '../operation/operation.ts'
 import { parseOperation } from '../operation/operations.ts'

@@ -1,7 +1,7 @@
 /** The tools of the MCP server: one for each operation, and a free one about the service. */
 import { z } from 'zod'
 import type { OperationDefinition, Operations } from '../operation/operation.ts'
-import { priceOf, type Terms } from '../payments/terms.ts'
+import { priceOf, type Terms } from '../payment/terms.ts'
 
 export const INFO_TOOL = 'service_info'
 

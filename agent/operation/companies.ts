@@ -1,6 +1,6 @@
 /** What operations read: the registers at one moment. The port keeps the dataset and the name search out of this folder. */
-import type { Company } from '../../store/company.ts'
-import type { Source } from '../../store/source.ts'
+import type { Company } from '../../store/dataset/company.ts'
+import type { Source } from '../../store/dataset/source.ts'
 import type { Refused } from './outcome.ts'
 import type { Candidate } from './result.ts'
 

@@ -1,5 +1,5 @@
 /** Made-up answers that the examples of several operations share. */
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from './matching-version.ts'
 import type { Candidate } from './result.ts'
 

@@ -1,6 +1,6 @@
 /** One company by its exact number (contract 4.1). */
 import { z } from 'zod'
-import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'

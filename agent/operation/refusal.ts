@@ -1,5 +1,5 @@
 /** The table of all refusals: code, HTTP status, message, and what the client does next (contract 7.2). */
-import type { Source } from '../../store/source.ts'
+import type { Source } from '../../store/dataset/source.ts'
 
 interface RefusalDefinition {
   status: number

@@ -1,5 +1,5 @@
 /** Canonical URLs of the operations. A quote names its operation by this URL (contract 10.4). */
-import { operationDigest } from './canonical.ts'
+import { operationDigest } from '../json/canonical.ts'
 import { parseLimitText } from './fields.ts'
 import { queryMembers, type Operation, type OperationDefinition, type Operations } from './operation.ts'
 import { definitionOf, OPERATIONS, parseOperation } from './operations.ts'

@@ -1,7 +1,7 @@
 /** Schemas that answers share (contract 2). They validate each answer, and OpenAPI is generated from them. */
 import { z } from 'zod'
-import { companySchema } from '../../store/company.ts'
-import { sourceSchema } from '../../store/source.ts'
+import { companySchema } from '../../store/dataset/company.ts'
+import { sourceSchema } from '../../store/dataset/source.ts'
 import { CANDIDATES_MAX } from './fields.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)

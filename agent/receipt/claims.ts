@@ -1,6 +1,6 @@
 /** The claims of a payment receipt, a JWT that binds a delivered answer to its payment (contract 5.9). */
 import { z } from 'zod'
-import { canonicalJson, sha256Hex } from '../operation/canonical.ts'
+import { canonicalJson, sha256Hex } from '../json/canonical.ts'
 
 /** The member of `extensions` in a `PAYMENT-RESPONSE`. */
 export const RECEIPT_EXTENSION = 'payment-receipt'

@@ -1,8 +1,8 @@
 /** Reads the receipt from a `PAYMENT-RESPONSE` header, and the answer from the body of a response over any transport. */
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { z } from 'zod'
-import { decodeBase64 } from '../operation/base64.ts'
-import { parseStrictJson } from '../operation/strict-json.ts'
+import { decodeBase64 } from '../json/base64.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
 import { jsonDigest, PAYMENT_RESPONSE_META, RECEIPT_EXTENSION } from './claims.ts'
 
 const settlementResponseSchema = z.object({

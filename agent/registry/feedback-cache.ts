@@ -3,7 +3,7 @@
  * budget of the client pays for a read, and few reads run at once, so clients cannot overload the node.
  */
 import { LRUCache } from 'lru-cache'
-import type { Report, Timer } from '../../store/runtime.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import { FairQueue } from '../limits/fair-queue.ts'

@@ -2,7 +2,7 @@
  * Reads the agent's identity from the registry in the background. Requests use the last result and never wait. It stays
  * valid for 15 minutes, also if reads fail, unless the chain contradicts the configuration.
  */
-import type { Report, Timer } from '../../store/runtime.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { isContradiction } from './errors.ts'
 import type { PinnedBlock, RegisteredAgent, RegistryReader } from './reader.ts'

@@ -14,7 +14,7 @@ import {
   type Hex,
 } from 'viem'
 import { z } from 'zod'
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import type { RpcBatch, RpcCall, RpcReply } from '../rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'

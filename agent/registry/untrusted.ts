@@ -1,6 +1,6 @@
 /** Makes text from the chain, which anyone may write, safe to display: bounded and without invisible characters. */
 import { hexToBytes, type Hex } from 'viem'
-import { replaceInvisible } from '../../store/hidden.ts'
+import { replaceInvisible } from '../../store/base/hidden.ts'
 
 /** The decoder inserts the same character for invalid UTF-8. */
 const REPLACEMENT = '\uFFFD'

@@ -1,5 +1,5 @@
 /** Time limits for asynchronous work. Work that cannot be aborted keeps running after its limit. */
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 
 /** The limit passed, or the caller's signal aborted the work. */
 export class DeadlineError extends Error {

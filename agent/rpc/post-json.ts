@@ -2,7 +2,7 @@
  * Sends one JSON POST to an untrusted server and reads a JSON reply. It refuses redirects, replies that are too large, and
  * JSON with duplicate names. Errors contain neither the URL, which may hold a key, nor text of the reply.
  */
-import { parseStrictJson } from '../operation/strict-json.ts'
+import { parseStrictJson } from '../json/strict-json.ts'
 import { post, ReplyTooLarge, type HttpPost } from './http-client.ts'
 
 /** The server sent no acceptable reply. `code` is for the log. */

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { isAddress, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { writeFileAtomically } from '../../store/atomic-file.ts'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
+import { writeFileAtomically } from '../../store/files/atomic-file.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
 import { readIfExists } from './read-if-exists.ts'
 
 interface Account {

@@ -1,6 +1,6 @@
 /** Prepares the local chain for payments: test token, Multicall contract, gas for the relayer, tokens for the buyer. */
 import { encodeFunctionData, parseAbi, parseEther, parseUnits, type Address } from 'viem'
-import { DEPLOYMENTS } from '../payments/terms.ts'
+import { DEPLOYMENTS } from '../payment/terms.ts'
 import { giveGas, installContract, openLocalClient, sendAs } from './contracts.ts'
 
 /** The address of USDC on Base Sepolia, because clients pay only in tokens that they know. */

@@ -1,6 +1,6 @@
 /** Reads a file that may be missing. */
 import { readFile } from 'node:fs/promises'
-import { errorCode } from '../../store/error-code.ts'
+import { errorCode } from '../../store/base/error-code.ts'
 
 /** Returns undefined if the file does not exist. */
 export async function readIfExists(path: string): Promise<string | undefined> {

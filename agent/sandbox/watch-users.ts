@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PRIVATE_DIRECTORY_MODE } from '../../store/private-files.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
 
 const USERS_FOLDER = 'users'
 

@@ -2,9 +2,9 @@
  * Decides what happens to a record by what the chain shows of its payment. Pure, so that a sale, a retry, the reconciler and
  * the operator decide alike.
  */
-import type { RecordState, ResponseRecord } from '../../store/record.ts'
-import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../payments/finding.ts'
-import { recordedPayment } from '../payments/recorded-payment.ts'
+import type { RecordState, ResponseRecord } from '../../store/log/record.ts'
+import { FINDINGS, interpretNonce, type Finding, type NonceState } from './finding.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
 
 /** Limits what retries of one buyer cost the facilitator. After that only the chain ends the record (contract 5.7.11). */
 const SETTLEMENTS_MAX = 20

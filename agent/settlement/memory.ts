@@ -2,10 +2,10 @@
  * What a process remembers of payments between two observations. Without it, after a restart, ends of payments take longer
  * and retries observe the chain sooner.
  */
-import { isStarted, type ResponseRecord } from '../../store/record.ts'
+import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
 import type { Observation } from '../chain/observe.ts'
-import { setBounded } from '../payments/bounded-map.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import { setBounded } from './bounded-map.ts'
+import type { PaymentServices } from './services.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
 const APART_MS = 60_000

@@ -1,6 +1,6 @@
 /** Reconciles a record with what an observation of the chain shows of its payment: observe, decide, act. */
-import type { ResponseRecord } from '../../store/record.ts'
-import { observeRecords, unlessUnreadable, type ObservedRecord } from '../payments/observe-records.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { decide, type Action, type Cause } from './decide.ts'
 import type { Denial, SettlementServices } from './memory.ts'
 import { advance, recordDecision, reload } from './record-decision.ts'

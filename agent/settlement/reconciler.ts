@@ -2,10 +2,10 @@
  * Reconciles every record that is not final with the chain, at start and then every few seconds, without a request of the
  * buyer. The mutex of the payment is held meanwhile, so a concurrent retry waits for the result.
  */
-import { isVersion, type ResponseRecord } from '../../store/record.ts'
-import type { Timer } from '../../store/runtime.ts'
+import { isVersion, type ResponseRecord } from '../../store/log/record.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import { PAYMENTS_MAX } from '../chain/view.ts'
-import { observeRecords, unlessUnreadable, type ObservedRecord } from '../payments/observe-records.ts'
+import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import type { SettlementServices } from './memory.ts'
 import { reconcileObserved } from './reconcile.ts'
 

@@ -6,12 +6,12 @@ import {
   type RecordState,
   type RecordVersion,
   type ResponseRecord,
-} from '../../store/record.ts'
+} from '../../store/log/record.ts'
 import type { Observation } from '../chain/observe.ts'
-import type { NonceState } from '../payments/finding.ts'
-import { settledResponse } from '../payments/payment-response.ts'
-import { receiptOf } from '../payments/receipts.ts'
-import type { PaymentServices } from '../payments/services.ts'
+import type { NonceState } from './finding.ts'
+import { settledResponse } from '../payment/payment-response.ts'
+import { receiptOf } from './receipts.ts'
+import type { PaymentServices } from './services.ts'
 
 /** The command `payments recheck` has no key for receipts. The next replay then adds one. */
 export type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>

@@ -2,11 +2,11 @@
  * Settles the payment of a stored response. Each state is durable before the next step starts, because the process may die
  * at any `await`. First attempt: `prepared`, facilitator, then `settled` or `unknown`. Later attempts start with `settling`.
  */
-import type { ResponseRecord } from '../../store/record.ts'
-import { settleWithFacilitator } from '../payments/facilitator.ts'
-import { observeRecords, unlessUnreadable } from '../payments/observe-records.ts'
-import { recordedPayment } from '../payments/recorded-payment.ts'
-import type { SaleStart } from '../payments/verify-sale.ts'
+import type { ResponseRecord } from '../../store/log/record.ts'
+import { settleWithFacilitator } from '../facilitator/facilitator.ts'
+import { observeRecords, unlessUnreadable } from './observe-records.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
+import type { SaleStart } from './verify-sale.ts'
 import { DeadlineError, withDeadline } from '../rpc/deadline.ts'
 import { decide } from './decide.ts'
 import type { SettlementServices } from './memory.ts'

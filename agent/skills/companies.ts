@@ -1,8 +1,8 @@
 /** Answers what operations ask from the dataset and, on testnet, the synthetic company. */
-import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
-import { candidateByNumber } from '../matching/by-number.ts'
-import { decideStatus } from '../matching/decide.ts'
-import { findInRegisters } from '../matching/find-in-registers.ts'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { candidateByNumber } from '../search/by-number.ts'
+import { decideStatus } from '../search/decide.ts'
+import { findInRegisters } from '../search/find-in-registers.ts'
 import type {
   Companies,
   Decision,

@@ -1,8 +1,8 @@
 /** Selects the company number for the examples in documents: one that a lookup finds. */
-import { StoreError } from '../../store/environment.ts'
-import type { Dataset } from '../../store/catalog.ts'
-import type { Snapshot } from '../../store/snapshot.ts'
-import { SYNTHETIC_COMPANY } from '../../store/synthetic.ts'
+import { StoreError } from '../../store/files/environment.ts'
+import type { Dataset } from '../../store/dataset/catalog.ts'
+import type { Snapshot } from '../../store/dataset/snapshot.ts'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 
 /** Nearly every register has a live company among so many. Otherwise the first company is the example. */
 const ENTRIES_READ_MAX = 1_000

@@ -1,6 +1,6 @@
 /** Keeps the name index of a snapshot in memory for as long as the snapshot object lives. */
 import { openNameIndex, type NameIndex } from '../../store/index/name-index.ts'
-import type { Snapshot } from '../../store/snapshot.ts'
+import type { Snapshot } from '../../store/dataset/snapshot.ts'
 
 const indexes = new WeakMap<Snapshot, NameIndex>()
 

@@ -1,11 +1,11 @@
 /** The registers that a query searches: the dataset and, on testnet, the synthetic company (contract 1.7). */
-import type { Register } from '../matching/register.ts'
+import type { Register } from '../search/register.ts'
 import type { Provenance } from '../operation/companies.ts'
 import type { Candidate } from '../operation/result.ts'
-import type { Dataset } from '../../store/catalog.ts'
+import type { Dataset } from '../../store/dataset/catalog.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex } from '../../store/index/name-index.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import { cachedNameIndex } from './name-index-cache.ts'
 
 /** What answers are computed from. Built for each request. */

@@ -1,7 +1,7 @@
 /** The documents for the current dataset: they name its licence and, on mainnet, one of its companies as an example. */
 import { buildExamples } from '../../agent/operation/operations.ts'
-import type { Catalog } from '../../store/catalog.ts'
-import { CRO_COMPANIES } from '../../store/source.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import type { Deployment } from './deployment.ts'
 import { loadTemplates, renderDocuments, type WrittenDocument } from './render-documents.ts'
 

@@ -2,10 +2,10 @@
 import { z } from 'zod'
 import { endpoint, priceKey } from '../../agent/operation/operation.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import { priceOf, type Terms } from '../../agent/payments/terms.ts'
-import type { SnapshotInfo } from '../../store/snapshot.ts'
-import { datasetStatus, type Catalog } from '../../store/catalog.ts'
-import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/source.ts'
+import { priceOf, type Terms } from '../../agent/payment/terms.ts'
+import type { SnapshotInfo } from '../../store/dataset/snapshot.ts'
+import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
+import { CRO_COMPANIES, sourceSchema, type Publication, type Source } from '../../store/dataset/source.ts'
 
 export const SERVICE_NAME = 'irish-company-agent'
 

@@ -3,12 +3,12 @@ import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
-import { PAYMENT_HEADERS, priceOf } from '../../agent/payments/terms.ts'
+import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
 import { isDocument, isPaid, listRoutes, type ResponseContent, type RouteDescription } from './routes.ts'
-import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './schemas.ts'
+import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './component-schemas.ts'
 
 /** Apart from the other operations, so that generated clients and catalogues can leave them out. */
 const REFUSED_TAG = 'Refused'

@@ -1,7 +1,7 @@
 /** Builds the bodies of the three ERC-8004 registry routes. The routes send them, and the OpenAPI examples are made with them. */
 import type { z } from 'zod'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from '../../agent/registry/contracts.ts'
 import type { FeedbackOutcome } from '../../agent/registry/feedback-cache.ts'
 import type { RegistryIdentity } from '../../agent/registry/identity.ts'

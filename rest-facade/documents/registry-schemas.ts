@@ -1,6 +1,6 @@
 /** Schemas of the bodies of the three ERC-8004 registry routes. Their types are those of the functions in registry-bodies.ts. */
 import { z } from 'zod'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { network } = DEPLOYMENTS.testnet
 

@@ -3,8 +3,8 @@ import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { queryMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
-import type { Terms } from '../../agent/payments/terms.ts'
-import { SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import type { Terms } from '../../agent/payment/terms.ts'
+import { SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import type { DocumentedDeployment } from './deployment.ts'
 import {
   exampleCard,
@@ -18,7 +18,7 @@ import {
 import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { inputName, type SchemaName } from './schemas.ts'
+import { inputName, type SchemaName } from './component-schemas.ts'
 import { buildServerJson } from './server-json.ts'
 
 interface RouteInput {

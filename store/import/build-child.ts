@@ -1,7 +1,7 @@
 /** The child process that builds one snapshot and ends. store/import/build-process.ts starts it and sends the job. */
 import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
-import { StoreError } from '../environment.ts'
+import { StoreError } from '../files/environment.ts'
 import { buildFile, type ImportProgress } from './build.ts'
 import type { BuildFailure, BuildJob, ChildMessage, ParentMessage } from './build-process.ts'
 import { ImportError } from './errors.ts'

@@ -5,7 +5,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { StoreError } from '../environment.ts'
+import { StoreError } from '../files/environment.ts'
 import type { BuildFile, BuildFileRequest, BuiltSnapshot, ImportProgress } from './build.ts'
 import { removeBuilds } from './building-folder.ts'
 import { ImportError, type ImportErrorCode } from './errors.ts'
@@ -108,7 +108,7 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptio
  * the heap is exhausted.
  */
 function startChild(heapMib: number): ChildProcess {
-  // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/environment.ts). They must not end it.
+  // On a full disk LMDB rejects promises that no code awaits (`awaitWrite` in store/files/environment.ts). They must not end it.
   const execArgv = [`--max-old-space-size=${heapMib}`, '--unhandled-rejections=none']
   return fork(CHILD, { execArgv, env: {}, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildingFolder } from '../layout.ts'
+import { buildingFolder } from '../files/layout.ts'
 
 /** A folder untouched for longer is abandoned: imports write every minute, and a download without bytes ends after one. */
 const UNTOUCHED_MS_MAX = 10 * 60 * 1000

@@ -1,8 +1,8 @@
 /** The actions of the commands `import` and `snapshot-id`. A service may run on the same data directory. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openCatalog } from '../catalog.ts'
-import { CRO_COMPANIES, SYNTHETIC } from '../source.ts'
+import { openCatalog } from '../dataset/catalog.ts'
+import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
 import type { Processes } from './building-folder.ts'

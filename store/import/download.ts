@@ -4,9 +4,9 @@
  */
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Retrieval } from '../catalog.ts'
-import { parseUrl } from '../url-policy.ts'
-import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../disk-space.ts'
+import type { Retrieval } from '../dataset/catalog.ts'
+import { parseUrl } from '../base/url-policy.ts'
+import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
 import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
 import { locateArchive, parseResourceUrl } from './ckan.ts'
 import { ImportError } from './errors.ts'

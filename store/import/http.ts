@@ -1,5 +1,5 @@
 /** One GET request to a source: follows allowed redirects, limits bytes and time, and maps each failure to an ImportError. */
-import { mayFetch, mayFollow, parseUrl } from '../url-policy.ts'
+import { mayFetch, mayFollow, parseUrl } from '../base/url-policy.ts'
 import { ImportError } from './errors.ts'
 
 /** A portal redirects to its storage, and that to another region. A longer chain is a loop. */

@@ -3,8 +3,8 @@
  * NORMALISATION_VERSION, because the same archive then gives another snapshot id.
  */
 import { z } from 'zod'
-import { COMPANY_NUMBER_PATTERN, type Company } from '../company.ts'
-import { removeHidden } from '../hidden.ts'
+import { COMPANY_NUMBER_PATTERN, type Company } from '../dataset/company.ts'
+import { removeHidden } from '../base/hidden.ts'
 import type { RegisterRow } from './rows.ts'
 
 /** Why a value was set to null or cleaned. The row is kept. */

@@ -4,8 +4,8 @@
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { Catalog } from '../catalog.ts'
-import { snapshotFolder, snapshotsFolder } from '../layout.ts'
+import type { Catalog } from '../dataset/catalog.ts'
+import { snapshotFolder, snapshotsFolder } from '../files/layout.ts'
 
 /** Younger folders are kept, because another import may be about to publish one. Publishing takes two fsyncs. */
 const UNPUBLISHED_MS_MAX = 10 * 60 * 1000

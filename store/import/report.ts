@@ -1,5 +1,5 @@
 /** Prints the counts of a snapshot and its id. */
-import type { SnapshotInfo } from '../snapshot.ts'
+import type { SnapshotInfo } from '../dataset/snapshot.ts'
 
 /** Findings about whole rows. Every other finding is about a value of a row. */
 const ROW_FINDINGS = /^(?:rejected|row)_/

@@ -4,7 +4,7 @@
  * A wait ends when the clock or the timer reaches its end, whichever comes first. With the clock alone, a clock that is set
  * back could delay a retrieval for months. With timers alone, time during which the machine sleeps would not count.
  */
-import type { Timer } from '../runtime.ts'
+import type { Timer } from '../base/runtime.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS

@@ -1,7 +1,7 @@
 /** Builds the name index of a snapshot. Companies are added in ascending order of their numbers. */
 import { join } from 'node:path'
-import { compareCompanyNumbers, type Company } from '../company.ts'
-import { NAMES_FILE } from '../layout.ts'
+import { compareCompanyNumbers, type Company } from '../dataset/company.ts'
+import { NAMES_FILE } from '../files/layout.ts'
 import { sortWords } from './dictionary.ts'
 import { buildJoinedNames, hashKey, joinedKey } from './joined-names.ts'
 import { bucketOfInitials, INITIALS_BUCKETS, initialsOf } from './initials.ts'

@@ -11,7 +11,7 @@ import { readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { endianness } from 'node:os'
 import { z } from 'zod'
-import { StoreError } from '../environment.ts'
+import { StoreError } from '../files/environment.ts'
 
 const HEADER_LENGTH_BYTES = 8
 const CHECKSUM_BYTES = 32

@@ -4,9 +4,9 @@
  */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { compareCompanyNumbers } from '../company.ts'
-import { NAMES_FILE } from '../layout.ts'
-import { StoreError } from '../environment.ts'
+import { compareCompanyNumbers } from '../dataset/company.ts'
+import { NAMES_FILE } from '../files/layout.ts'
+import { StoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
 import { bucketOfKey, joinedKey } from './joined-names.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'

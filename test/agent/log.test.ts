@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { describeCause } from '../../agent/log.ts'
 import { ImportError } from '../../store/import/errors.ts'
-import { StoreError } from '../../store/environment.ts'
+import { StoreError } from '../../store/files/environment.ts'
 
 describe('the cause in a log line', () => {
   it('is the chain of error names and codes', () => {

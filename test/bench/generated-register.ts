@@ -1,8 +1,8 @@
 /** Generated registers for the benchmarks, imported by the product's own import in a process of its own. */
 import { generateRegister } from '../../agent/sandbox/generate-register.ts'
-import { openCatalog } from '../../store/catalog.ts'
-import type { Company } from '../../store/company.ts'
-import type { Snapshot } from '../../store/snapshot.ts'
+import { openCatalog } from '../../store/dataset/catalog.ts'
+import type { Company } from '../../store/dataset/company.ts'
+import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import { startChild } from '../support/child.ts'
 import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'

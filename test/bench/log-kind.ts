@@ -1,5 +1,5 @@
 /** The response logs that programmes run on, and a migrated PostgreSQL database for one of them. */
-import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { startPostgres, type PostgresServer } from '../support/postgres.ts'
 
 const LOG_KINDS = ['lmdb', 'postgres'] as const

@@ -3,10 +3,10 @@
  * and the unhandled rejections.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openCatalog } from '../../store/catalog.ts'
+import { openCatalog } from '../../store/dataset/catalog.ts'
 import { importDataset } from '../../store/import/run.ts'
-import { openResponseLog } from '../../store/responses.ts'
-import { CRO_COMPANIES } from '../../store/source.ts'
+import { openResponseLog } from '../../store/log/responses.ts'
+import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { makeRecord } from '../support/records.ts'
 
 /** More writes than the tests' file size limit allows. */

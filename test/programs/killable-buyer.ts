@@ -3,7 +3,7 @@
  * `node killable-buyer.js URL KEY PAY_TO FOLDER FIRST [LAST]`. Prints `ready`, and `bought N` after each answer.
  */
 import { createBuyer } from '../../agent/client/buyer.ts'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 /** Far above the payments of a folder, so the limit is computed and never reached. */
 const AMOUNT_PER_DAY_MAX = 1_000_000_000

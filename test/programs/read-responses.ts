@@ -3,7 +3,7 @@
  * and identities. Prints one line per identity: `body SHA-256`, `missing` or `error NAME`.
  */
 import { hash } from 'node:crypto'
-import { openResponseLog, type ResponseLog } from '../../store/responses.ts'
+import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
 
 const [directory = '', ...identities] = process.argv.slice(2)
 

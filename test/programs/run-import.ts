@@ -6,15 +6,15 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openCatalog } from '../../store/catalog.ts'
-import type { Company } from '../../store/company.ts'
+import { openCatalog } from '../../store/dataset/catalog.ts'
+import type { Company } from '../../store/dataset/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { buildFile, type BuildFile } from '../../store/import/build.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { normalise } from '../../store/import/normalise.ts'
 import { readRows } from '../../store/import/rows.ts'
 import { importDataset } from '../../store/import/run.ts'
-import { SYNTHETIC } from '../../store/source.ts'
+import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { peerPath } from '../bench/install-peers.ts'
 
 const LINE_FEED = 10

@@ -6,7 +6,7 @@ import { readConfig } from '../../agent/config.ts'
 import { openExternals } from '../../agent/externals.ts'
 import { logEvents, openLog } from '../../agent/log.ts'
 import { startService } from '../../agent/service.ts'
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 import { PROCESSES } from '../support/fixtures.ts'
 
 /** Only the schedule of retrievals uses timers of one hour. A day consists of several of them. */

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildExamples } from '../../agent/operation/operations.ts'
-import { buildTerms } from '../../agent/payments/terms.ts'
+import { buildTerms } from '../../agent/payment/terms.ts'
 import { loadTemplates, renderDocuments } from '../../rest-facade/documents/render-documents.ts'
 
 /** The linters refuse local names and example.com. */

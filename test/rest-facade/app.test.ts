@@ -1,9 +1,9 @@
 /** The application's answer when a route throws. */
 import { createServer } from 'node:http'
 import { expect } from 'chai'
-import { CompanyAgentExecutor } from '../../agent/executor/agent-executor.ts'
+import { CompanyAgentExecutor } from '../../agent/sale/agent-executor.ts'
 import { createApp } from '../../rest-facade/app.ts'
-import type { Catalog } from '../../store/catalog.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { testTerms } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, send } from '../support/raw-http.ts'

@@ -1,12 +1,12 @@
 /** Requests that mean the same have the same digest, over both transports and in every encoding (contract 10.3). */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { operationDigest } from '../../agent/operation/canonical.ts'
+import { operationDigest } from '../../agent/json/canonical.ts'
 import { namesAnotherOperation, resourceUrl, textInput } from '../../agent/operation/resource.ts'
 import { search as searchOperation } from '../../agent/operation/search.ts'
 import { parseOperation } from '../../agent/operation/operations.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
-import { parseStrictJson } from '../../agent/operation/strict-json.ts'
+import { parseStrictJson } from '../../agent/json/strict-json.ts'
 import { rawQuery, parseQueryString } from '../../rest-facade/query.ts'
 
 function operation(name: string, input: unknown): Operation {

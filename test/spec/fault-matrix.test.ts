@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai'
 import { decodePaymentSignatureHeader } from '@x402/core/http'
-import { openRemoteFacilitator } from '../../agent/payments/remote-facilitator.ts'
+import { openRemoteFacilitator } from '../../agent/facilitator/remote-facilitator.ts'
 import { buyOverTransports, type Ask } from '../support/transports.ts'
 import { FAULTS, startFaultyFacilitator } from '../support/facilitator-faults.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'

@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
-import { responsesFolder } from '../../store/layout.ts'
+import { responsesFolder } from '../../store/files/layout.ts'
 import { runCommand } from '../support/cli.ts'
 import { signCancellation } from '../support/eip3009.ts'
 import { signedPayment, header, type WirePayment } from '../support/payments.ts'

@@ -1,7 +1,7 @@
 /** Two services with their own data directories, on one response log in PostgreSQL. */
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { findPostgres, makeEmptyLog, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -1,8 +1,8 @@
 /** What every response log promises, checked for LMDB and for PostgreSQL. */
 import { expect } from 'chai'
-import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../store/record.ts'
-import { openPostgresResponseLog } from '../../store/postgres/responses.ts'
-import { openResponseLog, UNRECORDED_MAX, type ResponseLog } from '../../store/responses.ts'
+import { isFinal, RECORD_STATES, TRANSITIONS, type RecordState } from '../../store/log/record.ts'
+import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
+import { openResponseLog, UNRECORDED_MAX, type ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, makeEmptyLog } from '../support/postgres.ts'
 import { makeRecord, recordOf, storeRecord } from '../support/records.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'

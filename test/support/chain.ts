@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chainRpc } from '../../agent/sandbox/anvil.ts'
 import { startChain, type LocalChain } from '../../agent/sandbox/chain.ts'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 

@@ -2,7 +2,7 @@
 import type { Chain } from '../../agent/chain/chain.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment, PaymentState } from '../../agent/chain/view.ts'
-import type { NonceState } from '../../agent/payments/finding.ts'
+import type { NonceState } from '../../agent/settlement/finding.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n

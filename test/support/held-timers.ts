@@ -1,5 +1,5 @@
 /** Timers of a service that end when a test says so. Only those with a chosen duration are held; the others never end. */
-import type { Timer } from '../../store/runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 
 export interface HeldTimers {
   timer: Timer

@@ -1,5 +1,5 @@
 /** The points of a sale at which the kill programme kills the service, in order, and what must be true at each. */
-import type { RecordState } from '../../store/record.ts'
+import type { RecordState } from '../../store/log/record.ts'
 
 interface Point<Name extends string = string> {
   /** For the table of results. */

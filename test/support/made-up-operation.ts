@@ -3,9 +3,9 @@ import { z } from 'zod'
 import { companyNumber, limit } from '../../agent/operation/fields.ts'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { defineOperation } from '../../agent/operation/operation.ts'
-import { sourceSchema } from '../../store/source.ts'
+import { sourceSchema } from '../../store/dataset/source.ts'
 import { snapshotIdSchema } from '../../agent/operation/result.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 
 const wordsSchema = z.strictObject({
   company_number: z.string(),

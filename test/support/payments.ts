@@ -3,7 +3,7 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { PaymentRequirements } from '@x402/core/types'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { type Hex, toHex } from 'viem'
-import { buildRequirements, buildTerms, type Terms } from '../../agent/payments/terms.ts'
+import { buildRequirements, buildTerms, type Terms } from '../../agent/payment/terms.ts'
 import { DOMAIN, signAuthorization, type Domain } from './eip3009.ts'
 
 const buyerKey = generatePrivateKey()

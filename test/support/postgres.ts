@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
-import { openPool } from '../../store/postgres/connection.ts'
-import { migrateDatabase } from '../../store/postgres/schema.ts'
+import { openPool } from '../../store/log/postgres/connection.ts'
+import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { childrenOf, isRunning } from './child-processes.ts'
 
 /** Debian's folder has one subfolder per major version. */

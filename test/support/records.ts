@@ -1,7 +1,7 @@
 /** Complete records of the response log, for tests that need one in a certain state. */
-import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payments/terms.ts'
-import { isFinal, type Claim, type ResponseRecord } from '../../store/record.ts'
-import type { ResponseLog } from '../../store/responses.ts'
+import { DEPLOYMENTS, buildRequirements, buildTerms } from '../../agent/payment/terms.ts'
+import { isFinal, type Claim, type ResponseRecord } from '../../store/log/record.ts'
+import type { ResponseLog } from '../../store/log/responses.ts'
 
 export const BUYER = '0x00000000000000000000000000000000000000b1'
 export const RECEIVER = '0x00000000000000000000000000000000000000c2'

@@ -1,8 +1,8 @@
 /** Sales on a separate chain with their own relayer, for tests of reorganisations. */
 import { openChain } from '../../agent/chain/chain.ts'
-import { openInProcessFacilitator } from '../../agent/payments/in-process-facilitator.ts'
+import { openInProcessFacilitator } from '../../agent/facilitator/in-process-facilitator.ts'
 import { startReconciler } from '../../agent/settlement/reconciler.ts'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rpc } from './chain.ts'
 import { signedPayment, testTerms, type WirePayment } from './payments.ts'
 import { discard, openTestChain } from './sandbox-chain.ts'

@@ -1,7 +1,7 @@
 /** The similarity of any name in a search, without candidate selection: the reference for tests and benchmarks. */
-import { SIMILARITY_MIN } from '../../agent/matching/find.ts'
-import { correctedScale, readingMeasure } from '../../agent/matching/search-similarity.ts'
-import { similarityMeasure } from '../../agent/matching/similarity.ts'
+import { SIMILARITY_MIN } from '../../agent/search/find-companies.ts'
+import { correctedScale, readingMeasure } from '../../agent/search/scale-of-search.ts'
+import { similarityMeasure } from '../../agent/search/similarity.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { analyseQuery } from '../../store/index/query.ts'
 import { listReadings } from '../../store/index/readings.ts'

@@ -1,6 +1,6 @@
 /** Sends a signed authorization to the token without a facilitator, as EIP-3009 allows anyone to do. */
 import { createWalletClient, encodeFunctionData, http, parseAbi, publicActions, type Hex } from 'viem'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { rpc } from './chain.ts'
 import type { AuthorizationFields } from './payments.ts'
 

@@ -1,6 +1,6 @@
 /** Reads balances and transfers of the test token. */
 import { createPublicClient, http, parseAbi, type Hex } from 'viem'
-import { DEPLOYMENTS } from '../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { asset } = DEPLOYMENTS.testnet
 

@@ -10,7 +10,7 @@ import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../../agent/op
 import { DeadlineError } from '../../../agent/rpc/deadline.ts'
 import { RpcError, WrongChain } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
-import { migrateDatabase } from '../../../store/postgres/schema.ts'
+import { migrateDatabase } from '../../../store/log/postgres/schema.ts'
 import { findPostgres, initialiseServer, launchServer, makeServerFolder } from '../../support/postgres.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../../support/service.ts'
 import { buyOverTransports } from '../../support/transports.ts'

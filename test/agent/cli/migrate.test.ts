@@ -1,7 +1,7 @@
 /** The command `migrate` on a real PostgreSQL server. */
 import { expect } from 'chai'
-import { openPostgresResponseLog } from '../../../store/postgres/responses.ts'
-import { SCHEMA_VERSION } from '../../../store/postgres/schema.ts'
+import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
+import { SCHEMA_VERSION } from '../../../store/log/postgres/schema.ts'
 import { runCommand } from '../../support/cli.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts'
 

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { z } from 'zod'
 import { ANSWER_BYTES_MAX, fetchDocument, fetchText, REQUEST_TIMEOUT_MS } from '../../../agent/client/bounded-fetch.ts'
-import { FACILITATOR_TIMEOUT_MS } from '../../../agent/payments/facilitator.ts'
+import { FACILITATOR_TIMEOUT_MS } from '../../../agent/facilitator/facilitator.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 
 describe('a request of the buyer', () => {

@@ -9,7 +9,7 @@ import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit, publishedTerms, type Access } from '../../../agent/client/quote.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
-import { buildRequirements, DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+import { buildRequirements, DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { testTerms } from '../../support/payments.ts'
 

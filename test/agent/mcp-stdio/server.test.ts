@@ -7,7 +7,7 @@ import { Client, StreamableHTTPClientTransport, type CallToolResult } from '@mod
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
-import { sha256Hex } from '../../../agent/operation/canonical.ts'
+import { sha256Hex } from '../../../agent/json/canonical.ts'
 import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { listen } from '../../support/listen.ts'

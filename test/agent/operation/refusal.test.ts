@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { search } from '../../../agent/operation/search.ts'
 import { inputRefusal } from '../../../agent/operation/operation.ts'
 import { REFUSALS, refusalBody, type RefusalCode } from '../../../agent/operation/refusal.ts'
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
+import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
 
 const CODES_BY_STATUS: Record<number, string> = {
   400:

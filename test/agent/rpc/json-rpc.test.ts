@@ -4,7 +4,7 @@ import { json as readBody } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { onChain, openRpc } from '../../../agent/rpc/json-rpc.ts'
-import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 
 interface Call {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openSandbox } from '../../../agent/sandbox/sandbox.ts'
-import { readLogMarker, writeLogMarker } from '../../../store/log-owner.ts'
+import { readLogMarker, writeLogMarker } from '../../../store/log/log-owner.ts'
 import { rpc, testChainUrl } from '../../support/chain.ts'
 
 describe('the sandbox', () => {

@@ -1,8 +1,8 @@
 /** What is decided of a payment, in every combination: nonce to finding, and state, finding and cause to action. */
 import { expect } from 'chai'
-import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/payments/finding.ts'
+import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/settlement/finding.ts'
 import { decide, type Action, type Cause } from '../../../agent/settlement/decide.ts'
-import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/record.ts'
+import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'
 
 const NOW = 1_800_000_000

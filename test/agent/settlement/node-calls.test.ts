@@ -1,10 +1,10 @@
 /** How many calls to the node sales and open payments cost. */
 import { expect } from 'chai'
 import { readChainWith } from '../../../agent/chain/chain.ts'
-import { DEPLOYMENTS } from '../../../agent/payments/terms.ts'
+import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { randomFor } from '../../../agent/sandbox/sample-random.ts'
-import type { ResponseRecord } from '../../../store/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import { LaggingChain } from '../../support/lagging-chain.ts'
 import { signedPayment, type AuthorizationFields } from '../../support/payments.ts'
 import { makeRecord } from '../../support/records.ts'

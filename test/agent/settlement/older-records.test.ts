@@ -1,8 +1,8 @@
 /** Records of the version before, which remembers no refusal, are answered and end as they would have. */
 import { expect } from 'chai'
-import type { NonceState } from '../../../agent/payments/finding.ts'
+import type { NonceState } from '../../../agent/settlement/finding.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
-import type { RecordState, ResponseRecord } from '../../../store/record.ts'
+import type { RecordState, ResponseRecord } from '../../../store/log/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { storeRecord } from '../../support/records.ts'
 import { codeOf, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'

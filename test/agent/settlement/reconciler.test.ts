@@ -1,10 +1,10 @@
 /** The reconciler with a real response log, a scripted chain and facilitator, and a manual clock. */
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { paymentIdentity } from '../../../agent/payments/binding.ts'
-import type { NonceState } from '../../../agent/payments/finding.ts'
+import { paymentIdentity } from '../../../agent/payment/binding.ts'
+import type { NonceState } from '../../../agent/settlement/finding.ts'
 import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
-import type { ResponseRecord, RecordState } from '../../../store/record.ts'
+import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'

@@ -1,7 +1,7 @@
 /** A reorganisation of a real chain removes a settled transfer: it is settled again, or expires if that is too late. */
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
-import { paymentIdentity } from '../../../agent/payments/binding.ts'
+import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import type { WirePayment } from '../../support/payments.ts'
 import { openSaleOnChain, type SaleOnChain } from '../../support/sale-on-chain.ts'
 

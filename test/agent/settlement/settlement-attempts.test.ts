@@ -1,7 +1,7 @@
 /** When an unknown payment is settled again, and which retries read the chain. */
 import { expect } from 'chai'
-import { paymentIdentity } from '../../../agent/payments/binding.ts'
-import { TRANSFER_REVERTED } from '../../../agent/payments/facilitator.ts'
+import { paymentIdentity } from '../../../agent/payment/binding.ts'
+import { TRANSFER_REVERTED } from '../../../agent/facilitator/facilitator.ts'
 import { reconcile } from '../../../agent/settlement/reconcile.ts'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'

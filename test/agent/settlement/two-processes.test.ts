@@ -1,7 +1,7 @@
 /** A payment that two processes settle: attempt 1 of the first has no reply yet when the second begins attempt 2. */
 import { expect } from 'chai'
-import { perform } from '../../../agent/executor/perform.ts'
-import type { SaleContext } from '../../../agent/executor/sale-context.ts'
+import { perform } from '../../../agent/sale/perform.ts'
+import type { SaleContext } from '../../../agent/sale/sale-context.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { SettlementMemory } from '../../../agent/settlement/memory.ts'

@@ -1,10 +1,10 @@
 /** The choice of the company number for examples, over changes of the dataset. */
 import { expect } from 'chai'
 import { exampleNumbers } from '../../../agent/skills/example-number.ts'
-import type { Dataset } from '../../../store/catalog.ts'
-import type { Company, SnapshotEntry } from '../../../store/company.ts'
-import { StoreError } from '../../../store/environment.ts'
-import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
+import type { Dataset } from '../../../store/dataset/catalog.ts'
+import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
+import { StoreError } from '../../../store/files/environment.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 
 const company = (company_number: string, status = 'Normal'): Company => ({
   ...SYNTHETIC_COMPANY,

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { companyResponseSchema, type Candidate } from '../../../agent/operation/result.ts'
 import { answerBody, companyNumbers, openTestRegister, type Row, type TestRegister } from '../../support/companies.ts'
-import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
 
 const NUMBER = '00000000'
 const NAME = 'Synthetic Test Company Limited'

@@ -1,7 +1,7 @@
 /** Payment headers that need no signature of a payer, by the row of `bench perf` that measures their refusal. */
 import { toHex } from 'viem'
-import { COMMAS_MAX, PAYMENT_HEADER_BYTES_MAX } from '../../../agent/payments/headers.ts'
-import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { COMMAS_MAX, PAYMENT_HEADER_BYTES_MAX } from '../../../agent/payment/headers.ts'
+import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { header, testTerms } from '../../support/payments.ts'
 
 const requirements = buildRequirements(testTerms, 'lookup')

@@ -2,7 +2,7 @@
 import { signRecoverable } from 'tiny-secp256k1'
 import { hashTypedData, toBytes, toHex, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
-import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { buildRequirements } from '../../../agent/payment/terms.ts'
 import { DOMAIN, MEMBERS } from '../../support/eip3009.ts'
 import { header, testTerms, withPaymentId } from '../../support/payments.ts'
 

@@ -22,40 +22,40 @@ export interface Mutant {
 }
 
 const settle = 'agent/settlement/settle.js'
-const receipts = 'agent/payments/receipts.js'
-const storedRecord = 'store/record.js'
+const receipts = 'agent/settlement/receipts.js'
+const storedRecord = 'store/log/record.js'
 const reconcile = 'agent/settlement/reconcile.js'
 const attempts = 'test/agent/settlement/settlement-attempts.test.js'
 const decideSettlement = 'agent/settlement/decide.js'
 const chain = 'agent/chain/chain.js'
-const observeRecords = 'agent/payments/observe-records.js'
-const finding = 'agent/payments/finding.js'
+const observeRecords = 'agent/settlement/observe-records.js'
+const finding = 'agent/settlement/finding.js'
 const recordDecision = 'agent/settlement/record-decision.js'
 const memory = 'agent/settlement/memory.js'
 const recheck = 'agent/cli/recheck-payment.js'
-const facilitator = 'agent/payments/facilitator.js'
-const perform = 'agent/executor/perform.js'
-const binding = 'agent/payments/binding.js'
-const retry = 'agent/executor/retry.js'
+const facilitator = 'agent/facilitator/facilitator.js'
+const perform = 'agent/sale/perform.js'
+const binding = 'agent/payment/binding.js'
+const retry = 'agent/sale/retry.js'
 const logOwner = 'agent/check-log-owner.js'
-const verify = 'agent/executor/verify.js'
-const verifySale = 'agent/payments/verify-sale.js'
+const verify = 'agent/sale/verify.js'
+const verifySale = 'agent/settlement/verify-sale.js'
 const observe = 'agent/chain/observe.js'
-const decoder = 'agent/executor/payment-decoder.js'
-const responses = 'store/response-database.js'
-const postgresLog = 'store/postgres/responses.js'
+const decoder = 'agent/sale/decode-payment.js'
+const responses = 'store/log/response-database.js'
+const postgresLog = 'store/log/postgres/responses.js'
 const budgets = 'agent/limits/address-budget.js'
 const reservations = 'agent/limits/payer-reservations.js'
-const byNumber = 'agent/matching/by-number.js'
-const decide = 'agent/matching/decide.js'
-const find = 'agent/matching/find.js'
+const byNumber = 'agent/search/by-number.js'
+const decide = 'agent/search/decide.js'
+const find = 'agent/search/find-companies.js'
 const buyerQuote = 'agent/client/quote.js'
 const buyerSigning = 'agent/client/buy.js'
 const buyerRequest = 'agent/client/purchase-request.js'
 const buyIntoFile = 'agent/client/buy-into-file.js'
 const buyer = 'agent/client/portable.js'
-const equalNames = 'agent/matching/equal-names.js'
-const writtenName = 'agent/matching/written-name.js'
+const equalNames = 'agent/search/equal-names.js'
+const writtenName = 'agent/search/written-name.js'
 
 export const MUTANTS: readonly Mutant[] = [
   {
@@ -71,7 +71,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: receipts,
     find: 'return recordedReceipt(record, transaction) ?? (await issueReceipt(issuer, record, transaction));',
     replace: 'return recordedReceipt(record, transaction);',
-    caughtBy: 'test/agent/payments/receipts.test.js',
+    caughtBy: 'test/agent/settlement/receipts.test.js',
   },
   {
     name: 'every step to settled issues another receipt',
@@ -85,7 +85,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: receipts,
     find: 'return payment.transaction === transaction ? receipt : undefined;',
     replace: 'return receipt;',
-    caughtBy: 'test/agent/payments/receipts.test.js',
+    caughtBy: 'test/agent/settlement/receipts.test.js',
   },
   {
     name: 'a missing receipt is delivered before it is stored',
@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: receipts,
     find: 'Buffer.byteLength(canonical) <= OPERATION_BYTES_MAX',
     replace: 'canonical.length <= 10000',
-    caughtBy: 'test/agent/payments/receipts.test.js',
+    caughtBy: 'test/agent/settlement/receipts.test.js',
   },
   {
     name: 'a retired key leaves the key set',
@@ -256,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: facilitator,
     find: '/^(?:0x)?([0-9a-fA-F]{64})$/',
     replace: '/^(?:0x)([0-9a-fA-F]{64})$/',
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'test/agent/sale/perform.test.js',
   },
   {
     name: 'a refusal counts after an earlier attempt',
@@ -278,7 +278,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: settle,
     find: 'if (decision) return decision;',
     replace: 'if (decision && false) return decision;',
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'test/agent/sale/perform.test.js',
   },
   {
     name: 'the fingerprint of a payment is ignored',
@@ -359,24 +359,24 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the search of logs does not adapt to the limits of a node',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: '!isTooWide(cause) ||',
     replace: 'true ||',
     caughtBy: 'simulate',
   },
   {
     name: 'a search of logs starts again at each observation',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'this.#progress.set(name, progress);',
     replace: '',
     caughtBy: 'simulate',
   },
   {
     name: 'a search waits for a block far beyond the chain',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'progress.end = least(progress.end, to + REORG_BLOCKS_MAX);',
     replace: '',
-    caughtBy: 'test/agent/chain/range-search.test.js',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
   },
   {
     name: 'a final block above the newest one counts',
@@ -415,10 +415,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a range of logs that takes too long is read again each time',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'return cause instanceof RpcError || isTimeout(cause);',
     replace: 'return cause instanceof RpcError;',
-    caughtBy: 'test/agent/chain/range-search.test.js',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
   },
   {
     name: 'an observation of another chain is used',
@@ -429,31 +429,31 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a transition replaces a receipt that was stored meanwhile',
-    file: 'store/record.js',
+    file: 'store/log/record.js',
     find: '&& record.receipt === from.receipt',
     replace: '',
     caughtBy: 'test/store/response-log.test.js',
   },
   {
     name: 'a search of logs never ends while the chain grows',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'if (progress.next === from)',
     replace: '',
-    caughtBy: 'test/agent/chain/range-search.test.js',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
   },
   {
     name: 'a search of logs never reads longer ranges again after a refusal',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'let isLimited = false;',
     replace: 'let isLimited = progress.span < SPAN_FIRST_BLOCKS;',
-    caughtBy: 'test/agent/chain/range-search.test.js',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
   },
   {
     name: 'a search of logs reads above the newest block of the node',
-    file: 'agent/chain/range-search.js',
+    file: 'agent/chain/search-block-ranges.js',
     find: 'least(progress.end, to)',
     replace: 'progress.end',
-    caughtBy: 'test/agent/chain/range-search.test.js',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
   },
   {
     name: 'a search without a record begins at another block each time',
@@ -474,7 +474,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: retry,
     find: 'isOpen(state) || isVoid(state)',
     replace: 'isOpen(state)',
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'test/agent/sale/perform.test.js',
   },
   {
     name: 'a settlement that a reorganisation removed is kept',
@@ -514,10 +514,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a transfer that the token reverts is sent again',
-    file: 'agent/payments/in-process-facilitator.js',
+    file: 'agent/facilitator/in-process-facilitator.js',
     find: "isReverted ||= receipt.status === 'reverted';",
     replace: '',
-    caughtBy: 'test/agent/payments/in-process-facilitator.test.js',
+    caughtBy: 'test/agent/facilitator/in-process-facilitator.test.js',
   },
   {
     name: 'reverts are not recorded',
@@ -535,17 +535,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'two processes settle with one relayer',
-    file: 'store/process-lock.js',
+    file: 'store/files/process-lock.js',
     find: 'readerIdsOf(environment).includes(holder)',
     replace: 'false',
-    caughtBy: 'test/store/process-lock.test.js',
+    caughtBy: 'test/store/files/process-lock.test.js',
   },
   {
     name: 'a relayer is locked by a process that was killed',
-    file: 'store/process-lock.js',
+    file: 'store/files/process-lock.js',
     find: '&& readerIdsOf(environment).includes(holder)',
     replace: '',
-    caughtBy: 'test/store/process-lock.test.js',
+    caughtBy: 'test/store/files/process-lock.test.js',
   },
   {
     name: 'a process uses a data directory in which its id is taken',
@@ -585,7 +585,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an unknown outcome gets a 402',
-    file: 'agent/executor/record-outcome.js',
+    file: 'agent/sale/record-outcome.js',
     find: "case 'unknown': return outcomeUnknown();",
     replace: "case 'unknown': return refusePayment('payment_failed', 'settlement_refused');",
     caughtBy: 'simulate',
@@ -615,28 +615,28 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the payment id is not stored in the record',
-    file: 'agent/executor/claim.js',
+    file: 'agent/sale/claim.js',
     find: 'checked.id !== undefined &&',
     replace: 'false &&',
     caughtBy: 'simulate',
   },
   {
     name: 'responses are kept for half of the published time',
-    file: 'agent/payments/retention.js',
+    file: 'agent/settlement/retention.js',
     find: 'days * DAY_MS)',
     replace: '(days * DAY_MS) / 2)',
     caughtBy: 'simulate',
   },
   {
     name: 'every failure of the log before a settlement is called overloaded',
-    file: 'agent/executor/record-outcome.js',
+    file: 'agent/sale/record-outcome.js',
     find: 'cause instanceof DiskSpaceError',
     replace: 'true',
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'test/agent/sale/perform.test.js',
   },
   {
     name: 'records are removed with a wrong clock',
-    file: 'agent/payments/retention.js',
+    file: 'agent/settlement/retention.js',
     find: 'if (!(await isClockRight()))',
     replace: 'if (false)',
     caughtBy: 'simulate',
@@ -657,7 +657,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a stop does not wait for sales in progress',
-    file: 'agent/executor/agent-executor.js',
+    file: 'agent/sale/agent-executor.js',
     find: 'while (this.#running.size > 0)',
     replace: 'while (false)',
     caughtBy: 'simulate',
@@ -671,7 +671,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the response log is not synced',
-    file: 'store/environment.js',
+    file: 'store/files/environment.js',
     find: 'noMetaSync: false,',
     replace: 'noMetaSync: false, noSync: true,',
     caughtBy: 'order',
@@ -730,7 +730,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: decide,
     find: 'first.conflicts.length > 0',
     replace: 'first.conflicts.length > 1',
-    caughtBy: 'test/agent/matching/decide.test.js',
+    caughtBy: 'test/agent/search/decide.test.js',
   },
   {
     name: 'a row of the dataset is sold under the number of the synthetic company',
@@ -784,10 +784,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a buyer removes the file that another process writes',
-    file: 'store/atomic-file.js',
+    file: 'store/files/atomic-file.js',
     find: 'now.getTime() - writtenAt > UNFINISHED_AGE_MS',
     replace: 'now.getTime() !== writtenAt',
-    caughtBy: 'test/store/atomic-file.test.js',
+    caughtBy: 'test/store/files/atomic-file.test.js',
   },
   {
     name: 'the buyer does not check the receipt',
@@ -840,14 +840,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'initials and numbers are joined with other words',
-    file: 'agent/matching/equality.js',
+    file: 'agent/search/equality.js',
     find: 'words.every((word) => word.length > 1 && !isNumeral(word))',
     replace: 'true',
     caughtBy: 'test/agent/skills/resolve.test.js',
   },
   {
     name: 'evidence makes a match of a name with another number or short word',
-    file: 'agent/matching/similarity.js',
+    file: 'agent/search/similarity.js',
     find: 'isUncertain() ? compressed(similarity) : similarity',
     replace: 'similarity',
     caughtBy: 'test/agent/skills/resolve.test.js',
@@ -878,21 +878,21 @@ export const MUTANTS: readonly Mutant[] = [
     file: writtenName,
     find: "parsed.suffix !== '' && !isAmbiguousForm(normaliseWords(written), parsed)",
     replace: 'true',
-    caughtBy: 'test/agent/matching/written-name.test.js',
+    caughtBy: 'test/agent/search/written-name.test.js',
   },
   {
     name: 'two companies in one query are read as the first',
     file: writtenName,
     find: "return parseName(`x ${text}`).suffix === ''",
     replace: 'return true',
-    caughtBy: 'test/agent/matching/written-name.test.js',
+    caughtBy: 'test/agent/search/written-name.test.js',
   },
   {
     name: 'resolve has candidates that are hardly similar',
     file: find,
     find: 'without_exact: 0.67',
     replace: 'without_exact: 0.5',
-    caughtBy: 'test/agent/matching/find.test.js',
+    caughtBy: 'test/agent/search/find-companies.test.js',
   },
   {
     name: 'a resolution completes the last word',
@@ -903,7 +903,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a name that needs a correction comes before one that has every word',
-    file: 'agent/matching/search-similarity.js',
+    file: 'agent/search/scale-of-search.js',
     find: 'return isAlone ?',
     replace: 'return true ?',
     caughtBy: 'test/agent/skills/search.test.js',
@@ -913,7 +913,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: find,
     find: '|| Object.values(budgets).some(({ isExceeded }) => isExceeded)',
     replace: '',
-    caughtBy: 'test/agent/matching/find.test.js',
+    caughtBy: 'test/agent/search/find-companies.test.js',
   },
   {
     name: 'a claim whose outcome is unknown counts as made',
@@ -947,10 +947,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a commit does not wait for the synchronous standby',
-    file: 'store/postgres/connection.js',
+    file: 'store/log/postgres/connection.js',
     find: '!DURABLE_COMMITS.has(settings.commit)',
     replace: 'false',
-    caughtBy: 'test/store/postgres/responses.test.js',
+    caughtBy: 'test/store/log/postgres/responses.test.js',
   },
   {
     name: 'a settled payment without a record gets 402',
@@ -961,7 +961,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late payment without a record is not looked up',
-    file: 'agent/executor/examine.js',
+    file: 'agent/sale/examine.js',
     find: '(isTooLate ? undefined : checkTimes(authorization, options.now))',
     replace: 'checkTimes(authorization, options.now)',
     caughtBy: 'simulate',
@@ -971,35 +971,35 @@ export const MUTANTS: readonly Mutant[] = [
     file: verifySale,
     find: "if (finding === 'spent' || finding === 'spent_final')",
     replace: "if (nonceState.nonce === 'cancelled')",
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
     name: 'a late payment is refused on a block from before validBefore',
     file: verifySale,
     find: 'observation.time >= BigInt(authorization.validBefore)',
     replace: 'observation.time >= 0n',
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
     name: 'a used nonce without an event is refused with 402',
     file: verifySale,
     find: "return { kind: 'unknown' };",
     replace: "return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' };",
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
     name: 'a used nonce that the facilitator reports is believed',
     file: verifySale,
     find: "if (reason === 'authorization_used')",
     replace: 'if (false)',
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
     name: 'searches for an earlier settlement are not limited',
     file: verify,
     find: 'spend(WEIGHTS.search); if (limited) return limited;',
     replace: 'spend(WEIGHTS.search);',
-    caughtBy: 'test/agent/executor/earlier-settlement.test.js',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
     name: 'an earlier settlement is searched from the newest block only',
@@ -1017,7 +1017,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a refused settlement keeps its sale',
-    file: 'store/responses.js',
+    file: 'store/log/responses.js',
     find: "if (next.state === 'refused')",
     replace: 'if (false)',
     caughtBy: 'test/store/response-log.test.js',
@@ -1045,17 +1045,17 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a replay is charged to the budget',
-    file: 'agent/executor/replay.js',
+    file: 'agent/sale/replay.js',
     find: 'client.budget.refund(); client.prove();',
     replace: 'client.prove();',
-    caughtBy: 'test/agent/executor/guesses.test.js',
+    caughtBy: 'test/agent/sale/guesses.test.js',
   },
   {
     name: 'a guess of what a payment has bought is free',
-    file: 'agent/executor/replay.js',
+    file: 'agent/sale/replay.js',
     find: 'guessLimit.noteWrong(identity);',
     replace: '',
-    caughtBy: 'test/agent/executor/guesses.test.js',
+    caughtBy: 'test/agent/sale/guesses.test.js',
   },
   {
     name: 'equal requests wait for each other without a bound',
@@ -1115,45 +1115,45 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'files are created for everyone',
-    file: 'store/private-files.js',
+    file: 'store/files/private-files.js',
     find: 'process.umask(OTHERS_MASK);',
     replace: '',
     caughtBy: 'test/agent/cli/files.test.js',
   },
   {
     name: 'a power loss removes the new folder of a payment that was sent',
-    file: 'store/private-files.js',
+    file: 'store/files/private-files.js',
     find: 'await syncDirectory(dirname(created));',
     replace: '',
     caughtBy: 'test/agent/client/purchase-file.test.js',
   },
   {
     name: 'a directory that others can access is accepted',
-    file: 'store/private-files.js',
+    file: 'store/files/private-files.js',
     find: 'stats?.isDirectory() ? findOpenMode(stats.mode) : undefined',
     replace: 'undefined',
     caughtBy: 'test/agent/cli/files.test.js',
   },
   {
     name: 'a payment is hashed before its terms are compared',
-    file: 'agent/executor/examine.js',
+    file: 'agent/sale/examine.js',
     find: 'const mismatch = checkTerms(',
     replace: 'payment.parse()?.bind(); const mismatch = checkTerms(',
-    caughtBy: 'test/agent/executor/order-of-checks.test.js',
+    caughtBy: 'test/agent/sale/order-of-checks.test.js',
   },
   {
     name: 'a contract wallet cannot pay',
     file: verifySale,
     find: '!offered.isProven && payer.codeBytes === 0',
     replace: '!offered.isProven',
-    caughtBy: 'test/agent/executor/contract-wallet.test.js',
+    caughtBy: 'test/agent/sale/contract-wallet.test.js',
   },
   {
     name: 'every address can have signed with a contract',
     file: verifySale,
     find: '!offered.isProven && payer.codeBytes === 0',
     replace: 'false',
-    caughtBy: 'test/agent/executor/contract-wallet.test.js',
+    caughtBy: 'test/agent/sale/contract-wallet.test.js',
   },
   {
     name: 'addresses with a wrong checksum reach the facilitator',
@@ -1328,6 +1328,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: settle,
     find: ' && settlement.transaction === undefined',
     replace: '',
-    caughtBy: 'test/agent/executor/perform.test.js',
+    caughtBy: 'test/agent/sale/perform.test.js',
   },
 ]

@@ -1,6 +1,6 @@
 /** A refusal (402) of a forged payment over HTTP, beside the quote of the same request without a payment. */
 import { FORGERIES } from '../load/forgeries.ts'
-import { PAYMENT_HEADERS } from '../../../agent/payments/terms.ts'
+import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
 import type { PerfRowId } from '../targets.ts'
 import { compareRounds, measureRounds, SERVICE, type HttpBench } from './http-rounds.ts'
 import type { PerfRow, PerfSize } from './perf-row.ts'

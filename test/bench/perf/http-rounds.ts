@@ -1,6 +1,6 @@
 /** Measures a workload on the service and its baselines in turn, so that a change in the machine's speed affects all alike. */
 import { join } from 'node:path'
-import { buildRequirements } from '../../../agent/payments/terms.ts'
+import { buildRequirements } from '../../../agent/payment/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
 import { testTerms } from '../../support/payments.ts'
 import { generateArchive, readCorpus } from '../generated-register.ts'

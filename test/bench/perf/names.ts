@@ -1,6 +1,6 @@
 /** Queries by name in process, one at a time, for the rows of search and resolve. */
 import { join } from 'node:path'
-import { openCatalog } from '../../../store/catalog.ts'
+import { openCatalog } from '../../../store/dataset/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
 import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
 import { timed, type Contender, type TimedQueries } from '../search/contender.ts'

@@ -3,10 +3,10 @@
  * same receipt signed by jose.
  */
 import { CompactSign } from 'jose'
-import { issueReceipt } from '../../../agent/payments/receipts.ts'
+import { issueReceipt } from '../../../agent/settlement/receipts.ts'
 import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { signReceipt } from '../../../agent/receipt/sign.ts'
-import type { ResponseRecord } from '../../../store/record.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
 import { makeRecord } from '../../support/records.ts'
 import { makeReceiptKey, type TestKey } from '../../support/signed-receipt.ts'
 import { WORKLOADS } from '../load/workloads.ts'

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { openResponseLog } from '../../../store/responses.ts'
+import { openResponseLog } from '../../../store/log/responses.ts'
 import { makeRecord } from '../../support/records.ts'
 import { WORKLOADS } from '../load/workloads.ts'
 import { median } from '../statistics.ts'

@@ -1,5 +1,5 @@
 /** The reference answers of the benchmark: which companies a query name identifies, by the benchmark's own rules. */
-import type { Company } from '../../../store/company.ts'
+import type { Company } from '../../../store/dataset/company.ts'
 import { fold, partsOf, type LegalForm } from './names.ts'
 import { coreWords, initialsOf } from './search-classes.ts'
 

@@ -1,7 +1,7 @@
 /** Checks a response log after a race against the changes that it acknowledged. */
 import { hash } from 'node:crypto'
-import { isVoid, isFinal, type ResponseRecord } from '../../../store/record.ts'
-import type { ResponseLog } from '../../../store/responses.ts'
+import { isVoid, isFinal, type ResponseRecord } from '../../../store/log/record.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 
 interface Wanted {
   /** The claimed payment, and its payment id if it had one. */

@@ -2,9 +2,9 @@
  * The reference ranking for recall: measures every name of the register with the product's own similarity. It checks that
  * the index overlooks no name; it does not check the similarity itself.
  */
-import { findEqualNames } from '../../../agent/matching/equal-names.ts'
-import { parseForSimilarity, parseQueryName } from '../../../agent/matching/equality.ts'
-import { nameScore } from '../../../agent/matching/score.ts'
+import { findEqualNames } from '../../../agent/search/equal-names.ts'
+import { parseForSimilarity, parseQueryName } from '../../../agent/search/equality.ts'
+import { nameScore } from '../../../agent/search/score.ts'
 import { cachedNameIndex } from '../../../agent/skills/name-index-cache.ts'
 import type { SkillContext } from '../../../agent/skills/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'

@@ -1,7 +1,7 @@
 /** The dataset of the simulation: one snapshot, which may be replaced, stale or missing at any time. */
-import type { Catalog, Dataset, Retrieval } from '../../../store/catalog.ts'
-import { SYNTHETIC_COMPANY } from '../../../store/synthetic.ts'
-import { SYNTHETIC } from '../../../store/source.ts'
+import type { Catalog, Dataset, Retrieval } from '../../../store/dataset/catalog.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import type { Simulator } from './simulator.ts'
 
 export const NUMBERS = ['1', '2', '3', '4'] as const

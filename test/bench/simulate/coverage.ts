@@ -1,5 +1,5 @@
 /** How many of the possible changes of a record the runs had, so that a faster simulation does not become a weaker one. */
-import { RECORD_STATES, TRANSITIONS, isFinal, isVoid } from '../../../store/record.ts'
+import { RECORD_STATES, TRANSITIONS, isFinal, isVoid } from '../../../store/log/record.ts'
 
 /** Every change of a record, as the simulated log counts it. */
 export const CHANGES: readonly string[] = [

@@ -2,14 +2,14 @@
  * The response log in PostgreSQL of the simulation: the log of the product over a model of its table. A statement or its answer
  * can be lost, and a statement can run after the server has given up, so the outcome of a write is often unknown.
  */
-import { PostgresResponseLog, STATEMENTS } from '../../../store/postgres/responses.ts'
-import type { Database, Rows } from '../../../store/postgres/connection.ts'
-import { decodeRecord, type ResponseRecord } from '../../../store/record.ts'
-import type { ResponseLog } from '../../../store/responses.ts'
+import { PostgresResponseLog, STATEMENTS } from '../../../store/log/postgres/responses.ts'
+import type { Database, Rows } from '../../../store/log/postgres/connection.ts'
+import { decodeRecord, type ResponseRecord } from '../../../store/log/record.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
 import { StoredRecords, type Write } from './log.ts'
 import type { Owner } from './simulator.ts'
 
-/** The time limit of a statement, as in store/postgres/connection.ts. */
+/** The time limit of a statement, as in store/log/postgres/connection.ts. */
 const STATEMENT_MS_MAX = 3_000
 const LATE_MS_MAX = 10_000
 const LOST_MS = { min: 500, max: 20_000 }

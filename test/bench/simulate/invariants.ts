@@ -5,7 +5,7 @@
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import { isFinal, type ResponseRecord } from '../../../store/record.ts'
+import { isFinal, type ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'

@@ -11,9 +11,9 @@ import {
   type RecordVersion,
   type ResponseRecord,
   type RecordState,
-} from '../../../store/record.ts'
-import type { ResponseLog } from '../../../store/responses.ts'
-import { spend, type SlidingMinute } from '../../../store/sliding-minute.ts'
+} from '../../../store/log/record.ts'
+import type { ResponseLog } from '../../../store/log/responses.ts'
+import { spend, type SlidingMinute } from '../../../store/base/sliding-minute.ts'
 import { short } from './chain.ts'
 import type { Owner, Simulator } from './simulator.ts'
 

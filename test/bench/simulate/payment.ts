@@ -1,7 +1,7 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
-import { sha256Hex } from '../../../agent/operation/canonical.ts'
+import { sha256Hex } from '../../../agent/json/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
-import { buildRequirements, buildTerms, type Terms } from '../../../agent/payments/terms.ts'
+import { buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
 import { keyOf } from './keys.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'

@@ -1,6 +1,6 @@
 /** Checks that the company in the answer to a lookup is the one in the snapshot that the answer names. */
 import { join } from 'node:path'
-import { openCatalog } from '../../../store/catalog.ts'
+import { openCatalog } from '../../../store/dataset/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
 import { lookupPath } from '../load/workloads.ts'
 import type { LoadRequest, LoadResponse } from '../load/client.ts'

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { MCP_ERRORS } from '../../../agent/operation/mcp-errors.ts'
 import { REFUSALS, type RefusalCode } from '../../../agent/operation/refusal.ts'
 import { buildExamples, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
-import { DEPLOYMENTS, buildTerms } from '../../../agent/payments/terms.ts'
+import { DEPLOYMENTS, buildTerms } from '../../../agent/payment/terms.ts'
 import { buildOpenApi } from '../../../rest-facade/documents/openapi.ts'
 import { isRefused, buildValidator, type OpenApiDescription } from '../../support/openapi-check.ts'
 

@@ -3,9 +3,9 @@ import { readdir, rm } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openCatalog, type Catalog } from '../../../store/catalog.ts'
+import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
 import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
-import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/source.ts'
+import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/dataset/source.ts'
 import { PROCESSES } from '../../support/fixtures.ts'
 import {
   sendCkanResult,

@@ -1,7 +1,7 @@
 /** Tests of every rule of the normalisation, with the irregularities of the real register. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { companySchema, type Company } from '../../../store/company.ts'
+import { companySchema, type Company } from '../../../store/dataset/company.ts'
 import { normalise, type NormalisationFinding } from '../../../store/import/normalise.ts'
 import { COLUMNS, type RegisterColumn, type RegisterRow } from '../../../store/import/rows.ts'
 import { registerRow } from '../../support/register.ts'

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { openNameIndex } from '../../../store/index/name-index.ts'
 import { readIndexFile, writeIndexFile, type IndexParts } from '../../../store/index/index-file.ts'
-import { NAMES_FILE } from '../../../store/layout.ts'
-import { StoreError } from '../../../store/environment.ts'
+import { NAMES_FILE } from '../../../store/files/layout.ts'
+import { StoreError } from '../../../store/files/environment.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 const PARTS: IndexParts = {

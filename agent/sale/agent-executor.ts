@@ -1,0 +1,188 @@
+/**
+ * The executor behind all transports. A2A calls {@link CompanyAgentExecutor.execute} through the SDK, the REST facade
+ * calls {@link CompanyAgentExecutor.perform}.
+ */
+import { Role, type Message, type Part } from '@a2a-js/sdk'
+import {
+  AgentEvent,
+  ServerCallContext,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+  type ServerCallContextOptions,
+} from '@a2a-js/sdk/server'
+import { z } from 'zod'
+import type { Report } from '../../store/base/runtime.ts'
+import { sha256Hex } from '../json/canonical.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { inputRefusal, type Operation, type Operations } from '../operation/operation.ts'
+import { definitionOf, parseOperation } from '../operation/operations.ts'
+import { resourceUrl } from '../operation/resource.ts'
+import { perform } from './perform.ts'
+import type { SaleRequest, SaleContext } from './sale-context.ts'
+
+/** What a transport knows about a sale before the executor has parsed the operation. */
+type CallSale = Omit<SaleRequest, 'operation' | 'resourceUrl'>
+
+/**
+ * The SDK context of one A2A call, extended by the payment, the client and the limit of sales (for the executor) and the
+ * outcome (for the route).
+ */
+export class CompanyCall extends ServerCallContext {
+  readonly sale: CallSale
+  /** Set by the executor for a structured request. A text request has none. */
+  outcome: Outcome | undefined
+
+  constructor(options: ServerCallContextOptions & { sale: CallSale }) {
+    super(options)
+    this.sale = options.sale
+  }
+}
+
+/** The data part of a structured request. The schema of the operation checks the input. */
+const structuredRequestSchema = z.strictObject({ operation: z.string(), input: z.unknown() })
+
+/** Runs `sell` with services whose calls are measured. */
+type TraceSale = (
+  sale: { context: SaleContext; request: SaleRequest },
+  sell: (context: SaleContext) => Promise<Outcome>,
+) => Promise<Outcome>
+
+interface ExecutorOptions {
+  context: SaleContext
+  baseUrl: string
+  /** The answer to a text message. */
+  help: () => string
+  /** Called for each request with a payment. */
+  trace?: TraceSale
+  /** Called at the end of each request. */
+  onOutcome?: (operation: string, outcome: Outcome) => void
+}
+
+export class CompanyAgentExecutor implements AgentExecutor {
+  readonly #context: SaleContext
+  readonly #baseUrl: string
+  readonly #help: () => string
+  readonly #trace: TraceSale
+  readonly #onOutcome: ExecutorOptions['onOutcome']
+  readonly #running = new Set<Promise<Outcome>>()
+
+  constructor({ context, baseUrl, help, onOutcome, trace = (sale, sell) => sell(sale.context) }: ExecutorOptions) {
+    this.#context = context
+    this.#baseUrl = baseUrl
+    this.#help = help
+    this.#trace = trace
+    this.#onOutcome = onOutcome
+  }
+
+  get operations(): Operations {
+    return this.#context.terms.operations
+  }
+
+  /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
+  async perform(request: SaleRequest): Promise<Outcome> {
+    const { report } = this.#context.payments
+    const sale = this.#perform(request).catch((cause: unknown) => {
+      report('sale_failed', cause, request.requestId)
+      return refused({ code: 'internal_error' })
+    })
+    this.#running.add(sale)
+    const outcome = await sale
+    this.#running.delete(sale)
+    this.#onOutcome?.(request.operation.operation, outcome)
+    return outcome
+  }
+
+  /**
+   * Resolves when all running sales have ended, so a stop leaves no settlement unrecorded. Requests that wait for the mutex
+   * of their payment get an unknown outcome instead, because running them one by one could exceed the time of a stop.
+   */
+  async drain(): Promise<void> {
+    this.#context.paymentMutex.close()
+    while (this.#running.size > 0) await Promise.all(this.#running)
+  }
+
+  /** Called by the SDK. Must not reject: the SDK would store the error as a task that any client can list. */
+  async execute({ userMessage, context }: RequestContext, bus: ExecutionEventBus): Promise<void> {
+    try {
+      if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
+      const content = userMessage.parts[0]?.content
+      if (content?.$case === 'text') {
+        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help()))))
+      } else {
+        // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
+        const data = content?.$case === 'data' ? content.value : undefined
+        context.outcome = await this.#performData(data, context)
+        bus.publish(AgentEvent.message(toMessage(userMessage.messageId, context.outcome)))
+      }
+    } finally {
+      bus.finished()
+    }
+  }
+
+  /** The service has no tasks. */
+  async cancelTask(): Promise<void> {}
+
+  #perform(request: SaleRequest): Promise<Outcome> {
+    const context = this.#context
+    if (request.paymentHeaders.length === 0) return perform(context, request)
+    const { payments } = context
+    const report: Report = (event, cause) => payments.report(event, cause, request.requestId)
+    return this.#trace({ context: { ...context, payments: { ...payments, report } }, request }, (traced) =>
+      perform(traced, request),
+    )
+  }
+
+  async #performData(data: unknown, { sale }: CompanyCall): Promise<Outcome> {
+    const parsed = parseStructuredRequest(data, this.operations)
+    if (parsed.kind === 'refused') return parsed
+    const { operation } = parsed
+    return this.perform({ operation, resourceUrl: resourceUrl(this.#baseUrl, operation, this.operations), ...sale })
+  }
+}
+
+function parseStructuredRequest(
+  data: unknown,
+  operations: Operations,
+): { kind: 'valid'; operation: Operation } | Refused {
+  const request = structuredRequestSchema.safeParse(data)
+  if (!request.success || !operations.some(({ name }) => name === request.data.operation)) {
+    return refused({ code: 'invalid_body', detail: 'the data part must be {operation, input} with a known operation' })
+  }
+  const { operation, input } = request.data
+  const parsed = parseOperation(operation, input, operations)
+  return parsed.kind === 'valid' ? parsed : refused(inputRefusal(definitionOf(operation, operations), parsed.fault))
+}
+
+/** The id of an answer is derived from the stored record, so a replay has the same message (contract 4.5.7). */
+function toMessage(requestId: string, outcome: Outcome): Message {
+  if (outcome.kind === 'refused')
+    return message(replyId('refusal', requestId), dataPart({ code: outcome.refusal.code }))
+  return message(replyId('answer', outcome.purchaseKey), dataPart(JSON.parse(outcome.body)))
+}
+
+/** Equal origins give equal ids. The hash hides the origin, which names the payer or is client input. */
+function replyId(kind: string, origin: string): string {
+  return `${kind}-${sha256Hex(origin).slice(0, 32)}`
+}
+
+function message(messageId: string, part: Part): Message {
+  return {
+    messageId,
+    contextId: '',
+    taskId: '',
+    role: Role.ROLE_AGENT,
+    parts: [part],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  }
+}
+
+function dataPart(value: unknown): Part {
+  return { content: { $case: 'data', value }, metadata: undefined, filename: '', mediaType: 'application/json' }
+}
+
+function textPart(value: string): Part {
+  return { content: { $case: 'text', value }, metadata: undefined, filename: '', mediaType: 'text/plain' }
+}

@@ -1,0 +1,36 @@
+/** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
+import type { Claim } from '../../store/log/record.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import type { buildRequirements } from '../payment/terms.ts'
+import type { CheckedPayment } from './examine.ts'
+import type { Verified } from './verify.ts'
+
+interface Purchase {
+  checked: CheckedPayment
+  requirements: ReturnType<typeof buildRequirements>
+  verified: Verified
+  prepared: { body: string; snapshotId: string }
+}
+
+export function storeClaim(
+  { log, now }: SettlementServices,
+  { checked, requirements, verified, prepared }: Purchase,
+): Promise<Claim> {
+  const time = now().toISOString()
+  return log.claim({
+    identity: checked.identity,
+    ...(checked.id !== undefined && { payment_id: checked.id }),
+    ...checked.bind(),
+    state: 'prepared',
+    attempt: 1,
+    payment: checked.payment,
+    requirements: { ...requirements },
+    from_block: String(verified.fromBlock),
+    from_block_hash: verified.fromBlockHash,
+    snapshot_id: prepared.snapshotId,
+    body: prepared.body,
+    payment_response: null,
+    prepared_at: time,
+    updated_at: time,
+  })
+}

@@ -1,0 +1,168 @@
+/**
+ * Performs one paid request, for all transports, in the numbered steps of contract 6.1.1. The transports do steps 1 and 2.
+ * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
+ * with a record is never checked again.
+ */
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { buildQuote } from '../payment/quote.ts'
+import { settle, type Patience } from '../settlement/settle.ts'
+import { buildRequirements } from '../payment/terms.ts'
+import type { SkillContext } from '../skills/registers.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import { storeClaim } from './claim.ts'
+import { describeConflict } from './conflict.ts'
+import { refuseSettled } from './earlier-settlement.ts'
+import { examine, type CheckedPayment } from './examine.ts'
+import type { GivenPayment } from './decode-payment.ts'
+import { prepare } from './prepare.ts'
+import { checkReadiness } from './readiness.ts'
+import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { replay, replayRecord } from './replay.ts'
+import { refusePayment, type SaleContext, type SaleRequest, type SaleResult } from './sale-context.ts'
+import { verifyAndReserve } from './verify.ts'
+
+/** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
+const WAITED_MS_MAX = 60_000
+
+export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
+  const { operation, paymentHeaders, resourceUrl } = request
+  const payment = context.paymentDecoder.decode(paymentHeaders, operation)
+  const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
+  const result = describeConflict(sold, operation, context)
+  if (result.kind === 'answer') {
+    request.client.budget.refund()
+    context.paymentDecoder.remember(paymentHeaders, operation, payment)
+  }
+  if (result.kind !== 'payment_refused') return result
+  const { terms } = context
+  const quoted = buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: result.reason })
+  const { paymentResponse } = result
+  return { ...refused({ code: result.code }, quoted), ...(paymentResponse !== undefined && { paymentResponse }) }
+}
+
+/** A request without a payment. */
+function quote(context: SaleContext, { operation, client }: SaleRequest): SaleResult {
+  return (
+    refuseIfStopping(context) ??
+    // 4. Budget of the client's address.
+    client.budget.raiseTo(WEIGHTS.request) ??
+    // 5. State of the dataset.
+    checkReadiness(operation, openSkillContext(context), context.terms.operations) ??
+    // 6. No payment.
+    refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+  )
+}
+
+/** A request with a payment. */
+async function buy(context: SaleContext, request: SaleRequest, payment: GivenPayment): Promise<SaleResult> {
+  const { terms, payments, saleLimit } = context
+  const { operation, resourceUrl, client } = request
+  // A transport ends a call after 65 seconds.
+  const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
+
+  // 3. Replay: a payment with a record gets its stored response.
+  const unread = client.budget.beginLookUp()
+  if (unread) return unread
+  const stored = payment.kind === 'payment' ? await replay(context, payment, { client, patience }) : undefined
+  if (stored) return stored
+
+  // 4. Budget of the client's address.
+  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(WEIGHTS.payment)
+  if (limited) return limited
+
+  // With a wrong clock every payment looks late or early.
+  if (payments.chain.isClockWrong()) return clockWrong()
+
+  // 5. State of the dataset.
+  const unready = checkReadiness(operation, openSkillContext(context), terms.operations)
+  if (unready) return unready
+
+  // 7. Local checks of the payment.
+  const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
+  if (examined.kind === 'payment_refused') return examined
+
+  // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
+  const full = saleLimit.check()
+  if (full) return full
+
+  // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
+  return context.paymentMutex.run(
+    { key: examined.bind().payment_hash, client: client.address },
+    (hasWaited) => sell(context, request, { examined, hasWaited, patience }),
+    () => outcomeUnknown(),
+  )
+}
+
+interface Sale {
+  examined: CheckedPayment
+  /** Whether another request with the same payload has ended since step 3. */
+  hasWaited: boolean
+  patience: Patience
+}
+
+async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<SaleResult> {
+  const { examined, hasWaited, patience } = sale
+  const { terms, payments, saleLimit } = context
+  const { operation, client } = request
+
+  const replayIfSold = () =>
+    unknownIfFailed(payments.report, async () => {
+      const record = await payments.log.read(examined.identity, examined.id)
+      return record && replayRecord(payments, record, { binding: examined.bind(), patience })
+    })
+  const soldMeanwhile = hasWaited ? await replayIfSold() : undefined
+  if (soldMeanwhile) return soldMeanwhile
+
+  // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
+  const requirements = buildRequirements(terms, operation.operation)
+  const verified = await verifyAndReserve(payments, { checked: examined, requirements, client }, context)
+  if (verified.kind !== 'verified') {
+    // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
+    const soldElsewhere = await replayIfSold()
+    if (soldElsewhere) return soldElsewhere
+    return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
+  }
+  using held = verified
+  client.prove()
+
+  // Concurrent sales of the transport (contract 4.5.10).
+  using callSlot = request.callLimit?.take()
+  if (callSlot?.refusal) return callSlot.refusal
+
+  // 9. The answer, from the snapshot that is current now.
+  const prepared = prepare(operation, {
+    skill: openSkillContext(context),
+    operations: terms.operations,
+    report: payments.report,
+  })
+  if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
+
+  const sold = await unknownIfFailed(payments.report, async () => {
+    // 10. Response and intent to settle are stored, and the sale is counted.
+    const claim = await storeClaim(payments, { checked: examined, requirements, verified: held, prepared })
+    if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
+    if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: examined.bind(), patience })
+    if (examined.id === undefined) context.guessLimit.noteRight(examined.identity, client.address)
+
+    // 11 and 12. Settlement, and its outcome is stored.
+    const onWait = () => callSlot?.[Symbol.dispose]()
+    const settled = await settle(payments, claim.record, {
+      start: verified.start,
+      patience: { ...patience, onWait },
+    })
+
+    // 13. The answer.
+    return recordOutcome(settled)
+  })
+  if (sold.kind !== 'payment_refused') client.budget.refund()
+  return sold
+}
+
+/** A stopping service begins no sale (contract 14.8). */
+function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
+  return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
+}
+
+function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {
+  return { dataset: catalog.current(), hasSyntheticCompany: terms.mode === 'testnet', now: payments.now }
+}

@@ -1,0 +1,66 @@
+/** Maps the state of a record to the outcome of the request. */
+import type { ResponseRecord } from '../../store/log/record.ts'
+import type { Report } from '../../store/base/runtime.ts'
+import { DiskSpaceError } from '../../store/files/disk-space.ts'
+import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { failedResponse } from '../payment/payment-response.ts'
+import type { QuoteReason } from '../payment/quote.ts'
+import { withReceipt } from '../settlement/receipts.ts'
+import { refusePayment, type PaymentRefusal, type SaleResult } from './sale-context.ts'
+
+export function recordOutcome(record: ResponseRecord): SaleResult {
+  switch (record.state) {
+    case 'settled':
+    case 'confirmed':
+      return storedAnswer(record)
+    case 'refused':
+    case 'rejected':
+      return settlementFailed(record, 'settlement_refused')
+    case 'expired':
+      return settlementFailed(record, 'authorization_expired')
+    case 'prepared':
+    case 'settling':
+    case 'unknown':
+      return outcomeUnknown()
+  }
+}
+
+function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentRefusal {
+  return { ...refusePayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
+}
+
+/** `waitMs`: the time until a retry reads the chain again. */
+export function outcomeUnknown(waitMs = 0): Refused {
+  return refused({
+    code: 'payment_outcome_unknown',
+    ...(waitMs > 0 && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
+  })
+}
+
+export function clockWrong(): Refused {
+  return refused({ code: 'clock_wrong' })
+}
+
+export function verificationUnavailable(): Refused {
+  return refused({ code: 'payment_verification_unavailable' })
+}
+
+/**
+ * Turns a failure of `work` into an unknown outcome, because the payment may have been settled, and common clients sign a
+ * second payment after any other error. A sale that did not begin, because the disk is nearly full, is refused instead.
+ */
+export async function unknownIfFailed<T>(report: Report, work: () => Promise<T>): Promise<T | Refused> {
+  try {
+    return await work()
+  } catch (cause) {
+    report('sale_failed', cause)
+    // Thrown before the record is written, so nothing was sent to the facilitator.
+    return cause instanceof DiskSpaceError ? refused({ code: 'overloaded' }) : outcomeUnknown()
+  }
+}
+
+function storedAnswer({ body, payment_response, receipt, identity, payment_hash }: ResponseRecord): Outcome {
+  if (payment_response === null) throw new Error('A settled record has no payment response')
+  const paymentResponse = withReceipt(payment_response, receipt)
+  return { kind: 'answer', body, paymentResponse, purchaseKey: `${identity} ${payment_hash}` }
+}

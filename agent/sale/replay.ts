@@ -1,0 +1,80 @@
+/** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
+import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import type { Client } from '../limits/client.ts'
+import { rateLimited } from '../limits/rate-limited.ts'
+import { refused } from '../operation/outcome.ts'
+import { isBoundTo, type PaymentBinding } from '../payment/binding.ts'
+import { addMissingReceipt } from '../settlement/receipts.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import type { Patience } from '../settlement/settle.ts'
+import type { DecodedPayment } from './decode-payment.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { mayChange, retry } from './retry.ts'
+import type { SaleContext, SaleResult } from './sale-context.ts'
+
+/**
+ * Undefined if the payment has no record or an invalid form. Only a payment that has a record is hashed here. Guesses cost the
+ * budget of the client; the right payload costs nothing.
+ */
+export async function replay(
+  { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
+  payment: DecodedPayment,
+  { client, patience }: { client: Client; patience: Patience },
+): Promise<SaleResult | undefined> {
+  return unknownIfFailed(payments.report, async () => {
+    const record = await readForClient(payments, payment, client)
+    if (!record) return undefined
+    const { identity, payment_id } = record
+    const refuseGuess = () => client.budget.raiseTo(WEIGHTS.guess) ?? refused({ code: 'payment_replay_conflict' })
+    // The payment id is not on chain. An observer does not know it, so every guess ends here.
+    if (payment_id !== payment.id) return refuseGuess()
+    const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
+    if (waitMs > 0) return rateLimited(waitMs)
+    const bound = payment.parse()?.bind()
+    if (!bound) return undefined
+    if (!isBoundTo(record, bound)) {
+      guessLimit.noteWrong(identity)
+      return refuseGuess()
+    }
+    if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
+    client.budget.refund()
+    client.prove()
+    if (!mayChange(record)) return replayRecord(payments, record, { binding: bound, patience })
+    // The request that settles the payment changes the record. Requests that wait for it read the record again.
+    return paymentMutex.run(
+      { key: bound.payment_hash, client: client.address },
+      async (hasWaited) => {
+        const current = hasWaited ? await payments.log.read(identity) : undefined
+        return replayRecord(payments, current ?? record, { binding: bound, patience })
+      },
+      () => outcomeUnknown(),
+    )
+  })
+}
+
+/** A look-up that the database does not answer costs nothing. */
+async function readForClient(
+  { log }: SettlementServices,
+  { identity, id }: DecodedPayment,
+  { budget }: Client,
+): Promise<ResponseRecord | undefined> {
+  try {
+    return await log.read(identity, id)
+  } catch (cause) {
+    budget.refund()
+    throw cause
+  }
+}
+
+/** Answers from the record, after a look at the chain if its outcome may change. */
+export async function replayRecord(
+  payments: SettlementServices,
+  record: ResponseRecord,
+  { binding, patience }: { binding: PaymentBinding; patience: Patience },
+): Promise<SaleResult> {
+  if (!isBoundTo(record, binding)) return refused({ code: 'payment_replay_conflict' })
+  const { record: current, waitMs } = await retry(payments, record, patience)
+  if (isOpen(current.state)) return outcomeUnknown(waitMs)
+  return recordOutcome(await addMissingReceipt(payments, current, binding.operation))
+}

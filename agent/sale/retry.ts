@@ -1,0 +1,46 @@
+/** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
+import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import { reconcile } from '../settlement/reconcile.ts'
+import { advanceOrReload, reload } from '../settlement/record-decision.ts'
+import type { Patience } from '../settlement/settle.ts'
+
+/** For the record of an equal request in another process. Longer than most settlements. */
+const LOOKS_MAX = 20
+const LOOK_MS = 1_000
+/** The shortest time between two observations for the transfer of an ended payment. */
+const ENDED_MS = 60_000
+/** Whether a retry observes the chain: the outcome is not known, or the chain showed no transfer. */
+export function mayChange({ state }: ResponseRecord): boolean {
+  return isOpen(state) || isVoid(state)
+}
+
+/** Returns the current record, and the time until a retry observes the chain again if this one did not. */
+export async function retry(
+  payments: SettlementServices,
+  record: ResponseRecord,
+  patience: Patience,
+): Promise<{ record: ResponseRecord; waitMs: number }> {
+  const current = await waitForOtherProcess(payments, record, patience)
+  if (!mayChange(current)) return { record: current, waitMs: 0 }
+  const waitMs = payments.memory.waitMs(current.identity, isOpen(current.state) ? undefined : ENDED_MS)
+  if (waitMs > 0) return { record: current, waitMs }
+  // Abandons the attempt of a process that has died or takes too long. The reconciler then settles the record too.
+  const open = isStarted(current.state) ? await advanceOrReload(payments, current, { state: 'unknown' }) : current
+  return { record: await reconcile(payments, open, { cause: 'request', patience }), waitMs: 0 }
+}
+
+/** The mutex of the payment is held, so a settlement in progress is that of another process. */
+async function waitForOtherProcess(
+  payments: SettlementServices,
+  record: ResponseRecord,
+  { until, stopSignal }: Patience,
+): Promise<ResponseRecord> {
+  let current = record
+  for (let looks = 0; looks < LOOKS_MAX && payments.memory.isInProgress(current); looks += 1) {
+    if (stopSignal.aborted || payments.monotonic() + LOOK_MS > until) break
+    await new Promise<void>((resolve) => void payments.timer(resolve, LOOK_MS))
+    current = await reload(payments, current)
+  }
+  return current
+}

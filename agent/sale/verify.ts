@@ -1,0 +1,113 @@
+/**
+ * Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. The budget of the client pays for them
+ * until the payment is verified, and the amount of a verified payment is reserved against the balance of its payer.
+ */
+import type { Refused } from '../operation/outcome.ts'
+import { WEIGHTS } from '../limits/address-budget.ts'
+import type { Client } from '../limits/client.ts'
+import type { FairQueue } from '../limits/fair-queue.ts'
+import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
+import { rateLimited } from '../limits/rate-limited.ts'
+import type { SettlementServices } from '../settlement/memory.ts'
+import type { buildRequirements } from '../payment/terms.ts'
+import { findEarlierSettlement, observeSale, verifySale, type SaleStart } from '../settlement/verify-sale.ts'
+import type { CheckedPayment } from './examine.ts'
+import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
+import { refusePayment, type PaymentRefusal } from './sale-context.ts'
+
+interface QuotedPayment {
+  checked: CheckedPayment
+  requirements: ReturnType<typeof buildRequirements>
+  client: Client
+}
+
+interface Verifier {
+  verifications: FairQueue
+  payers: PayerReservations
+}
+
+/** Disposal ends the reservation of its amount. */
+export interface Verified extends Disposable {
+  kind: 'verified'
+  /** No event of this payment is in an older block, because the nonce was free in a newer one. */
+  fromBlock: bigint
+  /** Identifies the chain, because no reorganisation changes this block. */
+  fromBlockHash: string
+  /** The chain before the settlement. */
+  start: SaleStart
+}
+
+/** The chain shows the transfer of this payment to the service. */
+export interface AlreadySettled {
+  kind: 'already_settled'
+  transaction: string
+}
+
+type NotVerified = AlreadySettled | Refused | PaymentRefusal
+
+/** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
+export async function verifyAndReserve(
+  payments: SettlementServices,
+  quoted: QuotedPayment,
+  { verifications, payers }: Verifier,
+): Promise<Verified | NotVerified> {
+  const { from: payer, value } = quoted.checked.payment.payload.authorization
+  const endAt = payments.now().getTime() + PAYER_WAIT_MS_MAX
+  for (;;) {
+    const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
+    if (verified.kind !== 'verified') return verified
+    const { balance, ...blocks } = verified
+    const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
+    if (reservation) return { ...blocks, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
+    const leftMs = endAt - payments.now().getTime()
+    const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
+    if (limited) return limited
+    await payers.nextRelease(payer, leftMs)
+  }
+}
+
+/** Code, balance and nonce of the payer on chain, then the facilitator. */
+async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment) {
+  const offered = { ...quoted.checked, requirements: quoted.requirements }
+  const observed = await observeSale(payments, offered)
+  if (observed.kind !== 'observed') return refuse(payments, quoted, observed)
+  const verified = await verifySale(payments, offered, observed)
+  if (verified.kind !== 'verified') {
+    // A refusal is checked by a second observation.
+    quoted.client.budget.spend(WEIGHTS.remoteCall)
+    return refuse(payments, quoted, verified)
+  }
+  const { anchor } = observed.observation
+  const { balance } = observed.payer
+  return { kind: 'verified', fromBlock: anchor.number, fromBlockHash: anchor.hash, start: observed, balance } as const
+}
+
+type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
+
+async function refuse(payments: SettlementServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+  switch (refusal.kind) {
+    case 'unanswered':
+      quoted.client.budget.refund()
+      return verificationUnavailable()
+    case 'unavailable':
+      return verificationUnavailable()
+    case 'clock_wrong':
+      return clockWrong()
+    case 'unknown':
+      return outcomeUnknown()
+    case 'refused':
+      return refusePayment(refusal.code, refusal.reason)
+    case 'maybe_settled':
+      return search(payments, quoted)
+  }
+}
+
+/** Reads the logs of the token. A 402 would make the client sign a second payment. */
+async function search(payments: SettlementServices, quoted: QuotedPayment): Promise<NotVerified> {
+  const { checked, requirements, client } = quoted
+  const limited = client.budget.spend(WEIGHTS.search)
+  if (limited) return limited
+  const found = await findEarlierSettlement(payments, { ...checked, requirements })
+  if (found.kind === 'already_settled') return found
+  return found.kind === 'maybe_settled' ? outcomeUnknown() : refuse(payments, quoted, found)
+}

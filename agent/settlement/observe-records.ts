@@ -1,0 +1,73 @@
+/** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
+import type { ResponseRecord } from '../../store/log/record.ts'
+import type { ObserveOptions, Observation } from '../chain/observe.ts'
+import { WrongChain } from '../rpc/json-rpc.ts'
+import type { NonceState } from './finding.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
+import type { PaymentServices } from './services.ts'
+
+type Observer = Pick<PaymentServices, 'chain' | 'now'>
+
+/** One record with the observation that includes its payment. */
+export interface ObservedRecord {
+  observation: Observation
+  /** Rejects if the chain cannot be read, or is not the chain of the record. */
+  readNonce: () => Promise<NonceState>
+}
+
+/** In the order of the records. Rejects if the chain cannot be read. */
+export async function observeRecords(
+  observer: Observer,
+  records: readonly ResponseRecord[],
+  options: ObserveOptions = {},
+): Promise<ObservedRecord[]> {
+  const observation = await observer.chain.observe(records.map(toObserved), options)
+  return records.map((record, index) => ({
+    observation,
+    readNonce: () => readNonce(observer, { record, observation, index }),
+  }))
+}
+
+function toObserved(record: ResponseRecord) {
+  const { payment, requirements } = recordedPayment(record)
+  const { from: payer, nonce } = payment.payload.authorization
+  return { asset: requirements.asset, payer, nonce, recordedBlock: BigInt(record.from_block) }
+}
+
+interface Observed {
+  record: ResponseRecord
+  observation: Observation
+  index: number
+}
+
+async function readNonce({ chain, now }: Observer, { record, observation, index }: Observed): Promise<NonceState> {
+  const state = observation.payments[index]
+  const { from_block_hash: recorded } = record
+  // The hash of the recorded block identifies the chain. Records of older versions have none.
+  if (!state || (recorded !== undefined && state.recordedHash !== recorded)) throw new WrongChain()
+  const { time, final } = observation
+  if (!state.isNonceUsed) return { nonce: 'free', time, finalTime: final?.time ?? 0n }
+  if (record.state === 'settled' && !mayBeFinal(record, final, now())) return { nonce: 'unread' }
+  const { recordedBlock: block, ...payment } = toObserved(record)
+  return chain.findUse({ ...payment, from: { block }, transaction: record.reported_transaction }, observation)
+}
+
+/** Until its block can be final, a used nonce changes nothing for a settled record. */
+function mayBeFinal({ updated_at }: ResponseRecord, final: Observation['final'], now: Date): boolean {
+  const settledAt = Date.parse(updated_at)
+  // A clock that was ahead may have stamped a time that no block reaches for weeks. It does not count.
+  return final !== undefined && (Number(final.time) * 1000 >= settledAt || settledAt > now.getTime())
+}
+
+/** For work that can go on without the chain: the operator gets the cause of a failure. */
+export async function unlessUnreadable<Result>(
+  { report }: Pick<PaymentServices, 'report'>,
+  read: () => Promise<Result>,
+): Promise<Result | undefined> {
+  try {
+    return await read()
+  } catch (cause) {
+    report('chain_unavailable', cause)
+    return undefined
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * The receipt of a paid record. It is stored in the write that records `settled`, before anything is delivered. A record
+ * without one, because an older version wrote it or the signature failed, gets its receipt at the next replay.
+ */
+import { isPaid, type ResponseRecord } from '../../store/log/record.ts'
+import { canonicalJson } from '../json/canonical.ts'
+import type { Operation } from '../operation/operation.ts'
+import { RECEIPT_EXTENSION, jsonDigest, OPERATION_BYTES_MAX, type ReceiptClaims } from '../receipt/claims.ts'
+import { recordedPayment } from '../payment/recorded-payment.ts'
+import type { PaymentServices } from './services.ts'
+
+type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+
+/** The recorded receipt if it names this transaction, else a new one. */
+export async function receiptOf(
+  issuer: Issuer,
+  record: ResponseRecord,
+  transaction: string,
+): Promise<string | undefined> {
+  return recordedReceipt(record, transaction) ?? (await issueReceipt(issuer, record, transaction))
+}
+
+function recordedReceipt({ receipt }: ResponseRecord, transaction: string): string | undefined {
+  if (receipt === undefined) return undefined
+  const [, payload = ''] = receipt.split('.')
+  const { payment } = JSON.parse(Buffer.from(payload, 'base64url').toString()) as ReceiptClaims
+  return payment.transaction === transaction ? receipt : undefined
+}
+
+/** Undefined without a key or an operation, or if the signature fails. The answer is then delivered without a receipt. */
+export async function issueReceipt(
+  { signReceipt, now, report }: Issuer,
+  record: ResponseRecord,
+  transaction: string,
+): Promise<string | undefined> {
+  if (!signReceipt || !record.operation) return undefined
+  try {
+    const iat = Math.floor(now().getTime() / 1000)
+    return await signReceipt({ iat, ...describeSale(record, record.operation, transaction) })
+  } catch (cause) {
+    report('receipt_not_issued', cause)
+    return undefined
+  }
+}
+
+function describeSale(record: ResponseRecord, operation: object, transaction: string) {
+  const { payment, requirements } = recordedPayment(record)
+  const { from: payer, nonce } = payment.payload.authorization
+  const { network, asset, payTo: pay_to, amount } = requirements
+  const answer = JSON.parse(record.body) as { matching_version?: string }
+  const canonical = canonicalJson(operation)
+  const isShort = Buffer.byteLength(canonical) <= OPERATION_BYTES_MAX
+  return {
+    jti: record.identity,
+    ...(isShort && { operation: JSON.parse(canonical) as ReceiptClaims['operation'] }),
+    operation_digest: `sha256:${record.operation_digest}`,
+    answer_digest: jsonDigest(answer),
+    snapshot_id: record.snapshot_id,
+    ...(answer.matching_version !== undefined && { matching_version: answer.matching_version }),
+    payment: { network, asset, payer, pay_to, amount, nonce, transaction },
+  }
+}
+
+/**
+ * Adds a receipt to a paid record that has none, and returns the current record.
+ * @param operation the operation of the request. The caller has compared its digest with the record
+ */
+export async function addMissingReceipt(
+  payments: PaymentServices,
+  record: ResponseRecord,
+  operation: Operation,
+): Promise<ResponseRecord> {
+  const { payment_response } = record
+  if (!isPaid(record.state) || record.receipt !== undefined || payment_response === null) return record
+  try {
+    const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
+    const receipt = await issueReceipt(payments, { ...record, operation }, transaction)
+    if (receipt === undefined) return record
+    return (await payments.log.addReceipt(record, receipt)) ?? (await payments.log.read(record.identity)) ?? record
+  } catch (cause) {
+    payments.report('receipt_not_issued', cause)
+    return record
+  }
+}
+
+/** Adds the receipt to a `PAYMENT-RESPONSE` header, as an extension of the settlement response. */
+export function withReceipt(paymentResponse: string, receipt: string | undefined): string {
+  if (receipt === undefined) return paymentResponse
+  const json = Buffer.from(paymentResponse, 'base64').toString()
+  const extensions = JSON.stringify({ [RECEIPT_EXTENSION]: { info: { receipt } } })
+  return Buffer.from(`${json.slice(0, -1)},"extensions":${extensions}}`).toString('base64')
+}

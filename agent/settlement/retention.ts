@@ -1,0 +1,76 @@
+/**
+ * Removes final records after the published retention period: at start and daily, in bounded batches. Removes nothing while
+ * the local clock is wrong, because a paid answer could be lost.
+ */
+import type { ResponseLog } from '../../store/log/responses.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { Chain } from '../chain/chain.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+/** For one write transaction. Small, because sales cannot write to the log meanwhile. */
+const BATCH_RECORDS = 200
+/** For one run. More than a day of sales at ten times the default rate limit. */
+const RUN_RECORDS_MAX = 2_000_000
+/** Between two batches, so that sales can write to the log. */
+const PAUSE_MS = 20
+
+/** The local clock is wrong if it differs by more from the newest block. Base has a block every two seconds. */
+const CLOCK_ERROR_MS_MAX = 10 * 60 * 1000
+/** After a wrong clock, or a chain that cannot be read. */
+const RETRY_MS = 10 * 60 * 1000
+
+export interface RetentionOptions {
+  log: ResponseLog
+  chain: Pick<Chain, 'observe'>
+  days: number
+  now: () => Date
+  timer: Timer
+  report: Report
+}
+
+/** @returns a function that stops the removal and waits for the current batch */
+export function startRetention({ log, chain, days, now, timer, report }: RetentionOptions): () => Promise<void> {
+  let isStopped = false
+  let currentBatch: Promise<void> = Promise.resolve()
+  let cancel = (): void => undefined
+
+  let latest = 0
+
+  /** Whether the local clock agrees with the chain and has not been set back. */
+  async function isClockRight(): Promise<boolean> {
+    const { time } = await chain.observe([])
+    const clock = now().getTime()
+    const isSetBack = clock < latest
+    latest = clock
+    return !isSetBack && Math.abs(clock - Number(time) * 1000) <= CLOCK_ERROR_MS_MAX
+  }
+
+  async function removeBatch(removed: number): Promise<void> {
+    try {
+      if (!(await isClockRight())) {
+        report('clock_differs_from_chain', 'nothing is removed')
+        return schedule(RETRY_MS, 0)
+      }
+      const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
+      if (count > 0 && removed + count < RUN_RECORDS_MAX) schedule(PAUSE_MS, removed + count)
+      else schedule(DAY_MS, 0)
+    } catch (cause) {
+      report('retention_failed', cause)
+      schedule(RETRY_MS, 0)
+    }
+  }
+
+  function schedule(milliseconds: number, removed: number): void {
+    if (isStopped) return
+    cancel = timer(() => {
+      currentBatch = removeBatch(removed)
+    }, milliseconds)
+  }
+
+  currentBatch = removeBatch(0)
+  return async () => {
+    isStopped = true
+    cancel()
+    await currentBatch
+  }
+}

@@ -1,0 +1,22 @@
+/** The services that the payment code uses: response log, facilitator, chain, clocks, timer and report. */
+import type { FacilitatorClient } from '@x402/core/server'
+import type { ResponseLog } from '../../store/log/responses.ts'
+import type { Report, Timer } from '../../store/base/runtime.ts'
+import type { Chain } from '../chain/chain.ts'
+import type { ReceiptClaims } from '../receipt/claims.ts'
+
+/** Adds the issuer and signs with the current key. */
+export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
+
+export interface PaymentServices {
+  log: ResponseLog
+  facilitator: FacilitatorClient
+  chain: Chain
+  signReceipt: SignReceipt
+  now: () => Date
+  /** Milliseconds of a clock that is never set. */
+  monotonic: () => number
+  /** Schedules the time limit of facilitator calls. */
+  timer: Timer
+  report: Report
+}

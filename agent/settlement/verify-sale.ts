@@ -1,0 +1,150 @@
+/**
+ * Step 8 of a sale: observes the chain with one call, then asks the facilitator whether the payment would settle. A record can
+ * be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce free.
+ */
+import type { PaymentRequirements } from '@x402/core/types'
+import type { Observation } from '../chain/observe.ts'
+import type { PaymentState } from '../chain/view.ts'
+import { verifyWithFacilitator } from '../facilitator/facilitator.ts'
+import { interpretNonce } from './finding.ts'
+import type { Payment } from '../payment/headers.ts'
+import { unlessUnreadable } from './observe-records.ts'
+import { checkTimes } from '../payment/payment-checks.ts'
+import type { QuoteReason } from '../payment/quote.ts'
+import type { PaymentServices } from './services.ts'
+import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
+
+/** A block that is older than the reply of the facilitator by more does not show whether the nonce was free. */
+const REPLY_TO_BLOCK_MS_MAX = 30_000
+/** The local clock can differ this much from the chain, as in `retention.ts`. */
+const CLOCK_DIFFERENCE_SECONDS_MAX = 600
+
+interface OfferedPayment {
+  payment: Payment
+  requirements: PaymentRequirements
+  /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
+  isProven: boolean
+  /** Whether the payment comes too late to be sold, and can only have been settled before. */
+  isLate: boolean
+}
+
+/** The chain before the first settlement. */
+export interface SaleStart {
+  observation: Observation
+  /** On the monotonic clock. */
+  observedAt: number
+}
+
+interface SaleObservation extends SaleStart {
+  kind: 'observed'
+  /** Code, balance and nonce of the payer, in the same state. */
+  payer: PaymentState
+}
+
+type NotForSale =
+  /** The chain or the facilitator does not answer. The payment stays usable. */
+  | { kind: 'unanswered' }
+  /** The answers do not count, because a node lags. The payment stays usable. */
+  | { kind: 'unavailable' }
+  /** The local clock is wrong, so no payment can be called late. */
+  | { kind: 'clock_wrong' }
+  | { kind: 'refused'; code: 'payment_invalid' | 'payment_rejected'; reason: QuoteReason }
+  /** The nonce is or may be used, so an earlier settlement must be searched for. */
+  | { kind: 'maybe_settled' }
+
+/** Reads the chain once. */
+export async function observeSale(
+  payments: PaymentServices,
+  offered: OfferedPayment,
+): Promise<SaleObservation | NotForSale> {
+  const { authorization } = offered.payment.payload
+  const observedAt = payments.monotonic()
+  const observed = await tryObserve(payments, offered)
+  if (payments.chain.isClockWrong()) return { kind: 'clock_wrong' }
+  if (!observed) return { kind: 'unanswered' }
+  const { observation, payer } = observed
+  // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
+  if (!offered.isProven && payer.codeBytes === 0)
+    return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
+  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
+  if (payer.isNonceUsed) return { kind: 'maybe_settled' }
+  if (!offered.isLate) return { kind: 'observed', observation, observedAt, payer }
+  // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.
+  return observation.time >= BigInt(authorization.validBefore)
+    ? { kind: 'refused', code: 'payment_invalid', reason: 'invalid_exact_evm_payload_authorization_valid_before' }
+    : { kind: 'unavailable' }
+}
+
+/** Asks the facilitator. Observes the chain again if it refuses. */
+export async function verifySale(
+  payments: PaymentServices,
+  offered: OfferedPayment,
+  { observation }: SaleObservation,
+): Promise<{ kind: 'verified' } | NotForSale> {
+  const { facilitator, timer, report, now } = payments
+  const { payment, requirements } = offered
+  const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
+  switch (verification.kind) {
+    case 'verified': {
+      // The remote calls took time, and settlement needs time too.
+      const reason = checkTimes(payment.payload.authorization, now())
+      return reason ? { kind: 'refused', code: 'payment_invalid', reason } : { kind: 'verified' }
+    }
+    case 'unclear':
+      report('verification_unclear', verification.cause)
+      return { kind: 'unanswered' }
+    case 'refused': {
+      const { reason } = verification
+      if (reason === 'authorization_used') return { kind: 'maybe_settled' }
+      const repliedAt = now().getTime()
+      const again = await tryObserve(payments, offered, observation.node)
+      if (!again) return { kind: 'unanswered' }
+      if (again.payer.isNonceUsed) return { kind: 'maybe_settled' }
+      return Number(again.observation.time) * 1000 >= repliedAt - REPLY_TO_BLOCK_MS_MAX
+        ? { kind: 'refused', code: 'payment_rejected', reason }
+        : { kind: 'unavailable' }
+    }
+  }
+}
+
+type EarlierSettlement = { kind: 'already_settled'; transaction: string } | { kind: 'unknown' } | NotForSale
+
+/** Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. */
+export async function findEarlierSettlement(
+  payments: PaymentServices,
+  offered: OfferedPayment,
+): Promise<EarlierSettlement> {
+  const { payment, requirements } = offered
+  const { authorization } = payment.payload
+  const { from: payer, nonce, validBefore } = authorization
+  const observed = await tryObserve(payments, offered)
+  if (!observed) return { kind: 'unanswered' }
+  // Another node may show the nonce as free.
+  if (!observed.payer.isNonceUsed) return { kind: 'unavailable' }
+  // The service accepts a payment shortly before `validBefore`.
+  const from = { time: BigInt(validBefore) - BigInt(ACCEPTED_SECONDS_MAX + CLOCK_DIFFERENCE_SECONDS_MAX) }
+  const nonceState = await unlessUnreadable(payments, () =>
+    payments.chain.findUse({ asset: requirements.asset, payer, nonce, from }, observed.observation),
+  )
+  if (!nonceState) return { kind: 'unanswered' }
+  const finding = interpretNonce({ nonceState, authorization, requirements, now: payments.now() })
+  if (finding === 'spent' || finding === 'spent_final')
+    return { kind: 'refused', code: 'payment_rejected', reason: 'authorization_used' }
+  if (nonceState.nonce !== 'used') return { kind: 'unknown' }
+  return { kind: 'already_settled', transaction: nonceState.transfer.transaction }
+}
+
+/** Undefined if the chain cannot be read. */
+function tryObserve(
+  payments: PaymentServices,
+  { payment, requirements: { asset } }: OfferedPayment,
+  otherThan?: number,
+): Promise<{ observation: Observation; payer: PaymentState } | undefined> {
+  const { from: payer, nonce } = payment.payload.authorization
+  return unlessUnreadable(payments, async () => {
+    const observation = await payments.chain.observe([{ asset, payer, nonce }], { otherThan })
+    const [state] = observation.payments
+    if (!state) throw new Error('An observation has no state of its payment')
+    return { observation, payer: state }
+  })
+}

@@ -1,0 +1,242 @@
+/** The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses. */
+import { z } from 'zod'
+import type { Operations } from '../../agent/operation/operation.ts'
+import { candidateSchema, matchSignalsSchema, snapshotIdSchema } from '../../agent/operation/result.ts'
+import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { paymentSchema } from '../../agent/payment/headers.ts'
+import { X402_VERSION } from '../../agent/payment/terms.ts'
+import { RECEIPT_EXTENSION } from '../../agent/receipt/claims.ts'
+import { companySchema } from '../../store/dataset/company.ts'
+import { sourceSchema } from '../../store/dataset/source.ts'
+import { attributionSchema, metadataSchema } from './metadata.ts'
+import { ADDRESS_PATTERN, OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
+import { SERVER_JSON_SCHEMA } from './server-json.ts'
+
+const errorSchema = z.strictObject({
+  code: z
+    .enum(Object.keys(REFUSALS) as RefusalCode[])
+    .meta({ description: 'Stable. Programs should use this member.' }),
+  message: z.string().meta({ description: 'For people. It never contains input.' }),
+})
+
+const errorResponseSchema = z.strictObject({ error: errorSchema })
+
+/** Contract 2.8. */
+const dataErrorSchema = z.strictObject({
+  company: z.null(),
+  error: errorSchema,
+  source: sourceSchema,
+  snapshot_id: snapshotIdSchema,
+})
+
+const address = z.string().regex(ADDRESS_PATTERN)
+const requirementsSchema = z.strictObject({
+  scheme: z.literal('exact'),
+  network: z.string(),
+  amount: z.string().regex(/^[1-9][0-9]*$/),
+  asset: address,
+  payTo: address,
+  maxTimeoutSeconds: z.int().min(1),
+  extra: z.strictObject({ name: z.string(), version: z.string() }),
+})
+
+const resourceSchema = z.strictObject({ url: z.string(), description: z.string(), mimeType: z.string() })
+
+/** The decoded `PAYMENT-REQUIRED` header. */
+const quoteSchema = z
+  .strictObject({
+    x402Version: z.literal(X402_VERSION),
+    error: z.string(),
+    resource: resourceSchema,
+    accepts: z.array(requirementsSchema).length(1),
+    extensions: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ description: 'The quote: x402 v2 PaymentRequired, equal to the header PAYMENT-REQUIRED.' })
+
+const paymentErrorSchema = z.strictObject({ error: errorSchema, payment_required: quoteSchema })
+
+/** The decoded `PAYMENT-SIGNATURE` header. */
+const documentedPaymentSchema = paymentSchema
+  .extend({ accepted: requirementsSchema })
+  .meta({ description: 'x402 v2 PaymentPayload with one signed EIP-3009 authorization.' })
+
+const RECEIPT_DESCRIPTION =
+  'An ES256 JWT that binds the answer to its payment, with a key of /.well-known/jwks.json. Its claim answer_digest is ' +
+  'sha256: and the SHA-256 of the RFC 8785 form of the answer, so that a third party can check what was delivered.'
+
+/** The decoded `PAYMENT-RESPONSE` header. */
+const receiptSchema = z
+  .looseObject({
+    success: z.boolean(),
+    transaction: z.string(),
+    network: z.string(),
+    extensions: z
+      .looseObject({
+        [RECEIPT_EXTENSION]: z.object({
+          info: z.object({ receipt: z.string().meta({ description: RECEIPT_DESCRIPTION }) }),
+        }),
+      })
+      .optional(),
+  })
+  .meta({
+    description: 'x402 v2 SettlementResponse with the transaction on chain and, after a sale, a signed receipt.',
+  })
+
+const keySetSchema = z.strictObject({
+  keys: z.array(
+    z.looseObject({
+      kty: z.literal('EC'),
+      crv: z.literal('P-256'),
+      x: z.string(),
+      y: z.string(),
+      kid: z.string(),
+      alg: z.literal('ES256'),
+      use: z.literal('sig'),
+    }),
+  ),
+  compromised: z.array(z.strictObject({ kid: z.string(), compromised_at: z.iso.datetime() })),
+})
+
+const cardSchema = z
+  .looseObject({
+    name: z.string(),
+    description: z.string(),
+    version: z.string(),
+    supportedInterfaces: z.array(z.looseObject({ url: z.string() })).min(1),
+    skills: z.array(z.looseObject({ id: z.string(), name: z.string() })).min(1),
+    signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
+  })
+  .meta({ description: 'A2A 1.0 agent card, signed with ES256.' })
+
+const openApiSchema = z.looseObject({ openapi: z.literal(OPENAPI_VERSION) }).meta({ description: 'This document.' })
+
+const rpcEnvelope = { jsonrpc: z.literal('2.0'), id: z.union([z.string(), z.int()]) }
+const mediaType = z.string().optional()
+const textPartSchema = z.strictObject({ text: z.string(), mediaType })
+const dataPart = <Data extends z.ZodType>(data: Data) => z.strictObject({ data, mediaType })
+const onePart = <Part extends z.ZodType>(data: Part) => z.array(z.union([textPartSchema, dataPart(data)])).length(1)
+const rpcResult = <Result extends z.ZodType>(result: Result) => z.strictObject({ ...rpcEnvelope, result })
+
+function rpcRequestSchema(operations: Operations) {
+  const calls = operations.map(({ name, inputSchema }) =>
+    z.strictObject({ operation: z.literal(name), input: inputSchema }),
+  )
+  return z.strictObject({
+    ...rpcEnvelope,
+    method: z.literal('SendMessage'),
+    params: z.looseObject({
+      message: z.looseObject({
+        messageId: z.string().min(1).max(128).meta({ description: 'At most 128 bytes.' }),
+        role: z.literal('ROLE_USER'),
+        parts: onePart(z.discriminatedUnion('operation', calls as [(typeof calls)[number]])),
+      }),
+    }),
+  })
+}
+
+function rpcMessageSchema(operations: Operations) {
+  const answers = new Set(operations.map(({ answerSchema }) => answerSchema))
+  return rpcResult(
+    z.strictObject({
+      message: z.strictObject({
+        messageId: z.string(),
+        role: z.literal('ROLE_AGENT'),
+        parts: onePart(z.union([...answers])),
+      }),
+    }),
+  )
+}
+
+/** The result of `ListTasks`: no message creates a task. */
+const rpcTasksSchema = rpcResult(
+  z.strictObject({
+    tasks: z.array(z.never()),
+    nextPageToken: z.literal(''),
+    pageSize: z.literal(0),
+    totalSize: z.literal(0),
+  }),
+)
+
+const rpcErrorSchema = z.strictObject({
+  ...rpcEnvelope,
+  id: rpcEnvelope.id.nullable(),
+  error: z.strictObject({ code: z.int().max(-32000), message: z.string(), data: z.unknown().optional() }),
+})
+
+const mcpRequestSchema = z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() })
+const mcpResponseSchema = z.looseObject({ jsonrpc: z.literal('2.0') })
+
+const mcpServerSchema = z
+  .strictObject({
+    $schema: z.literal(SERVER_JSON_SCHEMA),
+    name: z.string(),
+    title: z.string(),
+    description: z.string(),
+    version: z.string(),
+    websiteUrl: z.string(),
+    remotes: z.array(z.strictObject({ type: z.literal('streamable-http'), url: z.string() })).length(1),
+  })
+  .meta({ description: 'server.json of the registry of MCP servers.' })
+
+/** The name of the input's schema of an operation. */
+export function inputName(operation: string): string {
+  return `${operation.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Input`
+}
+
+const responseSchemas = (operations: Operations): Record<string, z.ZodType> => ({
+  Company: companySchema,
+  Source: sourceSchema,
+  MatchSignals: matchSignalsSchema,
+  Candidate: candidateSchema,
+  ...Object.fromEntries(operations.map(({ answerName, answerSchema }) => [answerName, answerSchema])),
+  Metadata: metadataSchema,
+  Attribution: attributionSchema,
+  Error: errorSchema,
+  ErrorResponse: errorResponseSchema,
+  DataError: dataErrorSchema,
+  Quote: quoteSchema,
+  PaymentErrorResponse: paymentErrorSchema,
+  Receipt: receiptSchema,
+  KeySet: keySetSchema,
+  AgentCard: cardSchema,
+  OpenApiDocument: openApiSchema,
+  ...REGISTRY_SCHEMAS,
+  McpResponse: mcpResponseSchema,
+  McpServer: mcpServerSchema,
+  RpcResponse: z.union([rpcMessageSchema(operations), rpcTasksSchema, rpcErrorSchema]),
+})
+
+const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
+  ...Object.fromEntries(operations.map(({ name, inputSchema }) => [inputName(name), inputSchema])),
+  ReputationQuery: reputationQuerySchema,
+  Payment: documentedPaymentSchema,
+  RpcRequest: rpcRequestSchema(operations),
+  McpRequest: mcpRequestSchema,
+})
+
+/** The name of a component. */
+export type SchemaName = string
+
+export type JsonSchema = Record<string, unknown>
+
+export const schemaRef = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` })
+
+export function componentSchemas(operations: Operations): Record<SchemaName, JsonSchema> {
+  const responses = toJsonSchemas(responseSchemas(operations), 'output')
+  return { ...responses, ...toJsonSchemas(requestSchemas(operations), 'input') }
+}
+
+/** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */
+function toJsonSchemas(schemas: Record<SchemaName, z.ZodType>, io: 'input' | 'output'): Record<SchemaName, JsonSchema> {
+  const registry = z.registry<{ id: string }>()
+  for (const [name, schema] of Object.entries(schemas)) registry.add(schema, { id: name })
+  const { schemas: converted } = z.toJSONSchema(registry, {
+    io,
+    uri: (id) => `#/components/schemas/${id}`,
+    // A format implies the long pattern that zod adds to it.
+    override: ({ jsonSchema }) => void (jsonSchema.format !== undefined && delete jsonSchema.pattern),
+  })
+  // Inside OpenAPI a schema is identified by its path. `$id` would change the base URI.
+  const entries = Object.entries(converted).map(([name, { $schema: _schema, $id: _id, ...schema }]) => [name, schema])
+  return Object.fromEntries(entries) as Record<SchemaName, JsonSchema>
+}

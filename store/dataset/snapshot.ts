@@ -1,0 +1,90 @@
+/** A read-only view of one snapshot: the companies of one retrieval of the register. */
+import { z } from 'zod'
+import { decodeEntry } from './company-entry.ts'
+import type { SnapshotEntry } from './company.ts'
+import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY } from '../files/layout.ts'
+import { openEnvironment, StoreError } from '../files/environment.ts'
+
+const count = z.int().nonnegative()
+
+/** The result of an import. Equal on every machine, except for the time. */
+export const snapshotInfoSchema = z.strictObject({
+  snapshot_id: z.string().regex(/^sha256:[0-9a-f]{64}$/),
+  /** The version of the normalisation. Another version can give other records for the same archive. */
+  normalisation: z.string(),
+  imported_at: z.iso.datetime(),
+  row_count: count,
+  company_count: count,
+  quarantined_company_count: count,
+  rejected_row_count: count,
+  /** By reason, the number of rejected, repeated and contradicting rows, and of values set to null or cleaned. */
+  findings: z.record(z.string(), count),
+})
+
+export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
+
+/** How a snapshot differs from the one before it: numbers that only one of them has, and numbers with another record. */
+export interface SnapshotChanges {
+  added: number
+  removed: number
+  changed: number
+}
+
+/** An entry as it is stored, by its key (store/files/layout.ts). */
+export interface StoredEntry {
+  key: string
+  value: Buffer
+}
+
+export interface Snapshot {
+  readonly info: SnapshotInfo
+  /** The folder of the LMDB environment and of the name index (store/index). */
+  readonly folder: string
+  /** The entry with exactly this number, leading zeros included. */
+  find(companyNumber: string): SnapshotEntry | undefined
+  /** All entries in the order of `compareCompanyNumbers`. */
+  entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
+  /** The same entries without decoding them. */
+  storedEntries(): Iterable<StoredEntry>
+  close(): Promise<void>
+}
+
+/** Throws a {@link StoreError} if the folder is missing or has no complete snapshot; so do reads of a damaged record. */
+export function openSnapshot(folder: string): Snapshot {
+  const environment = openEnvironment({ folder, kind: 'snapshot', readOnly: true })
+  const checked = snapshotInfoSchema.safeParse(environment.get(INFO_KEY))
+  if (!checked.success) {
+    environment.close().catch(() => undefined)
+    throw new StoreError(`${folder}: is not a complete snapshot`, { cause: checked.error })
+  }
+  const companies = readOrThrow(folder, () =>
+    environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
+  )
+  return {
+    info: checked.data,
+    folder,
+    find(companyNumber) {
+      return readOrThrow(folder, () => {
+        const bytes = companies.getBinary(companyKey(companyNumber))
+        return bytes && decodeEntry(companyNumber, bytes)
+      })
+    },
+    *entries() {
+      for (const { key, value } of companies.getRange()) {
+        const number = companyNumberOf(key)
+        yield [number, readOrThrow(folder, () => decodeEntry(number, value))]
+      }
+    },
+    storedEntries: () => companies.getRange(),
+    close: () => environment.close(),
+  }
+}
+
+/** Turns every error of a read into a {@link StoreError}, because all of them mean that the snapshot is damaged. */
+function readOrThrow<T>(folder: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw new StoreError(`${folder}: has a damaged record`, { cause })
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * The keys and values of everything on disk.
+ *
+ *   {DATA_DIR}/catalog/            LMDB: which snapshot is current
+ *     'layout'                  -> { kind: 'catalog', version }
+ *     'current'                 -> Retrieval (JSON)
+ *     'crashed'                 -> the SHA-256 of archives that ended the process of their import (JSON)
+ *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
+ *     'layout'                  -> { kind: 'snapshot', version }
+ *     'info'                    -> SnapshotInfo (JSON)
+ *     companies: companyKey     -> SnapshotEntry with checksum (store/dataset/company-entry.ts)
+ *     names.index                  the name index, a separate file (store/index/index-file.ts)
+ *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
+ *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
+ *     'layout'                  -> { kind: 'responses', version }
+ *     'owner'                   -> LogOwner: the receiver and the chain that the log belongs to
+ *     'sales'                   -> SlidingMinute: the sales of the last minute
+ *     unfinished: identity      -> revision, ResponseRecord with checksum; the records whose state is not final
+ *     records: identity         -> ResponseRecord with checksum; the records whose state is final
+ *     finished: time identity   -> true, one per final record, in the order in which they became final
+ *     payment-ids: payer, id    -> identity, one per record that has a payment id and is not void
+ *     unrecorded: identity      -> UnrecordedPayment: a payment that the chain shows and that has no record
+ *   {DATA_DIR}/response-log.json   the id of the response log that this directory uses (store/log/log-owner.ts)
+ *   {DATA_DIR}/relayers/{address}/ LMDB: the process that settles with this relayer
+ *     'layout'                  -> { kind: 'lock', version }
+ *     'holder'                  -> its process id
+ *
+ * Keys are strings in LMDB's byte order. Raise a version when older code would misread the environment. A
+ * snapshot of another version is treated as missing, so the next import builds it again.
+ */
+import { join } from 'node:path'
+
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'lock'
+
+export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
+  catalog: 1,
+  snapshot: 3,
+  responses: 1,
+  lock: 1,
+}
+
+export const LAYOUT_KEY = 'layout'
+export const OWNER_KEY = 'owner'
+/** Written to check that the response log can be written. */
+export const PROBE_KEY = 'probe'
+export const CURRENT_KEY = 'current'
+export const CRASHED_KEY = 'crashed'
+export const INFO_KEY = 'info'
+/** The name index of a snapshot, in the folder of its LMDB environment. */
+export const NAMES_FILE = 'names.index'
+export const COMPANIES_DATABASE = 'companies'
+export const UNFINISHED_DATABASE = 'unfinished'
+export const RECORDS_DATABASE = 'records'
+export const FINISHED_DATABASE = 'finished'
+export const PAYMENT_IDS_DATABASE = 'payment-ids'
+export const UNRECORDED_DATABASE = 'unrecorded'
+export const HOLDER_KEY = 'holder'
+export const SALES_KEY = 'sales'
+
+/** The code of the character before `A`. */
+const BEFORE_A = 64
+
+/**
+ * The key of a company number: a letter for its length (A for one digit, T for twenty), then the number. Byte order is
+ * then numeric order, which is the order of the register's file: an import only appends pages.
+ */
+export const companyKey = (companyNumber: string) =>
+  String.fromCharCode(BEFORE_A + companyNumber.length) + companyNumber
+export const companyNumberOf = (key: string) => key.slice(1)
+
+/** The key of a final record in `finished`. ISO 8601 times in UTC sort as text. */
+export const finishedKey = ({ updated_at, identity }: { updated_at: string; identity: string }) =>
+  `${updated_at} ${identity}`
+export const identityIn = (key: string) => key.slice(key.indexOf(' ') + 1)
+
+export const catalogFolder = (dataDirectory: string) => join(dataDirectory, 'catalog')
+export const responsesFolder = (dataDirectory: string) => join(dataDirectory, 'responses')
+export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'building')
+export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
+export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
+  join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
+export const relayerFolder = (dataDirectory: string, address: string) =>
+  join(dataDirectory, 'relayers', address.toLowerCase())

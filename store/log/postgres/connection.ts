@@ -1,0 +1,89 @@
+/** Connections to the PostgreSQL primary of the response log. */
+import { setTimeout } from 'node:timers/promises'
+import pg, { type ClientBase, type Pool, type QueryResult, type QueryResultRow } from 'pg'
+import { StoreError } from '../../files/environment.ts'
+import type { Report } from '../../base/runtime.ts'
+import { describeFailure } from './failure.ts'
+
+/** A sale waits for three statements and their repetitions. With these limits that stays below 30 s. */
+const CONNECT_MS_MAX = 2_000
+const STATEMENT_MS_MAX = 3_000
+/** More than the sales of one process that wait for the database at the same time. PostgreSQL accepts 100 by default. */
+const CONNECTIONS_MAX = 10
+/** Pauses before a statement is repeated. A restart or a failover of the server takes longer; then the buyer retries. */
+const REPEAT_AFTER_MS = [50, 500] as const
+
+interface PoolOptions {
+  url: string
+  report: Report
+  connections?: number
+}
+
+/** Connects lazily. The URL can hold a password, so no error of this module contains it. */
+export function openPool({ url, report, connections = CONNECTIONS_MAX }: PoolOptions): Pool {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: 'irish-company-agent',
+    max: connections,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    // Enforced by this program. A limit of the server could end the wait for a synchronous standby as a success.
+    query_timeout: STATEMENT_MS_MAX,
+    keepAlive: true,
+    // Awaited by the pool before the first use of a connection, although its type returns void.
+    onConnect: checkServer,
+  })
+  // Without a listener, the loss of an idle connection would end the process.
+  pool.on('error', (cause) => report('database_connection_lost', cause))
+  return pool
+}
+
+/** The settings with which a commit is on disk, and on that of a synchronous standby, before it is acknowledged. */
+const DURABLE_COMMITS: ReadonlySet<string> = new Set(['on', 'remote_apply'])
+
+/**
+ * Refuses a standby, whose reads can be old, and a server that acknowledges commits before they are on disk. It sets nothing:
+ * a connection pool in transaction mode runs the statements of one session in several, so a setting would not hold for each
+ * transaction. CockroachDB has neither setting.
+ */
+async function checkServer(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ read_only: string; fsync: string | null; commit: string | null }>(
+    `select current_setting('transaction_read_only') as read_only, current_setting('fsync', true) as fsync,
+            current_setting('synchronous_commit', true) as commit`,
+  )
+  const [settings] = rows
+  if (settings?.read_only !== 'off') throw new StoreError('The database of the response log is read-only')
+  if (settings.fsync === 'off') throw new StoreError('The database of the response log runs with fsync=off')
+  if (settings.commit !== null && !DURABLE_COMMITS.has(settings.commit))
+    throw new StoreError(
+      'The database of the response log acknowledges commits early: run ALTER DATABASE ... SET synchronous_commit = on',
+    )
+}
+
+/** The result of a statement. */
+export type Rows<Row> = Pick<QueryResult<Row & QueryResultRow>, 'rows' | 'rowCount'>
+
+/** What runs statements: a pool, or the simulation. */
+export interface Database {
+  query<Row extends QueryResultRow>(statement: string, values: unknown[]): Promise<Rows<Row>>
+  end(): Promise<void>
+}
+
+/** Repeats a statement that failed, so it must be one that may run more than once. */
+export async function queryRepeatedly<Row extends QueryResultRow>(
+  database: Database,
+  statement: string,
+  values: unknown[],
+  pause: (milliseconds: number) => Promise<unknown> = setTimeout,
+): Promise<Rows<Row>> {
+  for (let repetitions = 0; ; repetitions += 1) {
+    try {
+      return await database.query<Row>(statement, values)
+    } catch (cause) {
+      const pauseMs = REPEAT_AFTER_MS[repetitions]
+      if (cause instanceof StoreError && pauseMs === undefined) throw cause
+      if (pauseMs === undefined)
+        throw new StoreError(`The database of the response log cannot be used: ${describeFailure(cause)}`, { cause })
+      await pause(pauseMs)
+    }
+  }
+}

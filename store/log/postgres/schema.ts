@@ -1,0 +1,140 @@
+/**
+ * The schema of the response log and the limit of sales in PostgreSQL, as numbered migrations. Uses only statements that
+ * CockroachDB and YugabyteDB also accept. Never change a migration after a release: append one.
+ */
+import type { Pool } from 'pg'
+import { StoreError } from '../../files/environment.ts'
+import { errorCode } from '../../base/error-code.ts'
+import { openPool } from './connection.ts'
+
+/** The statements of migration n are at index n - 1. */
+const MIGRATIONS: readonly (readonly string[])[] = [
+  [
+    `create table responses (
+       identity text primary key,
+       payer_key text not null,
+       payment_id text unique,
+       state text not null,
+       final_at timestamptz,
+       revision uuid not null,
+       record bytea not null
+     )`,
+    'create index responses_unfinished on responses (identity) where final_at is null',
+    'create index responses_final on responses (final_at) where final_at is not null',
+    'create index responses_payer on responses (payer_key)',
+  ],
+  [
+    `create table rate_limit_slots (
+       quota text not null,
+       number int not null,
+       free_at timestamptz not null,
+       holder uuid,
+       primary key (quota, number)
+     )`,
+    'create index rate_limit_slots_free on rate_limit_slots (quota, free_at)',
+  ],
+  [
+    `create table unrecorded_payments (
+       identity text primary key,
+       transaction_hash text not null,
+       found_at timestamptz not null
+     )`,
+  ],
+  [
+    // The table has one row. Its id is 1.
+    `create table response_log_owner (
+       id int primary key,
+       log_id uuid not null,
+       network text not null,
+       asset text not null,
+       pay_to text not null
+     )`,
+  ],
+  [
+    'drop table rate_limit_slots',
+    // A row for each sale that the limit allows in a minute.
+    `create table sale_places (
+       number int primary key,
+       free_at timestamptz not null,
+       identity text,
+       claim uuid
+     )`,
+    'create index sale_places_free on sale_places (free_at)',
+    'drop index responses_payer',
+    'alter table responses drop column payer_key',
+  ],
+]
+
+export const SCHEMA_VERSION = MIGRATIONS.length
+
+const CREATE_VERSIONS =
+  'create table if not exists schema_migrations (version int primary key, applied_at timestamptz not null)'
+/** SQLSTATE of a statement on a table that does not exist. */
+const UNDEFINED_TABLE = '42P01'
+
+/**
+ * Applies the missing migrations, each in a transaction. If two commands run at the same time, the primary key lets only one
+ * of them apply a migration, and the other one fails without a change.
+ *
+ * @returns the numbers of the migrations that were applied
+ * @throws StoreError when the schema is newer than this program
+ */
+export async function migrateDatabase(url: string): Promise<number[]> {
+  const pool = openPool({ url, report: () => undefined })
+  try {
+    return await migrate(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+async function migrate(pool: Pool): Promise<number[]> {
+  await pool.query(CREATE_VERSIONS)
+  const from = await readVersion(pool)
+  if (from > SCHEMA_VERSION) throw new StoreError(describeMismatch(from))
+  const applied: number[] = []
+  for (const [index, statements] of [...MIGRATIONS.entries()].slice(from)) {
+    await applyMigration(pool, index + 1, statements)
+    applied.push(index + 1)
+  }
+  return applied
+}
+
+/** @throws StoreError when the schema has another version than this program needs */
+export async function checkSchema(pool: Pool): Promise<void> {
+  const version = await readVersion(pool)
+  if (version !== SCHEMA_VERSION) throw new StoreError(describeMismatch(version))
+}
+
+async function applyMigration(pool: Pool, version: number, statements: readonly string[]): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await client.query('begin')
+    await client.query('insert into schema_migrations (version, applied_at) values ($1, now())', [version])
+    for (const statement of statements) await client.query(statement)
+    await client.query('commit')
+    client.release()
+  } catch (cause) {
+    // Closing the connection rolls the transaction back.
+    client.release(true)
+    throw cause
+  }
+}
+
+/** 0 before the first migration. */
+async function readVersion(pool: Pool): Promise<number> {
+  try {
+    const { rows } = await pool.query<{ version: number | null }>(
+      'select max(version)::int as version from schema_migrations',
+    )
+    return rows[0]?.version ?? 0
+  } catch (cause) {
+    if (errorCode(cause) === UNDEFINED_TABLE) return 0
+    throw cause
+  }
+}
+
+function describeMismatch(found: number): string {
+  const advice = found < SCHEMA_VERSION ? 'run "irish-company-agent migrate"' : 'use the newer program'
+  return `The schema of the response log has version ${found}, this program needs ${SCHEMA_VERSION}: ${advice}`
+}

@@ -1,0 +1,190 @@
+/** A record of the response log: its states, their transitions and its encoding. */
+import { randomInt } from 'node:crypto'
+import { decodeWithChecksum, encodeWithChecksum } from '../files/checksum.ts'
+
+/** A payment that the chain shows as settled, although the log has no record of it. */
+export interface UnrecordedPayment {
+  /** As in {@link ResponseRecord}. */
+  readonly identity: string
+  /** The hash of the transaction that settled it. */
+  readonly transaction: string
+  /** When the service found it. ISO 8601, in UTC. */
+  readonly found_at: string
+}
+
+/** Whether such a payment was `added` to the list, was `listed` before, or cannot be listed because the list is `full`. */
+export type ListResult = 'added' | 'listed' | 'full'
+
+/** The result of an attempt to store the record of a new payment. */
+export type Claim =
+  | { kind: 'claimed'; record: ResponseRecord }
+  /** The identity or the payment id belongs to this record. */
+  | { kind: 'taken'; record: ResponseRecord }
+  /** The limit of sales in a minute is reached. */
+  | { kind: 'full'; waitMs: number }
+
+/** The allowed next states of each state. A state without a next state is final. */
+export const TRANSITIONS = {
+  /** The response is stored and its first settlement may have begun. Its outcome is not known. */
+  prepared: ['settled', 'unknown', 'rejected', 'expired'],
+  /** A further settlement may have begun. Its outcome is not known. */
+  settling: ['settled', 'unknown'],
+  unknown: ['settling', 'settled', 'refused', 'rejected', 'expired'],
+  /** The facilitator reported success, or a block that is not final contains the transfer. Audited until it is final. */
+  settled: ['confirmed', 'unknown'],
+  /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
+  refused: ['settled', 'rejected', 'expired'],
+  confirmed: [],
+  rejected: [],
+  expired: [],
+} as const satisfies Record<string, readonly string[]>
+
+export const RECORD_STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
+
+export type RecordState = (typeof RECORD_STATES)[number]
+
+export interface ResponseRecord {
+  /** Network, asset, payer and nonce, in lower case. */
+  readonly identity: string
+  /** The payer and the payment id that the buyer gave, if any. */
+  readonly payment_id?: string
+  /** SHA-256 of the RFC 8785 form of the whole decoded payment payload. */
+  readonly payment_hash: string
+  /** SHA-256 of the canonical operation that the payment bought. */
+  readonly operation_digest: string
+  /** That operation. Records of older versions have none. */
+  readonly operation?: object
+  readonly state: RecordState
+  /** The number of settlements that may have been started. A new record has 1. */
+  readonly attempt: number
+  /** The payment payload and its requirements, to settle again after a crash. Never logged. */
+  readonly payment: Record<string, unknown>
+  readonly requirements: Record<string, unknown>
+  /** The chain's head before the first settlement, in decimal. No older block contains this payment. */
+  readonly from_block: string
+  /** The hash of that block, which identifies the chain. Older records have none. */
+  readonly from_block_hash?: string
+  /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
+  readonly settling_at?: string
+  /** The settlements that the token contract reverted, in a simulation or on chain. Absent means 0. */
+  readonly reverts?: number
+  /** The transaction that the facilitator reported last, also without success. */
+  readonly reported_transaction?: string
+  /**
+   * When the facilitator refused the first settlement before broadcast, on the later of the clocks of service and chain. A
+   * newer block with a free nonce makes the refusal final.
+   */
+  readonly refused_at?: string
+  readonly snapshot_id: string
+  /** The response body, byte for byte. */
+  readonly body: string
+  /** The `PAYMENT-RESPONSE` header, after settlement. */
+  readonly payment_response: string | null
+  /** The receipt of this settlement, a JWT (contract 5.9). Records of older versions get one at the first replay. */
+  readonly receipt?: string | undefined
+  /** Like all times of a record, ISO 8601 in UTC. */
+  readonly prepared_at: string
+  readonly updated_at: string
+}
+
+/** A transition is written only if the record still has this version, so only one of several concurrent ones succeeds. */
+export type RecordVersion = Pick<ResponseRecord, 'identity' | 'state' | 'attempt' | 'receipt'>
+
+/** Compares the receipt too, so that a transition never replaces a receipt that was stored meanwhile. */
+export function isVersion(record: ResponseRecord | undefined, from: RecordVersion): record is ResponseRecord {
+  return record?.state === from.state && record.attempt === from.attempt && record.receipt === from.receipt
+}
+
+export type RecordChange = Partial<
+  Pick<
+    ResponseRecord,
+    | 'state'
+    | 'attempt'
+    | 'payment_response'
+    | 'receipt'
+    | 'reported_transaction'
+    | 'settling_at'
+    | 'reverts'
+    | 'refused_at'
+  >
+> & {
+  updated_at: string
+}
+
+export function isFinal(state: RecordState): boolean {
+  return TRANSITIONS[state].length === 0
+}
+
+/**
+ * Whether, by the chain, the payment has transferred no money and never can. Its payment id is then free for another
+ * payment. Only `ResponseLog.reopen` changes such a record, if the transfer is found after all.
+ */
+export function isVoid(state: RecordState): boolean {
+  return state === 'rejected' || state === 'expired'
+}
+
+/** Whether a settlement may be in progress. */
+export function isStarted(state: RecordState): boolean {
+  return state === 'prepared' || state === 'settling'
+}
+
+/** Whether the outcome of the payment is not known. */
+export function isOpen(state: RecordState): boolean {
+  return isStarted(state) || state === 'unknown'
+}
+
+export function isPaid(state: RecordState): boolean {
+  return state === 'settled' || state === 'confirmed'
+}
+
+/** @throws if only a defect of the caller can begin a record in this state */
+export function checkBeginning({ state }: RecordVersion): void {
+  if (isFinal(state)) throw new Error(`A record cannot begin as ${state}`)
+}
+
+/** @throws if only a defect of the caller can cause this transition */
+export function checkTransition({ state }: RecordVersion, next: RecordState): void {
+  if (!(TRANSITIONS[state] as readonly RecordState[]).includes(next)) {
+    throw new Error(`A ${state} record cannot become ${next}`)
+  }
+}
+
+/** @throws if only a defect of the caller can reopen a record of this state */
+export function checkVoid({ state }: RecordVersion): void {
+  if (!isVoid(state)) throw new Error(`A ${state} record cannot be reopened`)
+}
+
+/** @throws if only a defect of the caller can give a record of this state a receipt */
+export function checkPaid({ state }: RecordVersion): void {
+  if (!isPaid(state)) throw new Error(`A ${state} record cannot get a receipt`)
+}
+
+/** Whether the record still has this version and no receipt. */
+export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boolean {
+  return isVersion(record, { ...from, receipt: undefined })
+}
+
+/** The record whose sale began last. */
+export function newestFirst(records: readonly ResponseRecord[]): ResponseRecord[] {
+  return records.toSorted((one, other) => (one.prepared_at < other.prepared_at ? 1 : -1))
+}
+
+/** Revisions count up from here and must stay safe integers. */
+const FIRST_REVISION_MAX = 2 ** 47
+
+/** A random start value, so a record that is removed and claimed again never reuses a revision. */
+export function randomFirstRevision(): number {
+  return randomInt(1, FIRST_REVISION_MAX)
+}
+
+export function encodeRecord(record: ResponseRecord): Buffer {
+  return encodeWithChecksum(JSON.stringify(record))
+}
+
+/**
+ * The checksum is the only check: only this service writes these bytes.
+ * @throws CorruptRecordError
+ */
+export function decodeRecord(bytes: Buffer): ResponseRecord {
+  return JSON.parse(decodeWithChecksum(bytes)) as ResponseRecord
+}

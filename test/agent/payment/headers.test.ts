@@ -1,0 +1,162 @@
+/** Limits of the payment header that hold before its JSON is parsed. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import { PAYMENT_IDENTIFIER } from '../../../agent/payment/extensions.ts'
+import { COMMAS_MAX, parsePayment, parsePaymentHeaders, paymentSchema } from '../../../agent/payment/headers.ts'
+import { buildQuote } from '../../../agent/payment/quote.ts'
+import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
+
+const toBase64 = (json: string) => Buffer.from(json).toString('base64')
+const nested = (depth: number): unknown => (depth === 0 ? 0 : [nested(depth - 1)])
+
+describe('the limits of a payment header', () => {
+  let payment: WirePayment
+
+  before(async () => {
+    payment = await signedPayment()
+  })
+
+  const kindOf = (text: string) => parsePaymentHeaders([text]).kind
+  const withMember = (value: unknown) => header({ ...payment, more: value })
+
+  it('[5.3.1] accepts 8 KiB and refuses a byte more', () => {
+    const filled = (length: number) => toBase64(JSON.stringify(payment).padEnd(length))
+    expect([filled(6_144).length, filled(6_145).length]).to.deep.equal([8_192, 8_196])
+    expect(kindOf(filled(6_143))).to.equal('payment')
+    expect(kindOf(filled(6_144))).to.equal('payment')
+    expect(kindOf(filled(6_145))).to.equal('unreadable')
+  })
+
+  it('[5.3.1] accepts 24 levels and refuses 25', () => {
+    // The payment itself is the first level.
+    expect(kindOf(withMember(nested(22)))).to.equal('payment')
+    expect(kindOf(withMember(nested(23)))).to.equal('payment')
+    expect(kindOf(withMember(nested(24)))).to.equal('unreadable')
+  })
+
+  it('[5.3.1] accepts 80 commas outside of strings and refuses 81', () => {
+    const commas = JSON.stringify({ ...payment, more: [0] }).split(',').length - 1
+    const withCommas = (count: number) => withMember(Array(count - commas + 1).fill(0))
+    expect(kindOf(withCommas(79))).to.equal('payment')
+    expect(kindOf(withCommas(80))).to.equal('payment')
+    expect(kindOf(withCommas(81))).to.equal('unreadable')
+  })
+
+  it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many commas', async () => {
+    for (const { name: operation } of OPERATIONS) {
+      const quote = JSON.parse(
+        buildQuote({
+          terms: testTerms,
+          operation,
+          url: 'https://companies.example/api/v1/search',
+          reason: 'invalid_payload',
+        }).json,
+      )
+      const { resource, extensions } = quote as { resource: object; extensions: Record<string, object> }
+      Object.assign(extensions[PAYMENT_IDENTIFIER]!, { info: { required: false, id: 'a'.repeat(128) } })
+      const whole = { ...(await signedPayment({ operation })), resource, extensions }
+      expect(kindOf(header(whole))).to.equal('payment')
+      const commas =
+        JSON.stringify(whole)
+          .replace(/"(?:[^"\\]|\\.)*"/g, '')
+          .split(',').length - 1
+      expect(commas * 1.5).to.be.at.most(COMMAS_MAX)
+    }
+  })
+
+  it('does not count commas and brackets in strings', () => {
+    for (const text of [',[{'.repeat(200), '",[{'.repeat(200), '\\",[{'.repeat(200), '\\'.repeat(201)])
+      expect(kindOf(withMember(text)), text.slice(0, 5)).to.equal('payment')
+  })
+
+  it('ends at a string without an end', () => {
+    expect(kindOf(toBase64(`${JSON.stringify(payment).slice(0, -1)},"more":"`))).to.equal('unreadable')
+  })
+
+  it('[5.3.1] accepts only the one standard base64 text of the bytes', () => {
+    const texts = [1, 2, 3].map((length) => header({ ...payment, more: 'a'.repeat(length) }))
+    for (const text of texts) expect(kindOf(text)).to.equal('payment')
+    const [one = '', two = ''] = [texts.find((text) => text.endsWith('==')), texts.find((text) => /[^=]=$/.test(text))]
+    // The last character before the padding has bits that do not belong to a byte.
+    for (const text of [one, two]) {
+      const padding = text.slice(text.indexOf('='))
+      const last = text.at(-padding.length - 1) ?? ''
+      const other = String.fromCharCode(last.charCodeAt(0) + 1)
+      expect(kindOf(`${text.slice(0, -padding.length - 1)}${other}${padding}`)).to.equal('unreadable')
+      expect(kindOf(text.slice(0, -1))).to.equal('unreadable')
+      expect(kindOf(`${text}=`)).to.equal('unreadable')
+      expect(kindOf(` ${text.slice(1)}`)).to.equal('unreadable')
+    }
+  })
+
+  it('refuses every text that does not encode its own bytes', () => {
+    const text = withMember('aa')
+    const characters = ' -_%=+/Aa0\n'.split('')
+    const changed = fc.array(fc.tuple(fc.nat(text.length - 1), fc.constantFrom(...characters)), { maxLength: 3 })
+    const property = fc.property(changed, fc.integer({ min: text.length - 5, max: text.length }), (changes, length) => {
+      const all = text.split('')
+      for (const [index, character] of changes) all[index] = character
+      const sent = all.slice(0, length).join('')
+      const isEncoding = Buffer.from(sent, 'base64').toString('base64') === sent
+      if (!isEncoding) expect(kindOf(sent)).to.equal('unreadable')
+    })
+    fc.assert(property, { numRuns: 2_000 })
+  })
+
+  it('[5.3.1] refuses the same members as the schema before it looks for a record', () => {
+    const { payload } = payment
+    const accepted = payment.accepted as Record<string, unknown>
+    const wrongTexts = ['', '0x', 1, null, [], {}, undefined]
+    const wrongNumbers = ['-1', '01', '1.0', '0x1', ' 1', '1e3', String(2n ** 256n), '9'.repeat(78)]
+    const refused: unknown[] = []
+    const refuse = (change: object) => refused.push({ ...payment, ...change })
+    const refuseAuthorization = (change: object) =>
+      refuse({ payload: { ...payload, authorization: { ...payload.authorization, ...change } } })
+
+    for (const value of wrongTexts) {
+      refuse({ accepted: value })
+      refuse({ payload: value })
+      refuse({ payload: { ...payload, authorization: value } })
+      refuse({ accepted: { ...accepted, asset: value } })
+      for (const member of Object.keys(payload.authorization)) refuseAuthorization({ [member]: value })
+    }
+    for (const network of ['', 1, null, [], undefined, 'a'.repeat(65)]) refuse({ accepted: { ...accepted, network } })
+    for (const member of ['value', 'validAfter', 'validBefore'])
+      for (const value of wrongNumbers) refuseAuthorization({ [member]: value })
+    for (const [member, digits] of Object.entries({ from: 40, to: 40, nonce: 64 }))
+      for (const hex of ['g'.repeat(digits), 'a'.repeat(digits + 1)]) refuseAuthorization({ [member]: `0x${hex}` })
+    refuseAuthorization({ more: '0' })
+    for (const extensions of [null, [], 'text', 1]) refuse({ extensions })
+    for (const value of [null, {}, { info: null }, { info: { id: 'short' } }, { info: { id: 1 } }, 'text', []])
+      refuse({ extensions: { 'payment-identifier': value } })
+
+    for (const each of refused) {
+      const sent: unknown = JSON.parse(JSON.stringify(each))
+      const text = JSON.stringify(sent)
+      expect(paymentSchema.safeParse(sent).success, text).to.equal(false)
+      expect(kindOf(toBase64(text)), text).to.equal('unreadable')
+    }
+  })
+
+  it('[5.3.1] accepts members at their limits', () => {
+    const { payload } = payment
+    const accepted = payment.accepted as Record<string, unknown>
+    const authorization = { ...payload.authorization, value: String(2n ** 256n - 1n), validAfter: '0' }
+    const largest = {
+      ...payment,
+      accepted: { ...accepted, network: 'a'.repeat(64) },
+      payload: { ...payload, authorization },
+    }
+    for (const extensions of [undefined, {}, { 'payment-identifier': { info: { required: false } } }]) {
+      expect(paymentSchema.safeParse({ ...largest, extensions }).success).to.equal(true)
+      expect(kindOf(header({ ...largest, extensions }))).to.equal('payment')
+    }
+  })
+
+  it('reads the rest of the payment only on request', () => {
+    const read = parsePaymentHeaders([header({ ...payment, payload: { ...payment.payload, signature: 'no' } })])
+    if (read.kind !== 'payment') throw new Error('The payment was refused')
+    expect(parsePayment(read.json)).to.equal(undefined)
+  })
+})

@@ -1,0 +1,103 @@
+/** The wire format and extensions of a quote, checked with the packages of x402, and the length of its header. */
+import { decodePaymentRequiredHeader, encodePaymentRequiredHeader } from '@x402/core/http'
+import { PaymentRequiredV2Schema } from '@x402/core/schemas'
+import type { PaymentRequired } from '@x402/core/types'
+import { validateAndExtract, validateDiscoveryExtensionSpec, type DiscoveryExtension } from '@x402/extensions/bazaar'
+import { isPaymentIdentifierExtension, isPaymentIdentifierRequired } from '@x402/extensions/payment-identifier'
+import { expect } from 'chai'
+import { resourceUrl } from '../../../agent/operation/resource.ts'
+import { OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
+import { buildQuote } from '../../../agent/payment/quote.ts'
+import { buildTerms } from '../../../agent/payment/terms.ts'
+import { testTerms } from '../../support/payments.ts'
+
+const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
+const HEADER_CHARACTERS_MAX = 4096
+
+function quote(operation: string, url = `${BASE}/api/v1/${operation}`, terms = testTerms) {
+  const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
+  return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
+}
+
+describe('a quote', () => {
+  for (const { name: operation } of OPERATIONS) {
+    describe(`of a ${operation}`, () => {
+      const { decoded, json, header } = quote(operation)
+      const bazaar = decoded.extensions?.['bazaar'] as DiscoveryExtension & { routeTemplate?: string }
+
+      it('is the same in the header and in the body, and matches the schema of x402', () => {
+        expect(decoded).to.deep.equal(JSON.parse(json))
+        expect(PaymentRequiredV2Schema.safeParse(decoded).success).to.equal(true)
+        expect(header).to.equal(encodePaymentRequiredHeader(JSON.parse(json) as PaymentRequired))
+      })
+
+      it('[5.1.4] has a valid bazaar extension whose example is a valid request', () => {
+        expect(validateDiscoveryExtensionSpec({ ...bazaar })).to.deep.equal({ valid: true })
+        const { valid, errors, info } = validateAndExtract(bazaar)
+        expect(valid, errors?.join()).to.equal(true)
+        const { input } = info as unknown as { input: Record<string, object | undefined> }
+        const example = { ...(input['pathParams'] ?? input['queryParams'] ?? input['body']) } as { limit?: string }
+        const { limit, ...fields } = example
+        const parsed = parseOperation(operation, limit === undefined ? fields : { ...fields, limit: Number(limit) })
+        expect(parsed.kind).to.equal('valid')
+      })
+
+      it('has a bazaar schema that rejects a wrong example', () => {
+        const wrong = { ...bazaar, info: { ...bazaar.info, input: { type: 'http', method: 'PUT' } } }
+        expect(validateAndExtract(wrong as unknown as DiscoveryExtension).valid).to.equal(false)
+      })
+
+      it('[5.1.4] declares an optional payment identifier', () => {
+        const block = decoded.extensions?.['payment-identifier']
+        expect(isPaymentIdentifierExtension(block)).to.equal(true)
+        expect(isPaymentIdentifierRequired(block)).to.equal(false)
+      })
+    })
+  }
+
+  it('is encoded like the encoder of x402 for every URL length and script', () => {
+    for (const letter of ['a', '%C3%A9', '%E2%82%AC']) {
+      for (let length = 0; length < 1_200; length += 7) {
+        const { header, json } = quote('search', `${BASE}/api/v1/search?q=${letter.repeat(length)}`)
+        expect(header).to.equal(encodePaymentRequiredHeader(JSON.parse(json) as PaymentRequired))
+      }
+    }
+  })
+
+  it('[4.4.13] has the synthetic company as an example on testnet, and the quoted number on mainnet', () => {
+    const example = (mode: 'mainnet' | 'testnet') => {
+      const { extensions = {} } = quote(
+        'lookup',
+        `${BASE}/api/v1/company/73848`,
+        buildTerms(mode, testTerms.payTo),
+      ).decoded
+      return (extensions['bazaar'] as { info: { input: { pathParams: object } } }).info.input.pathParams
+    }
+    expect(example('testnet')).to.deep.equal({ company_number: '00000000' })
+    expect(example('mainnet')).to.deep.equal({ company_number: '73848' })
+  })
+
+  for (const [letter, length] of [
+    ['a', 160],
+    ['\u{20000}', 160],
+  ] as const) {
+    it(`[5.1.3] stays under 4 KiB and keeps the URL for ${length} letters like ${letter}`, () => {
+      const status = letter.repeat(length / 2)
+      const parsed = parseOperation('search', { q: letter.repeat(length), limit: 10, status, eircode: 'D02X285' })
+      if (parsed.kind === 'invalid') throw new Error('The search is invalid')
+      const url = resourceUrl(BASE, parsed.operation)
+      const { header, decoded } = quote('search', url)
+      expect(header.length).to.be.below(HEADER_CHARACTERS_MAX)
+      expect(new URL(decoded.resource.url).href).to.equal(new URL(url).href)
+      expect(decoded.extensions).to.have.property('payment-identifier')
+    })
+  }
+
+  it('[5.1.3] stays under 4 KiB for every URL length', () => {
+    const lengths = Array.from({ length: 2_880 / 12 }, (_, index) => {
+      const url = `${BASE}/api/v1/search?q=${encodeURIComponent('\u{20000}'.repeat(index + 1))}`
+      return quote('search', url).header.length
+    })
+    expect(Math.max(...lengths)).to.be.below(HEADER_CHARACTERS_MAX)
+  })
+})

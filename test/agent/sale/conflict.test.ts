@@ -1,0 +1,67 @@
+/** The body of a payment conflict, by state of the dataset. */
+import { expect } from 'chai'
+import { describeConflict } from '../../../agent/sale/conflict.ts'
+import { refused } from '../../../agent/operation/outcome.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
+import { buildTerms } from '../../../agent/payment/terms.ts'
+import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { signedPayment } from '../../support/payments.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
+
+const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
+const CONFLICT = refused({ code: 'payment_replay_conflict' })
+
+describe('[2.8, 5.4.2] the body of a payment conflict', () => {
+  let sale: SaleHarness
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+  })
+  afterEach(() => sale.close())
+
+  const provenanceOf = (operation: Operation, mode: 'testnet' | 'mainnet' = 'testnet') => {
+    const context = { ...sale.context, terms: buildTerms(mode, sale.context.terms.payTo) }
+    const result = describeConflict(CONFLICT, operation, context)
+    return result.kind === 'refused' ? (result.refusal.provenance ?? result.refusal.code) : result.kind
+  }
+  const synthetic = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
+  const loaded = () => {
+    const { source, snapshot_id } = sale.context.catalog.retrieval()!
+    return { source, snapshot_id }
+  }
+
+  it('names the current dataset, for every operation', async () => {
+    await sale.import()
+    const others: Operation[] = [
+      { operation: 'search', input: { q: 'plain', limit: 5 } },
+      { operation: 'resolve', input: { name: 'plain' } },
+    ]
+    for (const mode of ['testnet', 'mainnet'] as const)
+      for (const operation of [lookup('73848'), ...others])
+        expect(provenanceOf(operation, mode)).to.deep.equal(loaded())
+    expect(provenanceOf(lookup('00000000'), 'mainnet')).to.deep.equal(loaded())
+  })
+
+  it('names the synthetic source for the synthetic company, and without a dataset', async () => {
+    expect(provenanceOf(lookup('73848'))).to.deep.equal(synthetic)
+    await sale.import()
+    expect(provenanceOf(lookup('00000000'))).to.deep.equal(synthetic)
+  })
+
+  it('does not exist on mainnet without a dataset, so the answer is 503', () => {
+    expect(provenanceOf(lookup('73848'), 'mainnet')).to.equal('dataset_unavailable')
+  })
+
+  it('does not tell what the payment has bought', async () => {
+    await sale.import()
+    const payment = await signedPayment()
+    expect(await sale.lookup(payment)).to.include({ kind: 'answer' })
+    expect(await sale.lookup(payment, '73848')).to.deep.equal(
+      refused({ code: 'payment_replay_conflict', provenance: loaded() }),
+    )
+  })
+
+  it('changes no other result', () => {
+    const other = refused({ code: 'dataset_stale' })
+    expect(describeConflict(other, lookup('1'), sale.context)).to.equal(other)
+  })
+})

@@ -1,0 +1,237 @@
+/** A payment without a record whose nonce is used, or that comes too late: every state of the chain, and the limits. */
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import type { NonceState } from '../../../agent/settlement/finding.ts'
+import { signedPayment, testTerms, withPaymentId, type WirePayment } from '../../support/payments.ts'
+import { WEIGHTS } from '../../../agent/limits/address-budget.ts'
+import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+
+const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
+const SETTLED = 'payment_already_settled'
+const UNAVAILABLE = 'payment_verification_unavailable'
+const UNKNOWN = 'payment_outcome_unknown'
+const USED = 'payment_rejected authorization_used'
+const LATE = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
+
+type Shown = (payment: WirePayment) => NonceState
+
+const usedBy =
+  (change: { from?: string; to?: string; value?: bigint } = {}, isFinal = true): Shown =>
+  ({ payload: { authorization } }) => {
+    const { from, to } = authorization
+    return { nonce: 'used', transfer: { from, to, value: 1000n, transaction: TRANSACTION, ...change }, isFinal }
+  }
+/** Free in a block at this distance from `validBefore`. */
+const free =
+  (seconds: number): Shown =>
+  ({ payload: { authorization } }) => ({
+    nonce: 'free',
+    time: BigInt(Number(authorization.validBefore) + seconds),
+    finalTime: 0n,
+  })
+
+const UNREADABLE: Shown = () => {
+  throw new Error('no node')
+}
+
+/** What the chain shows, and the answers to a payment whose nonce is used and to one that comes after `validBefore`. */
+const STATES: [name: string, shown: Shown, inTime: string, late: string][] = [
+  ['the transfer', usedBy(), SETTLED, SETTLED],
+  ['the transfer in a block that is not final', usedBy({}, false), SETTLED, SETTLED],
+  ['the transfer to the receiver in another case', usedBy({ to: testTerms.payTo.toUpperCase() }), SETTLED, SETTLED],
+  ['a transfer to another receiver', usedBy({ to: OTHER_ADDRESS }), USED, USED],
+  ['a transfer from another payer', usedBy({ from: OTHER_ADDRESS }), USED, USED],
+  ['a lower amount', usedBy({ value: 999n }), USED, USED],
+  ['a higher amount', usedBy({ value: 1001n }), USED, USED],
+  ['a cancellation', () => ({ nonce: 'cancelled', isFinal: true }), USED, USED],
+  ['a cancellation that is not final', () => ({ nonce: 'cancelled', isFinal: false }), USED, USED],
+  ['a used nonce without a log', () => ({ nonce: 'unclear' }), UNKNOWN, UNKNOWN],
+  ['a free nonce in a block before validBefore', free(-1), UNAVAILABLE, UNAVAILABLE],
+  ['a free nonce in a block at validBefore', free(0), UNAVAILABLE, LATE],
+  ['nothing', UNREADABLE, UNAVAILABLE, UNAVAILABLE],
+]
+
+function summarize(outcome: Outcome): string {
+  if (outcome.kind === 'answer') return 'answer'
+  const { code } = outcome.refusal
+  return outcome.quote ? `${code} ${decodePaymentRequiredHeader(outcome.quote.header).error}` : code
+}
+
+const seconds = (fromNow: number) => String(Math.floor(Date.now() / 1000) + fromNow)
+const latePayment = () => signedPayment({ authorization: { validBefore: seconds(-60) } })
+
+describe('[5.7.6, 5.7.12] a payment without a record', () => {
+  let sale: SaleHarness
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+  })
+  afterEach(() => sale.close())
+
+  const ask = async (payment: WirePayment) => summarize(await sale.lookup(payment))
+  const show = (shown: Shown, payment: WirePayment) => {
+    sale.script.nonceState = async () => shown(payment)
+    sale.script.observe = async () => {
+      const nonceState = shown(payment)
+      return nonceState.nonce === 'free' ? { time: nonceState.time } : { isNonceUsed: true }
+    }
+  }
+  const unrecorded = () => sale.context.payments.log.unrecorded()
+
+  for (const [name, shown, inTime, late] of STATES) {
+    it(`gets ${inTime} if its nonce is used and the chain shows ${name}`, async () => {
+      const payment = await signedPayment()
+      show(shown, payment)
+      const { observe } = sale.script
+      sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : { isNonceUsed: true })
+      expect(await ask(payment)).to.equal(inTime)
+      expect(sale.count('verify') + sale.count('settle')).to.equal(0)
+    })
+
+    it(`gets ${late} after validBefore if the chain shows ${name}`, async () => {
+      const payment = await latePayment()
+      show(shown, payment)
+      expect(await ask(payment)).to.equal(late)
+      expect(sale.count('verify') + sale.count('settle')).to.equal(0)
+    })
+
+    it(`gets ${inTime} if the facilitator reports a used nonce and the chain shows ${name}`, async () => {
+      const payment = await signedPayment()
+      sale.script.verify = async () => ({ isValid: false, invalidReason: 'invalid_exact_evm_nonce_already_used' })
+      show(shown, payment)
+      const { observe } = sale.script
+      sale.script.observe = async (each) => (sale.count('observe') > 1 ? observe(each) : {})
+      expect(await ask(payment)).to.equal(inTime)
+      expect(sale.count('settle')).to.equal(0)
+    })
+  }
+
+  it('is searched if the nonce is used after the facilitator has refused for another reason', async () => {
+    const payment = await signedPayment()
+    sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+    show(usedBy(), payment)
+    sale.script.observe = async () => ({ isNonceUsed: sale.count('observe') > 1 })
+    expect(await ask(payment)).to.equal(SETTLED)
+  })
+
+  it('gets 503 if the nonce cannot be read again after a refusal of the facilitator', async () => {
+    const payment = await signedPayment()
+    sale.script.observe = async () => {
+      if (sale.count('observe') > 1) throw new Error('no node')
+      return {}
+    }
+    sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+    expect(await ask(payment)).to.equal(UNAVAILABLE)
+  })
+
+  it('is not searched before its signature is checked', async () => {
+    const forged = await signedPayment({ authorization: { validBefore: seconds(-60) }, signed: { value: '1001' } })
+    expect(await ask(forged)).to.equal('payment_rejected invalid_exact_evm_payload_signature')
+    expect(sale.calls).to.deep.equal(['observe'])
+  })
+
+  it('is late from 14 s before validBefore', async () => {
+    const frozen = new Date(Math.floor(Date.now() / 1000) * 1000)
+    sale.now = () => frozen
+    for (const [left, calls] of [
+      [14, ['observe']],
+      [15, ['observe', 'verify', 'settle']],
+    ] as const) {
+      sale.calls.length = 0
+      const validBefore = String(frozen.getTime() / 1000 + left)
+      await ask(await signedPayment({ authorization: { validBefore } }))
+      expect(sale.calls).to.deep.equal(calls)
+    }
+  })
+
+  it('is listed and reported once, however often it is sent', async () => {
+    const payment = await latePayment()
+    show(usedBy(), payment)
+    for (let attempt = 0; attempt < 3; attempt += 1) expect(await ask(payment)).to.equal(SETTLED)
+    expect(sale.reports).to.deep.equal(['payment_without_record'])
+    const [listed, ...others] = await unrecorded()
+    expect(others).to.deep.equal([])
+    expect(listed).to.include({ transaction: TRANSACTION })
+    expect(listed?.identity).to.contain(payment.payload.authorization.nonce)
+    expect(await sale.context.payments.log.unfinished()).to.deep.equal([])
+  })
+
+  it('gets the same answer if it cannot be listed', async () => {
+    const payment = await latePayment()
+    show(usedBy(), payment)
+    const { log } = sale.context.payments
+    const noteUnrecorded = () => Promise.reject(new Error('disk full'))
+    sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded } }
+    expect(await ask(payment)).to.equal(SETTLED)
+    expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
+  })
+
+  it('gets the same answer if the list is full, which is reported', async () => {
+    const payment = await latePayment()
+    show(usedBy(), payment)
+    const { log } = sale.context.payments
+    sale.context.payments = { ...sale.context.payments, log: { ...log, noteUnrecorded: async () => 'full' } }
+    expect(await ask(payment)).to.equal(SETTLED)
+    expect(sale.reports).to.deep.equal(['unrecorded_payment_not_listed'])
+  })
+
+  it('is not listed if another process has sold it meanwhile', async () => {
+    const payment = withPaymentId(await signedPayment())
+    expect(await ask(payment)).to.equal('answer')
+    const { log } = sale.context.payments
+    let reads = 0
+    const read: typeof log.read = async (...key) => ((reads += 1) === 1 ? undefined : log.read(...key))
+    sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+    sale.script.observe = async () => ({ isNonceUsed: true })
+    show(usedBy(), payment)
+    expect(await ask(payment)).to.equal('answer')
+    expect(await unrecorded()).to.deep.equal([])
+  })
+
+  describe('[6.2.2] with a budget for two searches', () => {
+    beforeEach(() => {
+      const frozen = new Date()
+      sale.now = () => frozen
+      sale.budgetOf(2 * (WEIGHTS.payment + WEIGHTS.search))
+    })
+
+    it('is searched twice for an address, and still for another address', async () => {
+      const payment = await latePayment()
+      show(usedBy(), payment)
+      const codes = [await ask(payment), await ask(payment), await ask(payment)]
+      expect(codes).to.deep.equal([SETTLED, SETTLED, 'rate_limited'])
+      // One observation for each sale, and one for each search.
+      expect(sale.count('observe')).to.equal(4)
+      sale.client = '192.0.2.66'
+      expect(await ask(payment)).to.equal(SETTLED)
+    })
+
+    it('is not searched more often if an address sends several payments at once', async () => {
+      const payments = await Promise.all(Array.from({ length: 5 }, latePayment))
+      show(usedBy(), payments[0]!)
+      const codes = await Promise.all(payments.map(ask))
+      // Five payments are paid for first, and what is left of the budget pays for one search.
+      expect(codes.filter((code) => code === 'rate_limited')).to.have.lengthOf(4)
+      expect(sale.count('observe')).to.equal(6)
+    })
+
+    it('costs nothing while the chain cannot be read', async () => {
+      const payment = await latePayment()
+      show(usedBy(), payment)
+      sale.script.nonceState = () => Promise.reject(new Error('ECONNREFUSED'))
+      for (let attempt = 0; attempt < 5; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+      sale.script.observe = () => Promise.reject(new Error('ECONNREFUSED'))
+      for (let attempt = 0; attempt < 20; attempt += 1) expect(await ask(payment)).to.equal(UNAVAILABLE)
+    })
+
+    it('is read without a search if the nonce is free', async () => {
+      for (let other = 0; other < 12; other += 1) {
+        const payment = await latePayment()
+        show(free(0), payment)
+        expect(await ask(payment)).to.equal(LATE)
+      }
+      expect(await ask(await latePayment())).to.equal('rate_limited')
+    })
+  })
+})

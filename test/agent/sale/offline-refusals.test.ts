@@ -1,0 +1,248 @@
+/** Payments that fail the local checks: 402 with a code and a fresh quote, and no remote call (contract 5.3). */
+import { expect } from 'chai'
+import { decodePaymentRequiredHeader } from '@x402/core/http'
+import type { QuoteReason } from '../../../agent/payment/quote.ts'
+import { header, signedPayment, testTerms, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
+
+const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
+const N = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+
+const seconds = (fromNow: number) => String(Math.floor(Date.now() / 1000) + fromNow)
+
+interface Case {
+  name: string
+  reason: QuoteReason
+  code?: 'payment_invalid' | 'payment_rejected'
+  sign?: PaymentOptions
+  change?: (payment: WirePayment) => unknown
+  /** The headers to send. Default: the payment as base64 JSON. */
+  headers?: (payment: WirePayment) => string[]
+}
+
+const accepted = (payment: WirePayment) => payment.accepted as Record<string, unknown>
+const withAccepted = (change: Record<string, unknown>) => (payment: WirePayment) => ({
+  ...payment,
+  accepted: { ...accepted(payment), ...change },
+})
+const withAuthorization = (change: Record<string, unknown>) => (payment: WirePayment) => ({
+  ...payment,
+  payload: { ...payment.payload, authorization: { ...payment.payload.authorization, ...change } },
+})
+const withSignature = (change: (signature: string) => string) => (payment: WirePayment) => ({
+  ...payment,
+  payload: { ...payment.payload, signature: change(payment.payload.signature) },
+})
+const without = (record: object, name: string) =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => key !== name))
+
+/** The malleated signature: it recovers the same account, and the token refuses it. */
+function highS(signature: string): string {
+  const s = N - BigInt(`0x${signature.slice(66, 130)}`)
+  const v = signature.slice(130) === '1b' ? '1c' : '1b'
+  return `${signature.slice(0, 66)}${s.toString(16).padStart(64, '0')}${v}`
+}
+
+const nested = (depth: number): unknown => (depth === 0 ? {} : { a: nested(depth - 1) })
+
+const TERMS = 'invalid_payment_requirements'
+const FORM = 'invalid_payload'
+const VALUE = 'invalid_exact_evm_payload_authorization_value_mismatch'
+const BEFORE = 'invalid_exact_evm_payload_authorization_valid_before'
+const AFTER = 'invalid_exact_evm_payload_authorization_valid_after'
+const SIGNATURE = 'invalid_exact_evm_payload_signature'
+const RECIPIENT = 'invalid_exact_evm_payload_recipient_mismatch'
+
+/** A signature that does not recover to the payer. */
+function rejected(name: string, made: Pick<Case, 'sign' | 'change'>): Case {
+  return { name, reason: SIGNATURE, code: 'payment_rejected', ...made }
+}
+
+const CASES: Case[] = [
+  // Version and scheme
+  { name: 'x402 version 1', reason: 'invalid_x402_version', change: (p) => ({ ...p, x402Version: 1 }) },
+  { name: 'x402 version as text', reason: 'invalid_x402_version', change: (p) => ({ ...p, x402Version: '2' }) },
+  { name: 'no version', reason: 'invalid_x402_version', change: (p) => without(p, 'x402Version') },
+  { name: 'another scheme', reason: TERMS, change: withAccepted({ scheme: 'upto' }) },
+  { name: 'another network', reason: TERMS, change: withAccepted({ network: 'eip155:8453' }) },
+  { name: 'another asset', reason: TERMS, change: withAccepted({ asset: OTHER_ADDRESS }) },
+  { name: 'an asset in another case', reason: TERMS, change: withAccepted({ asset: testTerms.asset.toLowerCase() }) },
+  { name: 'another receiver in the terms', reason: TERMS, change: withAccepted({ payTo: OTHER_ADDRESS }) },
+  { name: 'a lower amount in the terms', reason: TERMS, change: withAccepted({ amount: '999' }) },
+  { name: 'a longer time in the terms', reason: TERMS, change: withAccepted({ maxTimeoutSeconds: 301 }) },
+  {
+    name: 'another domain in the terms',
+    reason: TERMS,
+    change: withAccepted({ extra: { name: 'USD Coin', version: '2' } }),
+  },
+  { name: 'an additional member in the terms', reason: TERMS, change: withAccepted({ more: 1 }) },
+  { name: 'terms of another operation', reason: TERMS, sign: { operation: 'resolve' } },
+  { name: 'no terms', reason: FORM, change: (p) => without(p, 'accepted') },
+  // Authorization
+  { name: 'another receiver', reason: RECIPIENT, sign: { authorization: { to: OTHER_ADDRESS } } },
+  { name: 'an amount that is 1 too low', reason: VALUE, sign: { authorization: { value: '999' } } },
+  { name: 'an amount that is 1 too high', reason: VALUE, sign: { authorization: { value: '1001' } } },
+  { name: 'an amount in hex', reason: FORM, change: withAuthorization({ value: '0x3e8' }) },
+  { name: 'an amount as a number', reason: FORM, change: withAuthorization({ value: 1000 }) },
+  { name: 'an amount with a leading zero', reason: FORM, change: withAuthorization({ value: '01000' }) },
+  { name: 'an amount with blanks', reason: FORM, change: withAuthorization({ value: ' 1000 ' }) },
+  { name: 'an amount in exponential notation', reason: FORM, change: withAuthorization({ value: '1e3' }) },
+  { name: 'a signed amount', reason: FORM, change: withAuthorization({ value: '+1000' }) },
+  { name: 'a time above uint256', reason: FORM, change: withAuthorization({ validBefore: (2n ** 256n).toString() }) },
+  { name: 'validBefore in an hour', reason: BEFORE, sign: { authorization: { validBefore: seconds(3600) } } },
+  {
+    name: 'the maximal validBefore',
+    reason: BEFORE,
+    sign: { authorization: { validBefore: (2n ** 256n - 1n).toString() } },
+  },
+  { name: 'validAfter in an hour', reason: AFTER, sign: { authorization: { validAfter: seconds(3600) } } },
+  { name: 'a nonce of 31 bytes', reason: FORM, change: withAuthorization({ nonce: `0x${'1'.repeat(62)}` }) },
+  { name: 'a nonce with a capital X', reason: FORM, change: withAuthorization({ nonce: `0X${'1'.repeat(64)}` }) },
+  { name: 'a payer that is not an address', reason: FORM, change: withAuthorization({ from: '0x1' }) },
+  { name: 'an additional member in the authorization', reason: FORM, change: withAuthorization({ more: '1' }) },
+  { name: 'no authorization', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'authorization') }) },
+  // Signature
+  { name: 'no signature', reason: FORM, change: (p) => ({ ...p, payload: without(p.payload, 'signature') }) },
+  { name: 'a signature of 64 bytes', reason: FORM, change: withSignature((s) => s.slice(0, -2)) },
+  { name: 'a signature with half a byte more', reason: FORM, change: withSignature((s) => `${s}0`) },
+  { name: 'a signature over 2 KiB', reason: FORM, change: withSignature((s) => s + '00'.repeat(2048)) },
+  { name: 'a signature that is not hex', reason: FORM, change: withSignature((s) => `${s.slice(0, -2)}zz`) },
+  rejected('a high s', { change: withSignature(highS) }),
+  rejected('v of 0', { change: withSignature((s) => `${s.slice(0, -2)}00`) }),
+  rejected('v of 29', { change: withSignature((s) => `${s.slice(0, -2)}1d`) }),
+  { name: 'an undeployed wallet (ERC-6492)', reason: SIGNATURE, change: withSignature((s) => s + '6492'.repeat(16)) },
+  rejected('a signature of zeros', { change: withSignature(() => `0x${'00'.repeat(64)}1b`) }),
+  rejected('a signature of another amount', { sign: { signed: { value: '1001' } } }),
+  rejected('a signature for another chain', { sign: { domain: { chainId: 8453 } } }),
+  rejected('a signature for another token', { sign: { domain: { verifyingContract: OTHER_ADDRESS } } }),
+  rejected('a signature for another domain name', { sign: { domain: { name: 'USD Coin' } } }),
+  rejected('a payer other than the signer', { change: withAuthorization({ from: OTHER_ADDRESS }) }),
+  // Payload
+  {
+    name: 'a Permit2 payload',
+    reason: FORM,
+    change: (p) => ({ ...p, payload: { signature: p.payload.signature, permit2Authorization: {} } }),
+  },
+  {
+    name: 'a Permit2 member beside the authorization',
+    reason: FORM,
+    change: (p) => ({ ...p, payload: { ...p.payload, permit2Authorization: {} } }),
+  },
+  { name: 'an empty payload', reason: FORM, change: (p) => ({ ...p, payload: {} }) },
+  {
+    name: 'a resource that names another company',
+    reason: 'resource_mismatch',
+    change: (p) => ({ ...p, resource: { url: 'http://127.0.0.1:4021/api/v1/company/1' } }),
+  },
+  { name: 'a resource without a URL', reason: FORM, change: (p) => ({ ...p, resource: {} }) },
+  { name: 'extensions that are a list', reason: FORM, change: (p) => ({ ...p, extensions: [] }) },
+  { name: 'deep nesting', reason: FORM, change: (p) => ({ ...p, extensions: { deep: nested(100) } }) },
+  { name: 'many values', reason: FORM, change: (p) => ({ ...p, extensions: { many: Array(200).fill(0) } }) },
+  ...Object.entries<(json: string) => string | Buffer>({
+    'a number beyond a double': (json) => json.replace('{', '{"extensions":{"a":[1e400]},'),
+    'a repeated name': (json) => json.replace('{', '{"a":1,"a":1,'),
+    'a lone surrogate': (json) => json.replace('{', '{"extensions":{"a":"\\ud800"},'),
+    ['__proto__']: (json) => json.replace('{', '{"__proto__":{"x402Version":2},'),
+    'broken UTF-8': (json) => Buffer.concat([Buffer.from(json.slice(0, -1)), Buffer.from(',"a":"\xff"}', 'latin1')]),
+    'a byte order mark': (json) => `\uFEFF${json}`,
+    'JSON that ends early': (json) => json.slice(0, -1),
+  }).map(([name, change]): Case => ({
+    name,
+    reason: FORM,
+    headers: (p) => [Buffer.from(change(JSON.stringify(p))).toString('base64')],
+  })),
+  { name: 'null', reason: FORM, change: () => null },
+  { name: 'a list', reason: FORM, change: (p) => [p] },
+  { name: 'a number', reason: FORM, change: () => 1 },
+  // Header
+  { name: 'an empty header', reason: FORM, headers: () => [''] },
+  { name: 'a header that is not base64', reason: FORM, headers: () => ['%%%'] },
+  {
+    name: 'url-safe base64',
+    reason: FORM,
+    headers: (p) => [Buffer.from(JSON.stringify({ ...p, extensions: { a: '>>>???' } })).toString('base64url')],
+  },
+  { name: 'base64 without its padding', reason: FORM, headers: (p) => [padded(p).replace(/=+$/, '')] },
+  { name: 'base64 with a line feed', reason: FORM, headers: (p) => [`${header(p)}\n`] },
+  { name: 'two headers', reason: FORM, headers: (p) => [header(p), header(p)] },
+  { name: 'two headers joined', reason: FORM, headers: (p) => [`${header(p)}, ${header(p)}`] },
+  {
+    name: 'a header of 9 KiB',
+    reason: FORM,
+    headers: (p) => [header({ ...p, extensions: { filler: 'a'.repeat(6000) } })],
+  },
+]
+
+/** A payment header whose base64 needs padding. */
+function padded(payment: WirePayment): string {
+  const encodings = [0, 1, 2].map((length) => header({ ...payment, extensions: { filler: 'a'.repeat(length) } }))
+  return encodings.find((each) => each.endsWith('=')) ?? ''
+}
+
+describe('a payment that fails the local checks', () => {
+  let sale: SaleHarness
+
+  before(async () => {
+    sale = await SaleHarness.open()
+  })
+  beforeEach(() => {
+    sale.calls.length = 0
+  })
+  after(() => sale.close())
+
+  it('is valid before its change', async () => {
+    expect((await sale.lookup(await signedPayment())).kind).to.equal('answer')
+  })
+
+  for (const { name, reason, code = 'payment_invalid', sign, change, headers } of CASES) {
+    it(`has ${name}`, async () => {
+      const payment = await signedPayment(sign)
+      const outcome = await sale.perform(
+        LOOKUP,
+        headers ? headers(payment) : [header(change ? change(payment) : payment)],
+      )
+      if (outcome.kind !== 'refused') throw new Error('The payment was accepted')
+      expect(outcome.refusal.code).to.equal(code)
+      const quote = decodePaymentRequiredHeader(outcome.quote?.header ?? '')
+      expect(quote).to.include({ error: reason, x402Version: 2 })
+      expect(quote.accepts).to.have.lengthOf(1)
+      // Only the chain knows whether the payer is a contract wallet.
+      expect(sale.calls).to.deep.equal(code === 'payment_rejected' ? ['observe'] : [])
+      expect(await sale.unsettledRecords()).to.deep.equal([])
+    })
+  }
+
+  describe('with a clock that stands still', () => {
+    const now = Math.floor(Date.now() / 1000)
+    const later = (left: number) => String(now + left)
+
+    beforeEach(() => {
+      sale.now = () => new Date(now * 1000)
+    })
+    afterEach(() => {
+      sale.now = () => new Date()
+    })
+
+    for (const [left, kind] of [
+      [14, 'refused'],
+      [15, 'answer'],
+      [360, 'answer'],
+      [361, 'refused'],
+    ] as const)
+      it(`[5.3.3] gets ${kind === 'answer' ? 'an answer' : 'a refusal'} if validBefore is ${left} s away`, async () => {
+        const payment = await signedPayment({ authorization: { validBefore: later(left) } })
+        expect((await sale.lookup(payment)).kind).to.equal(kind)
+      })
+
+    for (const [left, kind] of [
+      [-1, 'answer'],
+      [0, 'refused'],
+      [1, 'refused'],
+    ] as const)
+      it(`gets ${kind === 'answer' ? 'an answer' : 'a refusal'} if validAfter is ${left} s away`, async () => {
+        const authorization = { validAfter: later(left), validBefore: later(300) }
+        expect((await sale.lookup(await signedPayment({ authorization }))).kind).to.equal(kind)
+      })
+  })
+})

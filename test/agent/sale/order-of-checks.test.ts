@@ -1,0 +1,88 @@
+/** The order of the local checks: a forged payment is refused before anything that costs more than a quote. */
+import { expect } from 'chai'
+import type { ResponseLog } from '../../../store/log/responses.ts'
+import { EOA_SIGNATURE_BYTES } from '../../../agent/payment/headers.ts'
+import { FORGERIES } from '../../bench/load/forgeries.ts'
+import { header, signedPayment } from '../../support/payments.ts'
+import { SaleHarness } from '../../support/sale-harness.ts'
+
+const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+
+describe('[6.1.2] the order of the local checks', () => {
+  const realEncoder = Object.getOwnPropertyDescriptor(TextEncoder.prototype, 'encode')!
+  const bufferFrom = Buffer.from.bind(Buffer)
+  let sale: SaleHarness
+  let steps: string[]
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    steps = []
+    // The digest of a text begins with its bytes.
+    const encode = realEncoder.value as (text?: string) => Uint8Array<ArrayBuffer>
+    TextEncoder.prototype.encode = function (...values) {
+      steps.push('hash')
+      return encode.apply(this, values)
+    }
+    // A module cannot be replaced, but only the recovery of a signer decodes a signature of 65 bytes.
+    Buffer.from = ((text: string, encoding?: BufferEncoding) => {
+      if (encoding === 'hex' && text.length === 2 * EOA_SIGNATURE_BYTES) steps.push('recover')
+      return bufferFrom(text, encoding)
+    }) as typeof Buffer.from
+    const { log } = sale.context.payments
+    const noted = Object.entries(log).map(([name, call]: [string, (...values: unknown[]) => unknown]) => [
+      name,
+      (...values: unknown[]) => (steps.push(name), call(...values)),
+    ])
+    sale.context.payments.log = Object.fromEntries(noted) as ResponseLog
+  })
+  afterEach(async () => {
+    Object.defineProperty(TextEncoder.prototype, 'encode', realEncoder)
+    Buffer.from = bufferFrom
+    sale.context.payments.log.close = () => Promise.resolve()
+    await sale.close()
+  })
+
+  const stepsOf = async (headers: string[]) => {
+    steps = []
+    const outcome = await sale.perform(LOOKUP, headers)
+    return { code: outcome.kind === 'refused' ? outcome.refusal.code : outcome.kind, steps }
+  }
+
+  it('takes no step for a quote', async () => {
+    expect(await stepsOf([])).to.deep.equal({ code: 'payment_required', steps: [] })
+  })
+
+  it('parses only small JSON before it looks for a record', async () => {
+    for (const name of ['forged base64', 'forged depth'] as const)
+      expect(await stepsOf([FORGERIES[name]])).to.deep.equal({ code: 'payment_invalid', steps: [] })
+  })
+
+  it('only looks for a record before it compares terms and times', async () => {
+    for (const name of ['forged terms', 'forged large', 'forged values'] as const)
+      expect(await stepsOf([FORGERIES[name]])).to.deep.equal({ code: 'payment_invalid', steps: ['read'] })
+  })
+
+  it('recovers the signer last, and hashes no signature that is known to be wrong', async () => {
+    const forged = header(await signedPayment({ signed: { value: '1001' } }))
+    // The payer may be a contract wallet, so the chain is asked.
+    expect(await stepsOf([forged])).to.deep.equal({
+      code: 'payment_rejected',
+      steps: ['read', 'recover', 'hash', 'hash', 'read'],
+    })
+  })
+
+  it('hashes a payment that passes all local checks once', async () => {
+    const { steps: taken } = await stepsOf([header(await signedPayment())])
+    expect(taken.slice(0, 5)).to.deep.equal(['read', 'recover', 'hash', 'hash', 'claim'])
+  })
+
+  it('[5.6.2] replays a payment after its price and receiver have changed', async () => {
+    const paid = header(await signedPayment())
+    expect(await stepsOf([paid])).to.have.property('code', 'answer')
+    const { terms } = sale.context
+    sale.context.terms = { ...terms, payTo: `0x${'d4'.repeat(20)}`, prices: { ...terms.prices, lookup: 5_000 } }
+    expect(await stepsOf([paid])).to.have.property('code', 'answer')
+    expect(sale.count('settle')).to.equal(1)
+    expect(await stepsOf([header(await signedPayment())])).to.have.property('code', 'payment_invalid')
+  })
+})

@@ -1,0 +1,782 @@
+/** A sale under faults: replies of facilitator and chain, crashes, failing writes, and the answer to a retry. */
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { expect } from 'chai'
+import { renderOutcome } from '../../../agent/http/render-outcome.ts'
+import { PaymentDecoder } from '../../../agent/sale/decode-payment.ts'
+import { perform } from '../../../agent/sale/perform.ts'
+import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
+import type { Outcome } from '../../../agent/operation/outcome.ts'
+import type { NonceState } from '../../../agent/settlement/finding.ts'
+import { paymentIdentity } from '../../../agent/payment/binding.ts'
+import { parsePaymentHeaders } from '../../../agent/payment/headers.ts'
+import { DiskSpaceError } from '../../../store/files/disk-space.ts'
+import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
+import { makeRecord } from '../../support/records.ts'
+import { makeClient } from '../../support/clients.ts'
+import { settledReply, SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
+import { pausesOnly } from '../../support/timers.ts'
+
+type Settle = SaleHarness['script']['settle']
+type ResponseLog = SaleHarness['context']['payments']['log']
+
+const HOUR_MS = 60 * 60 * 1000
+
+/** An outcome as `answer` or as the code, with the reason of the quote. */
+function summarize(outcome: Outcome): string {
+  if (outcome.kind === 'answer') return 'answer'
+  const { code } = outcome.refusal
+  return outcome.quote ? `${code} ${decodePaymentRequiredHeader(outcome.quote.header).error}` : code
+}
+
+const used = (transfer: { from?: string; to?: string; value?: bigint } = {}) => {
+  return (payment: WirePayment): NonceState => ({
+    nonce: 'used',
+    transfer: {
+      from: payment.payload.authorization.from,
+      to: testTerms.payTo,
+      value: 1000n,
+      transaction: TRANSACTION,
+      ...transfer,
+    },
+    isFinal: true,
+  })
+}
+const nonceState = (value: NonceState) => () => value
+const free = nonceState({ nonce: 'free', time: 0n, finalTime: 0n })
+
+const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
+const OTHER_ADDRESS = '0x00000000000000000000000000000000000000d3'
+
+const UNKNOWN = 'payment_outcome_unknown'
+/** Enough for the second settlement of a payment, and for another observation of the chain. */
+const SECONDS_APART = 5
+const timeOut = () => Promise.reject(new Error('time-out'))
+const broken = () => Promise.reject(new Error('disk full'))
+const succeed: Settle = async (payload) => settledReply(payload)
+/** A settlement that is refused for this reason. */
+const failed = (errorReason?: string) => async () => ({
+  success: false,
+  transaction: '',
+  network: testTerms.network,
+  ...(errorReason !== undefined && { errorReason }),
+})
+
+describe('a sale', () => {
+  let sale: SaleHarness
+  let payment: WirePayment
+
+  beforeEach(async () => {
+    sale = await SaleHarness.open()
+    payment = await signedPayment()
+  })
+  afterEach(() => sale.close())
+
+  const stateOf = async () => (await sale.context.payments.log.read(identityOf(payment)))?.state
+  function passSeconds(seconds: number): void {
+    sale.pass(seconds * 1000)
+  }
+  /** Replaces methods of the response log. Returns a function that restores them. */
+  function breakLog(methods: Partial<ResponseLog>): () => void {
+    const { log } = sale.context.payments
+    sale.context.payments = { ...sale.context.payments, log: { ...log, ...methods } }
+    return () => (sale.context.payments = { ...sale.context.payments, log })
+  }
+
+  /** Looks up the company in another process on the same store. */
+  const lookupElsewhere = () =>
+    perform(
+      { ...sale.context, paymentMutex: new KeyedMutex(), paymentDecoder: new PaymentDecoder() },
+      {
+        operation: LOOKUP,
+        paymentHeaders: [header(payment)],
+        resourceUrl: 'http://127.0.0.1:4021/',
+        client: makeClient(sale.client, sale.budgets),
+      },
+    )
+
+  /** Makes the writes of this state fail. Returns a function that ends the failure. */
+  function failWrites(state: string): () => void {
+    const { log } = sale.context.payments
+    return breakLog({ advance: (from, change) => (change.state === state ? broken() : log.advance(from, change)) })
+  }
+
+  it('reads the head and the nonce, then verifies, then settles', async () => {
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    expect(sale.calls).to.deep.equal(['observe', 'verify', 'settle'])
+    expect(await stateOf()).to.equal('settled')
+  })
+
+  for (const reported of [TRANSACTION.slice(2), TRANSACTION.slice(2).toUpperCase(), TRANSACTION]) {
+    it(`[5.7.1] accepts the transaction hash ${reported.slice(0, 6)}, and stores it with 0x in lower case`, async () => {
+      sale.script.settle = async (payload) => ({ ...settledReply(payload), transaction: reported })
+      const bought = await sale.lookup(payment)
+      const receipt = bought.kind === 'answer' ? decodePaymentResponseHeader(bought.paymentResponse) : undefined
+      expect(receipt?.transaction).to.equal(TRANSACTION)
+    })
+  }
+
+  it('accepts null for absent members of the replies of a facilitator', async () => {
+    const { verify } = sale.script
+    sale.script.verify = async (payload) => ({ ...((await verify(payload)) as object), invalidReason: null })
+    sale.script.settle = async (payload) => ({ ...settledReply(payload), errorReason: null, amount: null })
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+  })
+
+  it('[5.6.1] stores the answer as prepared before it settles', async () => {
+    let seen: string | undefined
+    sale.script.settle = async (payload) => {
+      seen = await stateOf()
+      return settledReply(payload)
+    }
+    await sale.lookup(payment)
+    expect(seen).to.equal('prepared')
+  })
+
+  it('caches the decoded payment after an answer, and not while the outcome is unknown', async () => {
+    const isRemembered = () => {
+      const [one, other] = [1, 2].map(() => sale.context.paymentDecoder.decode([header(payment)], LOOKUP))
+      return one === other
+    }
+    sale.script.settle = timeOut
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(isRemembered()).to.equal(false)
+    sale.script.nonceState = async () => used()(payment)
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    expect(isRemembered()).to.equal(true)
+  })
+
+  it('[5.6.2] answers a retry from the log after a restart, without a remote call', async () => {
+    const bought = await sale.lookup(payment)
+    sale.calls.length = 0
+    await sale.restart()
+    expect(await sale.lookup(payment)).to.deep.equal(bought)
+    expect(sale.calls).to.deep.equal([])
+  })
+
+  it('[5.4.1] treats the same payload with reordered members as the same payment', async () => {
+    const bought = await sale.lookup(payment)
+    const { x402Version, ...rest } = payment
+    expect(await sale.lookup({ ...rest, x402Version })).to.deep.equal(bought)
+  })
+
+  it('[5.4.2] refuses another payload with the same nonce', async () => {
+    await sale.lookup(payment)
+    const { nonce, validBefore } = payment.payload.authorization
+    const others = [
+      await signedPayment({ authorization: { nonce, validBefore: String(Number(validBefore) - 1) } }),
+      await signedPayment({ authorization: { nonce: nonce.toUpperCase().replace('0X', '0x'), validBefore } }),
+      { ...payment, extensions: {} },
+    ]
+    for (const other of others) expect(summarize(await sale.lookup(other))).to.equal('payment_replay_conflict')
+    expect(sale.count('settle')).to.equal(1)
+  })
+
+  describe('without an explicit success of the settlement', () => {
+    const wrong = (change: object) => async (payload: Parameters<typeof settledReply>[0]) => ({
+      ...settledReply(payload),
+      ...change,
+    })
+    const REPLIES: [name: string, settle: Settle][] = [
+      ['throws', () => Promise.reject(new Error('ECONNRESET 0xsecret'))],
+      ['returns undefined', async () => undefined],
+      ['returns null', async () => null],
+      ['gives success as text', wrong({ success: 'true' })],
+      ['names another network', wrong({ network: 'eip155:8453' })],
+      ['names another payer', wrong({ payer: testTerms.payTo })],
+      ['names no payer', wrong({ payer: undefined })],
+      ['names another amount', wrong({ amount: '999' })],
+      ['has no transaction', wrong({ transaction: '' })],
+      ['has an error reason', wrong({ errorReason: 'settlement_pending' })],
+      ['has a transaction of 33 bytes', wrong({ transaction: `${TRANSACTION}ab` })],
+      ['has a transaction of 31 bytes without 0x', wrong({ transaction: TRANSACTION.slice(4) })],
+      ['has a transaction of 31 bytes', wrong({ transaction: TRANSACTION.slice(0, -2) })],
+      ['answers settlement_pending', failed('settlement_pending')],
+      ['answers that the nonce is used', failed('invalid_exact_evm_nonce_already_used')],
+      ['answers that the transaction failed', failed('invalid_exact_evm_transaction_failed')],
+      ['fails without a reason', failed()],
+      ['fails with an unknown reason', failed('something_new')],
+    ]
+    for (const [name, settle] of REPLIES) {
+      it(`[5.7.3] is unknown when the facilitator ${name}`, async () => {
+        sale.script.settle = settle
+        const outcome = await sale.lookup(payment)
+        expect(summarize(outcome)).to.equal('payment_outcome_unknown')
+        expect(Number(renderOutcome(outcome).headers['Retry-After'])).to.be.greaterThan(0)
+        expect(await stateOf()).to.equal('unknown')
+        expect(JSON.stringify(sale.reports)).to.not.contain('secret')
+      })
+    }
+
+    for (const [read, expected] of [
+      [1, 'answer'],
+      [6, 'answer'],
+      [7, UNKNOWN],
+    ] as const) {
+      it(`[5.7.7] is ${expected} when read ${read} of the chain shows the transfer`, async () => {
+        sale.script.settle = timeOut
+        sale.script.nonceState = async () => (sale.count('nonceState') < read ? free() : used()(payment))
+        expect(summarize(await sale.lookup(payment))).to.equal(expected)
+        expect(sale.count('nonceState')).to.equal(Math.min(read, 6))
+      })
+    }
+
+    it('[5.7.7] ends the wait after ten seconds', async () => {
+      const hanging: (() => void)[] = []
+      sale.context.payments.timer = (callback, milliseconds) => {
+        if (milliseconds === 10_000) hanging.push(callback)
+        return pausesOnly(callback, milliseconds)
+      }
+      sale.script.settle = timeOut
+      sale.script.nonceState = () => {
+        hanging[0]?.()
+        return new Promise(() => undefined)
+      }
+      expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
+      expect(sale.count('nonceState')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
+    })
+
+    it('[5.7.7] keeps the record as it is while it reads, and a concurrent retry waits for the result', async () => {
+      const seen: (string | undefined)[] = []
+      const retries: Promise<Outcome>[] = []
+      sale.script.settle = timeOut
+      sale.script.nonceState = async () => {
+        seen.push(await stateOf())
+        retries.push(sale.lookup(payment))
+        return seen.length < 3 ? free() : used()(payment)
+      }
+      const bought = await sale.lookup(payment)
+      expect(summarize(bought)).to.equal('answer')
+      expect([...new Set(seen)]).to.deep.equal(['prepared'])
+      for (const retry of retries) expect(await retry).to.deep.equal(bought)
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    const REFUSED = 'payment_failed settlement_refused'
+    const EXPIRED = 'payment_failed authorization_expired'
+    const cancelled = (isFinal: boolean) => nonceState({ nonce: 'cancelled', isFinal })
+    const expiredNow = (): NonceState => ({
+      nonce: 'free',
+      time: BigInt(Math.floor(sale.now().getTime() / 1000)),
+      finalTime: 2n ** 64n,
+    })
+    type ReadNonce = (payment: WirePayment) => NonceState
+    const ENDINGS: [name: string, nonceState: ReadNonce, summary: string, settlements: number][] = [
+      ['paid', used(), 'answer', 1],
+      ['spent for another receiver', used({ to: OTHER_ADDRESS }), REFUSED, 1],
+      ['spent by another payer', used({ from: testTerms.payTo }), REFUSED, 1],
+      ['spent for a lower amount', used({ value: 999n }), REFUSED, 1],
+      ['cancelled', cancelled(true), REFUSED, 1],
+      ['unclear', nonceState({ nonce: 'unclear' }), UNKNOWN, 1],
+      ['cancelled in a block that is not final', cancelled(false), UNKNOWN, 1],
+      ['unused with time left, so it is settled again', free, 'answer', 2],
+      ['unused in a final block after the authorization has expired', () => expiredNow(), EXPIRED, 1],
+    ]
+    for (const [name, found, summary, settlements] of ENDINGS) {
+      it(`[5.7.3] takes the outcome from the chain on a retry: ${name}`, async () => {
+        sale.script.settle = timeOut
+        await sale.lookup(payment)
+        sale.script.settle = succeed
+        sale.script.nonceState = async () => found(payment)
+        await sale.restart()
+        passSeconds(SECONDS_APART)
+        if (summary.startsWith('payment_failed')) {
+          // The first of two observations.
+          expect(summarize(await sale.lookup(payment))).to.equal(UNKNOWN)
+          passSeconds(60)
+        }
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
+        expect(sale.count('settle')).to.equal(settlements)
+        expect(sale.count('verify')).to.equal(1)
+        if (summary.startsWith('payment_outcome')) return
+        // After an end without a transfer the chain is read at most once a minute.
+        sale.calls.length = 0
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
+        expect(sale.calls).to.deep.equal([])
+      })
+    }
+
+    for (const [end, found] of [
+      ['rejected', cancelled(true)],
+      ['expired', () => expiredNow()],
+    ] as const) {
+      describe(`with a record that is ${end}`, () => {
+        beforeEach(async () => {
+          const clock = Date.now()
+          sale.now = () => new Date(clock)
+          sale.script.settle = timeOut
+          await sale.lookup(payment)
+          sale.script.nonceState = async () => found()
+          for (let observation = 0; observation < 2; observation += 1) {
+            await sale.lookup(payment)
+            passSeconds(60)
+          }
+          expect(await stateOf()).to.equal(end)
+        })
+
+        it('[5.7.9] delivers when a later observation of the chain finds the transfer', async () => {
+          sale.script.nonceState = async () => used()(payment)
+          expect(summarize(await sale.lookup(payment))).to.equal('answer')
+          expect(await stateOf()).to.equal('settled')
+          expect(await sale.context.payments.log.unfinished()).to.deep.equal([identityOf(payment)])
+          expect(sale.reports).to.include('denied_settlement_found')
+          await sale.restart()
+          expect(summarize(await sale.lookup(payment))).to.equal('answer')
+        })
+
+        it('[5.7.9] reads the chain again after a minute, and not before', async () => {
+          for (const [seconds, looks] of [
+            [0, 1],
+            [59, 0],
+            [1, 1],
+          ] as const) {
+            passSeconds(seconds)
+            sale.calls.length = 0
+            expect(summarize(await sale.lookup(payment))).to.match(/^payment_failed/)
+            expect(sale.count('nonceState'), String(seconds)).to.equal(looks)
+          }
+        })
+      })
+    }
+
+    it('stays unknown while the chain is unavailable, or the time left is too short to settle again', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.nonceState = () => Promise.reject(new Error('no node'))
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.nonceState = async () => free()
+      sale.now = () => new Date(Date.now() + 290_000)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
+    })
+
+    it('refuses another operation while its outcome is unknown', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
+    })
+  })
+
+  describe('with a refused settlement', () => {
+    const refuse = failed('invalid_exact_evm_insufficient_balance')
+
+    it('[5.7.2] is refused for good when the reason precedes broadcast and the nonce is unused', async () => {
+      sale.script.settle = refuse
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
+      expect(await stateOf()).to.equal('refused')
+      sale.script.settle = succeed
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('[7.10] has a receipt with the reason, which is the same after a restart and names nothing of the facilitator', async () => {
+      sale.script.settle = failed('insufficient_funds')
+      const refusal = await sale.lookup(payment)
+      if (refusal.kind !== 'refused') throw new Error('The payment was settled')
+      expect(decodePaymentResponseHeader(refusal.paymentResponse ?? '')).to.deep.equal({
+        success: false,
+        errorReason: 'settlement_refused',
+        transaction: '',
+        network: testTerms.network,
+        payer: payment.payload.authorization.from,
+      })
+      const { headers } = renderOutcome(refusal)
+      expect(headers).to.have.property('PAYMENT-RESPONSE', refusal.paymentResponse)
+      expect(headers).to.have.property('PAYMENT-REQUIRED')
+      await sale.restart()
+      expect(await sale.lookup(payment)).to.deep.equal(refusal)
+    })
+
+    it('[7.10] has no receipt if no settlement was tried', async () => {
+      sale.script.verify = async () => ({ isValid: false, invalidReason: 'insufficient_funds' })
+      expect(await sale.lookup(payment)).to.not.have.property('paymentResponse')
+      expect(await sale.lookup()).to.not.have.property('paymentResponse')
+    })
+
+    it('[5.7.2] is unknown if the refusal names a transaction', async () => {
+      sale.script.settle = async () => ({ ...(await refuse()), transaction: TRANSACTION })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
+    })
+
+    it('[5.7.2] is remembered until a newer block shows the nonce free, and is not settled again', async () => {
+      sale.script.settle = refuse
+      sale.script.nonceState = async () => free()
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
+      passSeconds(30)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      sale.script.nonceState = async () =>
+        ({ ...free(), time: BigInt(Math.ceil(sale.now().getTime() / 1000)) }) as NonceState
+      passSeconds(30)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_failed settlement_refused')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('is unknown when the nonce is unclear nevertheless', async () => {
+      sale.script.settle = refuse
+      sale.script.nonceState = async () => ({ nonce: 'unclear' })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    })
+
+    it('is an answer when the payment was sent nevertheless', async () => {
+      sale.script.settle = refuse
+      sale.script.nonceState = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    for (const [age, expected] of [
+      [-1, 'payment_outcome_unknown'],
+      [0, 'payment_outcome_unknown'],
+      [1, 'payment_failed settlement_refused'],
+    ] as const) {
+      it(`[5.7.2] is ${expected} when the nonce is unused in a block ${age} s after the reply`, async () => {
+        const clock = Math.floor(Date.now() / 1000) * 1000
+        sale.now = () => new Date(clock)
+        sale.script.settle = refuse
+        sale.script.nonceState = async () => ({ nonce: 'free', time: BigInt(clock / 1000 + age), finalTime: 0n })
+        expect(summarize(await sale.lookup(payment))).to.equal(expected)
+      })
+    }
+
+    it('[5.7.2] is not refused by a node one block behind when the next block has the transfer', async () => {
+      const clock = Math.floor(Date.now() / 1000) * 1000
+      sale.now = () => new Date(clock)
+      sale.script.settle = refuse
+      const stale = { nonce: 'free', time: BigInt(clock / 1000 - 2), finalTime: 0n } as const
+      sale.script.nonceState = async () => (sale.count('nonceState') === 1 ? stale : used()(payment))
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    it('is unknown after an earlier attempt, whose transaction may still be mined', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.settle = refuse
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(2)
+      passSeconds(SECONDS_APART)
+      sale.script.nonceState = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+  })
+
+  describe('without a successful verification', () => {
+    const REJECTED = 'payment_rejected'
+    const UNAVAILABLE = 'payment_verification_unavailable'
+    const reply = (value: object) => async () => value
+    const refusal = (invalidReason: string) => reply({ isValid: false, invalidReason })
+    const VERIFICATIONS: [name: string, verify: SaleHarness['script']['verify'], summary: string][] = [
+      ['throws', timeOut, UNAVAILABLE],
+      ['returns an invalid reply', reply({ ok: true }), UNAVAILABLE],
+      ['names another payer', reply({ isValid: true, payer: testTerms.payTo }), UNAVAILABLE],
+      ['names no payer', reply({ isValid: true }), UNAVAILABLE],
+      [
+        'reports insufficient funds',
+        refusal('invalid_exact_evm_insufficient_balance'),
+        `${REJECTED} insufficient_funds`,
+      ],
+      ['reports a used nonce that is free on chain', refusal('invalid_exact_evm_nonce_already_used'), UNAVAILABLE],
+      ['has an unknown reason', refusal('<b>__proto__'), `${REJECTED} verification_refused`],
+      ['has a reason named like a built-in', refusal('constructor'), `${REJECTED} verification_refused`],
+    ]
+    for (const [name, verify, summary] of VERIFICATIONS) {
+      it(`is refused and leaves no record when the facilitator ${name}`, async () => {
+        sale.script.verify = verify
+        expect(summarize(await sale.lookup(payment))).to.equal(summary)
+        expect(await stateOf()).to.equal(undefined)
+        expect(sale.count('settle')).to.equal(0)
+        sale.script.verify = async () => ({ isValid: true, payer: payment.payload.authorization.from })
+        expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      })
+    }
+
+    it('[5.7.6] is refused before verification when its nonce is used and it has no record', async () => {
+      sale.script.observe = async () => ({ isNonceUsed: true })
+      sale.script.nonceState = async () => used({ to: OTHER_ADDRESS })(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')
+      expect(sale.count('verify')).to.equal(0)
+      expect(await stateOf()).to.equal(undefined)
+    })
+
+    it('is answered from the record when another process has sold it since the replay step', async () => {
+      let reads = 0
+      sale.script.observe = async () => {
+        reads += 1
+        if (reads > 1) return {}
+        await lookupElsewhere()
+        return { isNonceUsed: true }
+      }
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('[5.7.10] gets 503 clock_wrong while the local clock is wrong, and is replayed nevertheless', async () => {
+      const paid = await signedPayment()
+      const bought = await sale.lookup(paid)
+      const { chain } = sale.context.payments
+      sale.context.payments = { ...sale.context.payments, chain: { ...chain, isClockWrong: () => true } }
+      sale.calls.length = 0
+      expect(summarize(await sale.lookup(payment))).to.equal('clock_wrong')
+      expect(await sale.lookup(paid)).to.deep.equal(bought)
+      expect(sale.calls).to.deep.equal([])
+    })
+
+    it('is not verified when the chain is unavailable', async () => {
+      sale.script.observe = () => Promise.reject(new Error('no node'))
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
+      expect(sale.calls).to.deep.equal(['observe'])
+    })
+  })
+
+  describe('[5.6.3] while another process settles its payment', () => {
+    it('waits for the record of that process, and answers from it', async () => {
+      const { release, arrived } = sale.block('settle')
+      const first = sale.lookup(payment)
+      await arrived(1)
+      // Another process has a mutex of its own.
+      sale.context.paymentMutex = new KeyedMutex()
+      let looks = 0
+      const { log } = sale.context.payments
+      const read: typeof log.read = async (...key) => {
+        looks += 1
+        if (looks === 4) {
+          release()
+          await first
+        }
+        return log.read(...key)
+      }
+      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      expect(await sale.lookup(payment)).to.deep.equal(await first)
+      expect(sale.count('settle')).to.equal(1)
+      expect(sale.count('nonceState')).to.equal(0)
+    })
+
+    it('decides by the chain after 20 looks', async () => {
+      const { arrived } = sale.block('settle')
+      void sale.lookup(payment)
+      await arrived(1)
+      sale.context.paymentMutex = new KeyedMutex()
+      sale.script.nonceState = async () => used()(payment)
+      let looks = 0
+      const { log } = sale.context.payments
+      const read: typeof log.read = async (...key) => ((looks += 1), log.read(...key))
+      sale.context.payments = { ...sale.context.payments, log: { ...log, read } }
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(looks).to.be.within(20, 23)
+    })
+  })
+
+  describe('after a crash', () => {
+    const crash = async () => {
+      const { arrived } = sale.block('settle')
+      void sale.lookup(payment)
+      await arrived(1)
+      expect(await stateOf()).to.equal('prepared')
+      await sale.restart()
+      sale.script.settle = succeed
+    }
+
+    it('is settled by a retry when the chain shows an unused nonce', async () => {
+      await crash()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('nonceState')).to.equal(1)
+      expect(sale.count('settle')).to.equal(2)
+    })
+
+    it('is answered and not settled again by a retry when the chain shows the payment', async () => {
+      await crash()
+      sale.script.nonceState = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('is unknown when a second settlement is refused, because the first may still be mined', async () => {
+      await crash()
+      sale.script.settle = failed('insufficient_funds')
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('unknown')
+    })
+  })
+
+  describe('with a failing response log', () => {
+    it('is unknown when the settled state cannot be written, and answered later', async () => {
+      const repair = failWrites('settled')
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(await stateOf()).to.equal('prepared')
+      sale.script.nonceState = async () => used()(payment)
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      repair()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('is not settled again when the start of the attempt cannot be written', async () => {
+      sale.script.settle = timeOut
+      await sale.lookup(payment)
+      sale.script.settle = succeed
+      passSeconds(SECONDS_APART)
+      const repair = breakLog({ advance: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.count('settle')).to.equal(1)
+      expect(await stateOf()).to.equal('unknown')
+      repair()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    for (const [state, reason] of [
+      ['unknown', 'settlement_pending'],
+      ['refused', 'insufficient_funds'],
+    ] as const) {
+      it(`is unknown when the state ${state} cannot be written`, async () => {
+        failWrites(state)
+        sale.script.settle = failed(reason)
+        expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+        // A refusal is stored before it is checked on chain.
+        expect(await stateOf()).to.equal(state === 'refused' ? 'unknown' : 'prepared')
+      })
+    }
+
+    it('is unknown when its record cannot be read; a request without a payment gets its quote', async () => {
+      await sale.lookup(payment)
+      breakLog({ read: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(summarize(await sale.lookup())).to.match(/^payment_required/)
+      expect(sale.reports).to.deep.equal(['sale_failed'])
+    })
+
+    it('is not settled when its answer cannot be stored', async () => {
+      breakLog({ claim: broken })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      expect(sale.reports).to.deep.equal(['sale_failed'])
+      expect(sale.count('settle')).to.equal(0)
+    })
+
+    it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
+      const { log } = sale.context.payments
+      const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
+      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+      repair()
+      passSeconds(SECONDS_APART)
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+  })
+
+  it('returns the answer another process sold, instead of a refusal from newer data', async () => {
+    const bought: Outcome[] = []
+    const { verify } = sale.script
+    sale.script.verify = async (payload) => {
+      sale.script.verify = verify
+      bought.push(await lookupElsewhere())
+      // The current data no longer has the company.
+      sale.context.terms = { ...testTerms, mode: 'mainnet' }
+      return verify(payload)
+    }
+    await sale.import()
+    expect(await sale.lookup(payment)).to.deep.equal(bought[0])
+    expect(bought.map(summarize)).to.deep.equal(['answer'])
+  })
+
+  it('leaves the settlement to another process that started the same attempt', async () => {
+    const { log } = sale.context.payments
+    sale.script.settle = timeOut
+    await sale.lookup(payment)
+    passSeconds(SECONDS_APART)
+    // The write of the other process comes first, so this one finds another state.
+    breakLog({
+      advance: async (from, change) => {
+        if (change.state === 'settling') await log.advance(from, change)
+        return log.advance(from, change)
+      },
+    })
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
+    expect(sale.count('settle')).to.equal(1)
+    expect(await stateOf()).to.equal('settling')
+  })
+
+  it('[8.13] is overloaded and not begun when the disk is nearly full, and the payment stays usable', async () => {
+    const repair = breakLog({ claim: () => Promise.reject(new DiskSpaceError('less than 64 MiB are free')) })
+    expect(summarize(await sale.lookup(payment))).to.equal('overloaded')
+    expect([await stateOf(), sale.count('settle')]).to.deep.equal([undefined, 0])
+    repair()
+    expect(summarize(await sale.lookup(payment))).to.equal('answer')
+  })
+
+  it('is refused when remote calls took so long that the authorization nearly expired', async () => {
+    const validBefore = Number(payment.payload.authorization.validBefore)
+    sale.script.verify = async () => {
+      sale.now = () => new Date((validBefore - 14) * 1000)
+      return { isValid: true, payer: payment.payload.authorization.from }
+    }
+    const summary = 'payment_invalid invalid_exact_evm_payload_authorization_valid_before'
+    expect(summarize(await sale.lookup(payment))).to.equal(summary)
+    expect(sale.count('settle')).to.equal(0)
+    expect(await stateOf()).to.equal(undefined)
+  })
+
+  it('replays the record of another process that claimed the payment first', async () => {
+    const { log } = sale.context.payments
+    const identity = identityOf(payment)
+    sale.script.verify = async () => {
+      await log.claim(makeRecord({ identity, payment_hash: 'f'.repeat(64) }))
+      return { isValid: true, payer: payment.payload.authorization.from }
+    }
+    expect(summarize(await sale.lookup(payment))).to.equal('payment_replay_conflict')
+    expect(sale.count('settle')).to.equal(0)
+  })
+
+  describe('and the dataset', () => {
+    it('[1.7] needs a dataset, except for the synthetic company', async () => {
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_unavailable')
+      expect(summarize(await sale.lookup(payment, '73848'))).to.equal('dataset_unavailable')
+      expect(sale.calls).to.deep.equal([])
+      expect(summarize(await sale.lookup(payment))).to.equal('answer')
+    })
+
+    it('[3.1] needs a dataset of at most 72 hours, except for replays and the synthetic company', async () => {
+      const now = new Date()
+      sale.now = () => now
+      await sale.import()
+      const bought = await sale.lookup(payment, '73848')
+      expect(summarize(bought)).to.equal('answer')
+      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS)
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.match(/^payment_required/)
+      sale.now = () => new Date(now.getTime() + 72 * HOUR_MS + 1)
+      expect(summarize(await sale.lookup(undefined, '73848'))).to.equal('dataset_stale')
+      expect(await sale.lookup(payment, '73848')).to.deep.equal(bought)
+      expect(summarize(await sale.lookup())).to.equal('payment_required PAYMENT-SIGNATURE header is required')
+      const resolve = (input: Record<string, string>) => sale.perform({ operation: 'resolve', input }, [])
+      expect(summarize(await resolve({ company_number: '73848' }))).to.equal('dataset_stale')
+      expect(summarize(await resolve({ name: 'Synthetic Test Company Limited' }))).to.equal('dataset_stale')
+      expect(summarize(await resolve({ company_number: '00000000' }))).to.match(/^payment_required/)
+    })
+
+    it('[5.5.2] takes an unused payment for another company only if the payment names no resource', async () => {
+      await sale.import()
+      const named = { ...payment, resource: { url: 'http://127.0.0.1:4021/api/v1/company/99999999' } }
+      expect(summarize(await sale.lookup(named, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(named, '73848'))).to.equal('payment_invalid resource_mismatch')
+      expect(summarize(await sale.lookup(named, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(payment, '99999999'))).to.equal('company_not_found')
+      expect(summarize(await sale.lookup(payment, '73848'))).to.equal('answer')
+      expect(sale.count('settle')).to.equal(1)
+    })
+
+    it('[1.7] has no synthetic company on mainnet', async () => {
+      await sale.import()
+      sale.context.terms = { ...testTerms, mode: 'mainnet' }
+      expect(summarize(await sale.lookup(payment))).to.equal('company_not_found')
+    })
+  })
+})
+
+function identityOf(payment: WirePayment): string {
+  const read = parsePaymentHeaders([header(payment)])
+  if (read.kind !== 'payment') throw new Error('The payment cannot be decoded')
+  return paymentIdentity(read.outline)
+}

@@ -1,0 +1,70 @@
+/** The set of hidden characters, compared with a second list over all of Unicode. */
+import { expect } from 'chai'
+import {
+  escapeInvisible,
+  hasHidden,
+  removeHidden,
+  removeIgnorable,
+  replaceInvisible,
+} from '../../../store/base/hidden.ts'
+import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
+
+const FORMS = ['NFC', 'NFD', 'NFKC', 'NFKD'] as const
+
+/** Private use, unassigned, line separator, paragraph separator. */
+const OTHER_INVISIBLE = /[\p{Co}\p{Cn}\p{Zl}\p{Zp}]/u
+
+describe('hidden characters', () => {
+  it('are all detected, removed and replaced, and no others', () => {
+    for (const text of allOfUnicode(64)) {
+      const found = hiddenIn(text)
+      expect(hasHidden(text)).to.equal(found.length > 0)
+      expect(Array.from(removeHidden(text))).to.deep.equal(Array.from(text).filter((each) => !found.includes(each)))
+    }
+  })
+
+  it('are removed if they are displayed as nothing, and no others', () => {
+    for (const text of allOfUnicode(64)) {
+      const kept = Array.from(text).filter((each) => !/^\p{Default_Ignorable_Code_Point}$/u.test(each))
+      expect(Array.from(removeIgnorable(text))).to.deep.equal(kept)
+    }
+    expect(removeIgnorable('K\u200Be\uFEFFr\u00ADr\u200Ey\u202E\uFE0F\u2060')).to.equal('Kerry')
+  })
+
+  it('are replaced with all other characters that have no visible form', () => {
+    for (const text of allOfUnicode(64)) {
+      const invisible = Array.from(text).filter((each) => hiddenIn(each).length > 0 || OTHER_INVISIBLE.test(each))
+      const shown: string[] = []
+      replaceInvisible(text, (character) => `<${shown.push(character)}>`)
+      expect(shown).to.deep.equal(invisible)
+    }
+  })
+
+  it('are escaped for a terminal, with line ends, in one line of visible text', () => {
+    expect(escapeInvisible('a\u001B[2Jb\u009B\n\u202Ec\u2028d\u{E0001}')).to.equal(
+      String.raw`a\u{1b}[2Jb\u{9b}\u{a}\u{202e}c\u{2028}d\u{e0001}`,
+    )
+    expect(escapeInvisible('Ó Súilleabháin & Sons 🍺')).to.equal('Ó Súilleabháin & Sons 🍺')
+  })
+
+  it('are created by no normal form, except from two that are hidden themselves', () => {
+    const made = [...allOfUnicode(1)].filter((character) =>
+      FORMS.some((form) => character.normalize(form) !== character && hasHidden(character.normalize(form))),
+    )
+    expect(made).to.deep.equal(['\u3164', '\uFFA0'])
+    expect(made.filter((character) => !hasHidden(character))).to.deep.equal([])
+  })
+
+  it('do not include spaces, letters, accents, currency signs or emoji of a name', () => {
+    const names = [
+      'Ó Súilleabháin & Sons',
+      'ḂREW \u0301 €',
+      '\u00A0\u2003',
+      '🍺❤👍🏽',
+      '\u{1F1EE}\u{1F1EA}',
+      '\uFFFD',
+      '中村',
+    ]
+    for (const name of names) expect(removeHidden(name)).to.equal(name)
+  })
+})

@@ -1,0 +1,141 @@
+/** The current dataset: visible soon after another process has published it, and undefined while it cannot be read. */
+import { cp, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { awaitWrite, openEnvironment } from '../../../store/files/environment.ts'
+import { importDataset } from '../../../store/import/run.ts'
+import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
+import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
+import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { numberedRows, toCsv } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+/** Without most pages of a snapshot that is larger than the tolerance of the check. */
+const TRUNCATED_BYTES = 64 * 1024
+const LARGE_ROWS = 5_000
+
+/** Longer than the refresh interval of the catalogue. */
+const REFRESH_MS = 25
+
+describe('the catalogue', () => {
+  let directory: string
+  let catalog: Catalog
+  let other: Catalog
+  let reports: string[]
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    reports = []
+    catalog = openCatalog(directory, { report: (event) => void reports.push(event) })
+    other = openCatalog(directory)
+  })
+  afterEach(async () => {
+    await Promise.all([catalog.close(), other.close()])
+  })
+
+  const publish = (by: Catalog, path = REGISTER) =>
+    importDataset({
+      dataDirectory: directory,
+      catalog: by,
+      path,
+      publication: CRO_COMPANIES,
+      processes: PROCESSES,
+      now: () => new Date('2026-01-01T00:00:00Z'),
+    })
+
+  it('returns its own publication at once, and that of another process after the refresh interval', async () => {
+    expect(catalog.current()).to.equal(undefined)
+    expect(other.current()).to.equal(undefined)
+    const { info } = await publish(catalog)
+    expect(catalog.current()?.snapshot.info).to.deep.equal(info)
+    await sleep(REFRESH_MS)
+    expect(other.current()?.snapshot.info).to.deep.equal(info)
+  })
+
+  const currentFolder = () => snapshotFolder(directory, catalog.retrieval()?.snapshot_id ?? '')
+  const lostRetrieval = () => ({ ...catalog.retrieval()!, snapshot_id: `sha256:${'0'.repeat(64)}` })
+
+  async function untilCurrent(): Promise<string | undefined> {
+    while (catalog.current() === undefined) await sleep(REFRESH_MS)
+    return catalog.current()?.snapshot.info.snapshot_id
+  }
+
+  it('has no dataset, and reports it once, while the snapshot of its own publication is missing', async () => {
+    await publish(catalog)
+    expect(catalog.current()).not.to.equal(undefined)
+    await catalog.publish(lostRetrieval())
+    for (let times = 0; times < 3; times += 1) {
+      expect(catalog.current()).to.equal(undefined)
+      await sleep(REFRESH_MS)
+    }
+    expect(reports).to.deep.equal(['dataset_unreadable'])
+  })
+
+  it('has no dataset while the snapshot that another process has published is missing', async () => {
+    await publish(catalog)
+    expect(catalog.current()).not.to.equal(undefined)
+    await other.publish(lostRetrieval())
+    await sleep(REFRESH_MS)
+    expect(catalog.current()).to.equal(undefined)
+    await publish(other)
+    expect(await untilCurrent()).to.equal(other.current()?.snapshot.info.snapshot_id)
+  })
+
+  for (const [what, damage] of [
+    ['is missing', (folder) => rm(folder, { recursive: true })],
+    ['is truncated', (folder) => truncate(`${folder}/data.mdb`, TRUNCATED_BYTES)],
+    ['is not an LMDB file', (folder) => writeFile(`${folder}/data.mdb`, 'x'.repeat(10_000))],
+    [
+      'has no description',
+      async (folder) => {
+        const environment = openEnvironment({ folder, kind: 'snapshot' })
+        await awaitWrite(environment.remove(INFO_KEY))
+        await environment.close()
+      },
+    ],
+  ] satisfies [what: string, damage: (folder: string) => Promise<unknown>][]) {
+    it(`[3.1] serves a snapshot that ${what} once it is repaired, without a restart`, async () => {
+      const path = join(directory, 'large.csv')
+      await writeFile(path, toCsv(...numberedRows(LARGE_ROWS)))
+      const { info } = await publish(other, path)
+      const whole = `${directory}/whole`
+      await cp(currentFolder(), whole, { recursive: true })
+      await damage(currentFolder())
+      expect(catalog.current()).to.equal(undefined)
+      expect(reports).to.deep.equal(['dataset_unreadable'])
+      await rm(currentFolder(), { recursive: true, force: true })
+      await rename(whole, currentFolder())
+      expect(await untilCurrent()).to.equal(info.snapshot_id)
+    })
+  }
+
+  it('reads a snapshot that replaces an open one of the same id, and keeps an open one whose folder is deleted', async () => {
+    await publish(catalog)
+    const folder = currentFolder()
+    const first = catalog.current()?.snapshot
+    await cp(folder, `${directory}/copy`, { recursive: true })
+    await rm(folder, { recursive: true })
+    await sleep(REFRESH_MS)
+    expect(catalog.current()?.snapshot).to.equal(first)
+    await rename(`${directory}/copy`, folder)
+    await sleep(REFRESH_MS)
+    expect(catalog.current()?.snapshot).not.to.equal(first)
+    expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
+    expect(reports).to.deep.equal([])
+  })
+
+  it('has no dataset while its entry is damaged, and has one again after the next publication', async () => {
+    await publish(catalog)
+    const environment = openEnvironment({ folder: catalogFolder(directory), kind: 'catalog' })
+    await awaitWrite(environment.put(CURRENT_KEY, { snapshot_id: 1 }))
+    await environment.close()
+    await sleep(REFRESH_MS)
+    expect(catalog.current()).to.equal(undefined)
+    expect(catalog.retrieval()).to.equal(undefined)
+    expect(reports).to.deep.equal(['dataset_unreadable'])
+    await publish(catalog)
+    expect(catalog.current()).not.to.equal(undefined)
+  })
+})

@@ -1,0 +1,11 @@
+/** The constants of the synthetic company, checked against the functions that computed them. */
+import { expect } from 'chai'
+import { SnapshotHash } from '../../../store/dataset/snapshot-id.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../../store/dataset/synthetic.ts'
+
+describe('the synthetic company', () => {
+  it('[1.7] has the id of a snapshot that contains only its record', () => {
+    const id = new SnapshotHash().add(SYNTHETIC_COMPANY.company_number, SYNTHETIC_COMPANY).id()
+    expect(SYNTHETIC_SNAPSHOT_ID).to.equal(id)
+  })
+})

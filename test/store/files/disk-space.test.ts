@@ -1,0 +1,102 @@
+/** A nearly full disk: no new work begins, and work that has begun is finished. */
+import { existsSync } from 'node:fs'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openCatalog } from '../../../store/dataset/catalog.ts'
+import { buildFile } from '../../../store/import/build.ts'
+import { withDownload } from '../../../store/import/download.ts'
+import { importDataset } from '../../../store/import/run.ts'
+import { buildingFolder } from '../../../store/files/layout.ts'
+import { StoreError } from '../../../store/files/environment.ts'
+import { openResponseLog } from '../../../store/log/responses.ts'
+import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
+import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../../store/files/disk-space.ts'
+import { PROCESSES } from '../../support/fixtures.ts'
+import { sendBody, startPortal } from '../../support/portal.ts'
+import { makeRecord } from '../../support/records.ts'
+import { registerRow, toCsv } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const nameOf = (cause: unknown) => (cause instanceof Error ? cause.name : '')
+
+describe('a nearly full disk', () => {
+  let directory: string
+
+  beforeEach(async () => void (directory = await makeTemporaryDirectory()))
+
+  it('has less free space than the reserve', () => {
+    const asked: string[] = []
+    const check = (free: number) =>
+      createReserveCheck('there', 100, (folder) => {
+        asked.push(folder)
+        return free
+      })
+    for (const enough of [100, 101]) expect(check(enough)).not.to.throw()
+    const short = check(99)
+    expect(short).to.throw(StoreError, /^there: less than [^\n]* free/)
+    expect(asked).to.deep.equal(['there', 'there', 'there'])
+  })
+
+  it('is measured by the system, and a folder that cannot be measured counts as empty', () => {
+    expect(readFreeBytes(directory)).to.be.within(1, 2 ** 60)
+    expect(readFreeBytes(join(directory, 'nowhere'))).to.equal(Infinity)
+  })
+
+  it('[8.13] rejects a new claim and still advances existing records', async () => {
+    let free = FREE_BYTES_MIN.sale
+    const log = openResponseLog(directory, { freeBytes: () => free })
+    const begun = makeRecord({})
+    expect((await log.claim(begun)).kind).to.equal('claimed')
+    await log.close()
+    free -= 1
+    const full = openResponseLog(directory, { freeBytes: () => free })
+    expect(await full.claim(makeRecord({ identity: 'late' })).catch(nameOf)).to.equal('DiskSpaceError')
+    expect(await full.read('late')).to.equal(undefined)
+    const settled = await full.advance(begun, {
+      state: 'settled',
+      payment_response: 'e30=',
+      updated_at: begun.updated_at,
+    })
+    expect(await full.read(begun.identity)).to.deep.equal(settled)
+    expect(settled?.state).to.equal('settled')
+    await full.close()
+  })
+
+  it('rejects an import earlier than a sale, and leaves no folder', async () => {
+    const path = join(directory, 'companies.csv')
+    await writeFile(path, toCsv(registerRow()))
+    const catalog = openCatalog(directory)
+    const importWith = (free: number) =>
+      importDataset({
+        dataDirectory: directory,
+        catalog,
+        path,
+        publication: CRO_COMPANIES,
+        processes: PROCESSES,
+        now: () => new Date('2026-01-01T00:00:00.000Z'),
+        build: (file) => buildFile({ ...file, freeBytes: () => free }),
+      })
+    expect(FREE_BYTES_MIN.import).to.be.greaterThan(FREE_BYTES_MIN.sale)
+    expect(await importWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('DiskSpaceError')
+    expect(await readdir(buildingFolder(directory))).to.deep.equal([])
+    expect(catalog.current()).to.equal(undefined)
+    expect(((await importWith(FREE_BYTES_MIN.import)) as { changed: boolean }).changed).to.equal(true)
+    await catalog.close()
+  })
+
+  it('stops a download earlier than a sale, and leaves no folder', async () => {
+    const portal = await startPortal()
+    portal.on('/companies.csv', sendBody(toCsv(registerRow())))
+    const folder = join(directory, 'download')
+    const downloadWith = (free: number) =>
+      withDownload(
+        { location: `${portal.url}/companies.csv`, folder, validators: null, freeBytes: () => free },
+        async ({ path }) => path,
+      )
+    expect(await downloadWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('DiskSpaceError')
+    expect(existsSync(folder)).to.equal(false)
+    expect(await downloadWith(FREE_BYTES_MIN.import)).to.equal(join(folder, 'archive'))
+    await portal.close()
+  })
+})

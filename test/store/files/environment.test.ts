@@ -1,0 +1,141 @@
+/** Environments that are damaged, of another kind or of another layout: each is refused with one line and not changed. */
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { open } from 'lmdb'
+import { LAYOUT_KEY, LAYOUT_VERSION, type EnvironmentKind } from '../../../store/files/layout.ts'
+import { openEnvironment, StoreError } from '../../../store/files/environment.ts'
+import { openSnapshot } from '../../../store/dataset/snapshot.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const KINDS = Object.keys(LAYOUT_VERSION) as EnvironmentKind[]
+
+describe('an LMDB environment', () => {
+  let directory: string
+  let folder: string
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    folder = join(directory, 'environment')
+  })
+
+  /** Writes into the folder without the store, as another program would. */
+  async function write(values: Record<string, unknown>, options = {}): Promise<void> {
+    const environment = open({ path: folder, overlappingSync: false, encoding: 'json', maxDbs: 8, ...options })
+    for (const [key, value] of Object.entries(values)) await environment.put(key, value)
+    await environment.close()
+  }
+
+  async function writeFileOf(bytes: Buffer): Promise<void> {
+    await mkdir(folder)
+    await writeFile(join(folder, 'data.mdb'), bytes)
+  }
+
+  const data = () => readFile(join(folder, 'data.mdb'))
+
+  function refusal(work: () => unknown): string {
+    try {
+      work()
+    } catch (error) {
+      expect(error).to.be.instanceOf(StoreError)
+      const { message } = error as StoreError
+      expect(message, 'one line').not.to.include('\n')
+      expect(message, 'names the folder').to.include(folder)
+      return message
+    }
+    return 'opened'
+  }
+
+  /** The environment is refused read-only and writable, and its file does not change. */
+  async function expectRefused(rule: string, kind: EnvironmentKind = 'catalog'): Promise<void> {
+    const before = await data()
+    for (const readOnly of [false, true]) {
+      expect(refusal(() => openEnvironment({ folder, kind, readOnly }))).to.include(rule)
+    }
+    expect((await data()).equals(before)).to.equal(true)
+  }
+
+  for (const kind of KINDS) {
+    it(`is created and opened again: ${kind}`, async () => {
+      for (const key of ['first', 'second']) {
+        const environment = openEnvironment({ folder, kind })
+        await environment.put(key, key)
+        expect(environment.get('first')).to.equal('first')
+        await environment.close()
+      }
+      const reader = openEnvironment({ folder, kind, readOnly: true })
+      expect(reader.get('second')).to.equal('second')
+      await reader.close()
+    })
+
+    for (const other of KINDS.filter((each) => each !== kind)) {
+      it(`is refused as ${other} when it is ${kind}`, async () => {
+        await openEnvironment({ folder, kind }).close()
+        await expectRefused(`is not a ${other} folder of this service`, other)
+      })
+    }
+
+    for (const version of [LAYOUT_VERSION[kind] - 1, LAYOUT_VERSION[kind] + 1]) {
+      it(`is refused with layout version ${version}: ${kind}`, async () => {
+        await write({ [LAYOUT_KEY]: { kind, version } })
+        await expectRefused(`has layout version ${version}, this program reads ${LAYOUT_VERSION[kind]}`, kind)
+      })
+    }
+  }
+
+  const FOREIGN: [what: string, values: Record<string, unknown>][] = [
+    ['keys of another program', { someone: 'else' }],
+    ...['text', null, 1, {}, { kind: 'catalog' }, { kind: 'catalog', version: '1' }].map(
+      (layout): (typeof FOREIGN)[number] => [`the layout ${JSON.stringify(layout)}`, { [LAYOUT_KEY]: layout }],
+    ),
+  ]
+  for (const [what, values] of FOREIGN) {
+    it(`is refused with ${what}`, async () => {
+      await write(values)
+      await expectRefused('is not a catalog folder of this service')
+    })
+  }
+
+  it('is refused with a layout in another encoding', async () => {
+    await write({ [LAYOUT_KEY]: { kind: 'catalog', version: 1 } }, { encoding: 'msgpack' })
+    await expectRefused('cannot be read or written')
+  })
+
+  it('is refused with databases of another program', async () => {
+    const environment = open({ path: folder, maxDbs: 8 })
+    await environment.openDB({ name: 'other' }).put('a', 1)
+    await environment.close()
+    await expectRefused('is not a catalog folder of this service')
+  })
+
+  for (const [what, bytes] of [
+    ['text', Buffer.from('garbage')],
+    ['a page of one byte', Buffer.alloc(4096, 0x5a)],
+    ['many pages of one byte', Buffer.alloc(100_000, 0x5a)],
+    ['zeros', Buffer.alloc(16_384)],
+  ] as const) {
+    it(`is refused if the data file is ${what}`, async () => {
+      await writeFileOf(bytes)
+      await expectRefused('cannot be opened as an LMDB environment')
+    })
+  }
+
+  it('is created over an empty data file, unless it is opened read-only', async () => {
+    await writeFileOf(Buffer.alloc(0))
+    expect(refusal(() => openEnvironment({ folder, kind: 'catalog', readOnly: true }))).to.include('LMDB')
+    await openEnvironment({ folder, kind: 'catalog' }).close()
+  })
+
+  it('is refused if its folder is a file', async () => {
+    await writeFile(folder, 'x')
+    for (const readOnly of [false, true]) {
+      expect(refusal(() => openEnvironment({ folder, kind: 'catalog', readOnly }))).to.include('cannot be opened')
+    }
+    expect(await readFile(folder, 'utf8')).to.equal('x')
+  })
+
+  it('is refused and not created if it does not exist and is opened read-only', async () => {
+    expect(refusal(() => openSnapshot(folder))).to.include('cannot be opened')
+    expect(await readdir(directory)).to.deep.equal([])
+  })
+})

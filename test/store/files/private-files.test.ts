@@ -1,0 +1,60 @@
+/** Which modes of files and directories are refused. */
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { expect } from 'chai'
+import { checkPrivateDirectory, findOpenMode, makePrivateDirectory } from '../../../store/files/private-files.ts'
+import { syncedPaths } from '../../support/synced-paths.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const OTHERS_BITS = [0o040, 0o020, 0o010, 0o004, 0o002, 0o001]
+
+describe('private files', () => {
+  it('[14.6] may have any permission of the owner and the special bits', () => {
+    for (const mode of [0o700, 0o600, 0o500, 0o400, 0, 0o1700, 0o2700, 0o4700, 0o100600, 0o040700])
+      expect(findOpenMode(mode, 'linux'), mode.toString(8)).to.equal(undefined)
+  })
+
+  it('[14.6] may have no permission of group or others', () => {
+    for (const bit of OTHERS_BITS) {
+      for (const mode of [bit, 0o700 | bit, 0o100600 | bit]) {
+        const digits = (mode & 0o777).toString(8)
+        expect(findOpenMode(mode, 'linux')).to.equal(`has mode 0${digits}; only its owner may have access`)
+      }
+    }
+  })
+
+  it('[14.6] are not checked on Windows', () => expect(findOpenMode(0o666, 'win32')).to.equal(undefined))
+
+  it('[14.6] include a directory, which is refused with the command that closes it', async () => {
+    const path = join(await makeTemporaryDirectory(), 'two\nlines')
+    await mkdir(path, { mode: 0o700 })
+    await checkPrivateDirectory(path)
+    for (const bit of OTHERS_BITS) {
+      await chmod(path, 0o700 | bit)
+      const fault = await checkPrivateDirectory(path).catch((cause: unknown) => cause)
+      expect(fault)
+        .to.be.instanceOf(Error)
+        .with.property('message')
+        .that.equals(
+          `${JSON.stringify(path)} has mode 07${bit.toString(8).padStart(2, '0')}; only its owner may have access: run chmod 700 ${JSON.stringify(path)}`,
+        )
+    }
+  })
+
+  it('[14.6] do not include a missing directory or a file', async () => {
+    const path = join(await makeTemporaryDirectory(), 'file')
+    await checkPrivateDirectory(path)
+    await writeFile(path, '', { mode: 0o644 })
+    await checkPrivateDirectory(path)
+  })
+
+  it('are created in directories whose names are on disk', async () => {
+    const parent = await makeTemporaryDirectory()
+    const path = join(parent, 'a', 'b')
+    const make = (each: string) => syncedPaths(() => makePrivateDirectory(each))
+    expect(await make(`${path}/`)).to.have.members([parent, join(parent, 'a')])
+    expect((await stat(path)).mode & 0o777).to.equal(0o700)
+    expect(await make(path)).to.deep.equal([])
+    expect(await make(relative('.', join(path, 'c')))).to.deep.equal([path])
+  })
+})

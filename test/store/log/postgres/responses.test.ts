@@ -1,0 +1,303 @@
+/** The response log in PostgreSQL when connections, the server or the schema fail. */
+import { createServer, type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import pg from 'pg'
+import { openPostgresResponseLog } from '../../../../store/log/postgres/responses.ts'
+import { migrateDatabase, SCHEMA_VERSION } from '../../../../store/log/postgres/schema.ts'
+import type { ResponseRecord } from '../../../../store/log/record.ts'
+import type { ResponseLog } from '../../../../store/log/responses.ts'
+import { findPostgres, makeEmptyLog, startPostgres, withPool, type PostgresServer } from '../../../support/postgres.ts'
+import { startPostgresProxy, type LostPart, type PostgresProxy } from '../../../support/postgres-proxy.ts'
+import { makeRecord } from '../../../support/records.ts'
+
+const updated_at = '2026-01-02T00:00:00.000Z'
+const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1_000, report: () => undefined })
+/** A failed statement is repeated twice. */
+const REPETITIONS = 2
+
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'no error',
+    (error: unknown) => `${(error as Error).name}: ${(error as Error).message}`,
+  )
+
+describe('the response log in PostgreSQL', function () {
+  this.timeout(180_000)
+  let url: string
+
+  before(function () {
+    if (findPostgres() === undefined) this.skip()
+  })
+  beforeEach(async () => {
+    url = await makeEmptyLog()
+  })
+
+  describe('when a connection is lost', () => {
+    let proxy: PostgresProxy
+    let log: ResponseLog
+
+    beforeEach(async () => {
+      proxy = await startPostgresProxy(url)
+      log = await open(proxy.url)
+    })
+    afterEach(async () => {
+      await log.close()
+      await proxy.close()
+    })
+
+    for (const part of ['request', 'reply'] as const satisfies LostPart[]) {
+      for (let times = 1; times <= REPETITIONS; times += 1) {
+        it(`claims once when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({ payment_id: 'payer/id' })
+          proxy.lose(part, 'insert into responses', times)
+          expect(await log.claim(record)).to.deep.equal({ kind: 'claimed', record })
+          expect(proxy.left()).to.equal(0)
+          expect(await log.claim(record)).to.deep.equal({ kind: 'taken', record })
+        })
+
+        it(`advances once when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({})
+          await log.claim(record)
+          proxy.lose(part, 'update responses', times)
+          const settled = await log.advance(record, { state: 'settled', payment_response: 'e30=', updated_at })
+          expect(settled?.state).to.equal('settled')
+          expect(proxy.left()).to.equal(0)
+          expect(await log.read(record.identity)).to.deep.equal(settled)
+        })
+
+        it(`reads when the ${part} is lost ${times} times`, async () => {
+          const record = makeRecord({})
+          await log.claim(record)
+          proxy.lose(part, 'select', times)
+          expect(await log.read(record.identity)).to.deep.equal(record)
+        })
+      }
+
+      it(`rejects when the ${part} is lost more often, and the record can then be claimed or read`, async () => {
+        const record = makeRecord({})
+        proxy.lose(part, 'insert into responses', REPETITIONS + 1)
+        expect(await failureOf(log.claim(record))).to.match(
+          /^StoreError: The database of the response log cannot be used: /,
+        )
+        expect(proxy.left()).to.equal(0)
+        // If only the reply was lost, the record was written, and the next claim finds it.
+        expect(await log.claim(record)).to.deep.equal({
+          kind: part === 'request' ? 'claimed' : 'taken',
+          record,
+        })
+      })
+    }
+
+    it('does not report the write of another log as its own', async () => {
+      const record = makeRecord({})
+      await log.claim(record)
+      const other = await open(url)
+      proxy.lose('request', 'update responses', 1)
+      const change = { state: 'settled', payment_response: 'e30=', updated_at } as const
+      const [lost, direct] = await Promise.all([log.advance(record, change), other.advance(record, change)])
+      await other.close()
+      expect([lost, direct].filter(Boolean)).to.have.lengthOf(1)
+    })
+  })
+
+  it('rejects a record with a flipped bit, and a record of another identity', async () => {
+    const log = await open(url)
+    await log.claim(makeRecord({ identity: 'payer/1' }))
+    await log.claim(makeRecord({ identity: 'payer/2' }))
+    await withPool(url, async (pool) => {
+      await pool.query(`update responses set record = set_byte(record, 40, get_byte(record, 40) # 1)
+        where identity = 'payer/1'`)
+      await pool.query(`update responses set identity = 'payer/3' where identity = 'payer/2'`)
+    })
+    for (const identity of ['payer/1', 'payer/3']) {
+      expect(await failureOf(log.read(identity))).to.match(/^CorruptRecordError/)
+      const advance = log.advance({ identity, state: 'prepared', attempt: 1 }, { state: 'unknown', updated_at })
+      expect(await failureOf(advance)).to.match(/^CorruptRecordError/)
+    }
+    await log.close()
+  })
+
+  describe('refuses to open, with one line and without the URL,', () => {
+    const refusal = async (change: string) => {
+      await withPool(url, (pool) => pool.query(change))
+      const failure = await failureOf(open(url))
+      expect(failure).to.match(/^StoreError: [^\n]*$/)
+      expect(failure).not.to.contain('host=')
+      return failure
+    }
+
+    it('an older and a newer schema', async () => {
+      const latest = 'update schema_migrations set version ='
+      const from = (version: number) => `where version = ${version}`
+      const newer = `${latest} ${SCHEMA_VERSION + 1} ${from(SCHEMA_VERSION)}`
+      expect(await refusal(newer)).to.contain('use the newer program')
+      const older = `${latest} 0 ${from(SCHEMA_VERSION + 1)}`
+      expect(await refusal(older)).to.contain('irish-company-agent migrate')
+      await withPool(url, (pool) => pool.query(`${latest} ${SCHEMA_VERSION} ${from(0)}`))
+      await (await open(url)).close()
+    })
+
+    it('a database without a schema', async () => {
+      await refusal('alter table schema_migrations rename to renamed')
+      await withPool(url, (pool) => pool.query('alter table renamed rename to schema_migrations'))
+    })
+
+    for (const value of ['off', 'local', 'remote_write']) {
+      it(`a database with synchronous_commit = ${value}, also if a pooler would drop a setting of the session`, async () => {
+        const setting = `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit`
+        try {
+          expect(await refusal(`${setting} = ${value}`)).to.contain('SET synchronous_commit = on')
+        } finally {
+          await withPool(url.replace(/\/[^/?]*\?/, '/postgres?'), (pool) => pool.query(`${setting} = on`))
+        }
+      })
+    }
+
+    const REASONS: [reason: string, of: (url: URL) => URL][] = [
+      ['there is no database of this name', (other) => Object.assign(other, { pathname: '/none' })],
+      ['it refuses the user', (other) => Object.assign(other, { username: 'nobody' })],
+      ['no server listens at its address', () => new URL('postgres://test@127.0.0.1:1/none')],
+      ['its host name is unknown', () => new URL('postgres://test@none.invalid/none')],
+    ]
+    for (const [reason, of] of REASONS) {
+      it(`because ${reason}`, async () => {
+        const failure = await failureOf(open(of(new URL(url)).href))
+        expect(failure).to.equal(`StoreError: RESPONSE_LOG cannot be used: ${reason}`)
+      })
+    }
+
+    it('a server that does not answer in time', async () => {
+      const silent = createServer(() => undefined)
+      const { port } = await new Promise<AddressInfo>((resolve) => {
+        silent.listen(0, '127.0.0.1', () => resolve(silent.address() as AddressInfo))
+      })
+      try {
+        const failure = await failureOf(open(`postgres://test@127.0.0.1:${port}/none`))
+        expect(failure).to.equal('StoreError: RESPONSE_LOG cannot be used: it did not answer in time')
+      } finally {
+        silent.close()
+      }
+    })
+
+    it('a read-only database', async () => {
+      const name = new URL(url).pathname.slice(1)
+      const setting = `alter database ${name} set default_transaction_read_only`
+      try {
+        expect(await refusal(`${setting} = on`)).to.contain('read-only')
+      } finally {
+        // Through another database, because connections to this one are refused.
+        await withPool(url.replace(`/${name}`, '/postgres'), (pool) => pool.query(`${setting} = off`))
+      }
+    })
+  })
+
+  describe('after the migration of a database of the version before', () => {
+    /** Undoes the last migration, as the version before left the schema. */
+    const DOWNGRADE = [
+      'drop table sale_places',
+      'create table rate_limit_slots (quota text, number int, free_at timestamptz, holder uuid, primary key (quota, number))',
+      "alter table responses add column payer_key text not null default 'payer'",
+      'create index responses_payer on responses (payer_key)',
+      'delete from schema_migrations where version = 5',
+    ]
+    let server: PostgresServer
+
+    afterEach(() => server.stop())
+
+    it('has its open and final records, and counts sales', async () => {
+      server = await startPostgres()
+      const own = await server.createDatabase()
+      await migrateDatabase(own)
+      const before = await open(own)
+      const records = [makeRecord({ identity: 'payer/open' }), makeRecord({ identity: 'payer/final' })]
+      for (const record of records) await before.claim(record)
+      const [opened, final] = records as [ResponseRecord, ResponseRecord]
+      const settled = await before.advance(final, { state: 'settled', payment_response: 'x', updated_at })
+      const confirmed = settled && (await before.advance(settled, { state: 'confirmed', updated_at }))
+      await before.close()
+      await withPool(own, async (pool) => {
+        for (const statement of DOWNGRADE) await pool.query(statement)
+      })
+      expect(await failureOf(open(own))).to.match(
+        /has version 4, this program needs 5: run "irish-company-agent migrate"/,
+      )
+      expect(await migrateDatabase(own)).to.deep.equal([5])
+      const log = await open(own)
+      expect(await log.unfinished()).to.deep.equal([opened.identity])
+      expect(await log.read(opened.identity)).to.deep.equal(opened)
+      expect(await log.read(final.identity)).to.deep.equal(confirmed)
+      expect(await log.countSales()).to.equal(0)
+      expect((await log.claim(makeRecord({ identity: 'payer/new' }))).kind).to.equal('claimed')
+      expect(await log.countSales()).to.equal(1)
+      expect((await log.advance(opened, { state: 'settled', payment_response: 'x', updated_at }))?.state).to.equal(
+        'settled',
+      )
+      await log.close()
+    })
+  })
+
+  describe('with its own server', () => {
+    let server: PostgresServer
+
+    afterEach(() => server.stop())
+
+    it('keeps acknowledged records when the server is killed, and uses the server after its restart', async () => {
+      server = await startPostgres()
+      const own = await server.createDatabase()
+      await migrateDatabase(own)
+      const reports: string[] = []
+      const log = await openPostgresResponseLog({
+        url: own,
+        salesPerMinute: 1_000,
+        report: (event) => void reports.push(event),
+      })
+      const claimed = Array.from({ length: 20 }, (_, index) => makeRecord({ identity: `payer/${index}` }))
+      await Promise.all(claimed.map((record) => log.claim(record)))
+      await server.kill()
+      expect(await failureOf(log.read('payer/1'))).to.match(
+        /^StoreError: The database of the response log cannot be used: /,
+      )
+      await server.start()
+      for (const record of claimed) expect(await log.read(record.identity)).to.deep.equal(record)
+      await log.close()
+      expect(reports).to.include('database_connection_lost')
+    })
+
+    it('can start its server again after a kill in the middle of a long query', async () => {
+      server = await startPostgres()
+      const own = await server.createDatabase()
+      const client = new pg.Client({ connectionString: own })
+      client.on('error', () => undefined)
+      await client.connect()
+      const query = failureOf(client.query('select count(*) from generate_series(1, 1000000000)'))
+      const running = `select 1 from pg_stat_activity where state = 'active' and query like 'select count%'`
+      await withPool(own, async (pool) => {
+        while ((await pool.query(running)).rows.length === 0) await sleep(10)
+      })
+      await server.kill()
+      expect(await query).not.to.equal('no error')
+      await server.start()
+      expect(await server.createDatabase()).to.be.a('string')
+    })
+
+    it('refuses a server that does not write commits to disk', async () => {
+      server = await startPostgres({ fsync: 'off' })
+      const own = await server.createDatabase()
+      expect(await failureOf(open(own))).to.contain('fsync=off')
+    })
+  })
+
+  it('applies each migration once when two commands run at the same time', async () => {
+    const server = await startPostgres()
+    try {
+      const own = await server.createDatabase()
+      const both = await Promise.allSettled([migrateDatabase(own), migrateDatabase(own)])
+      expect(both.filter(({ status }) => status === 'fulfilled')).not.to.have.lengthOf(0)
+      expect(await migrateDatabase(own)).to.deep.equal([])
+      await (await open(own)).close()
+    } finally {
+      await server.stop()
+    }
+  })
+})

@@ -1,0 +1,318 @@
+/** The response log on real LMDB, beyond what response-log.test.ts checks for every log: files, corrupt data, caches. */
+import { cp, readFile, rm, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { open, type RootDatabase } from 'lmdb'
+import {
+  FINISHED_DATABASE,
+  LAYOUT_KEY,
+  LAYOUT_VERSION,
+  PAYMENT_IDS_DATABASE,
+  RECORDS_DATABASE,
+  responsesFolder,
+  UNFINISHED_DATABASE,
+} from '../../../store/files/layout.ts'
+import { StoreError } from '../../../store/files/environment.ts'
+import { encodeRecord, type RecordState } from '../../../store/log/record.ts'
+import { openResponseLog, type ResponseLog } from '../../../store/log/responses.ts'
+import { makeRecord, recordOf, storeRecord } from '../../support/records.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const updated_at = '2026-01-02T00:00:00.000Z'
+
+function flipped(stored: Buffer | undefined): Buffer {
+  const bytes = Buffer.from(stored ?? '')
+  const at = bytes.length - 20
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  return bytes
+}
+
+/** lmdb reuses a read transaction until a timer of 1 ms fires, so an earlier read would hide a write of another environment. */
+const endReadTransactions = () => setTimeout(2)
+
+/** The name of the error that a promise rejects with. */
+const errorName = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'no error',
+    (error: unknown) => (error as Error).name,
+  )
+
+describe('the response log', () => {
+  let directory: string
+  let log: ResponseLog
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    log = openResponseLog(directory)
+  })
+
+  afterEach(() => log.close())
+
+  const reopen = async () => {
+    await log.close()
+    log = openResponseLog(directory)
+  }
+
+  /** Opens the environment without the response log, as another program would. */
+  function openDirectly() {
+    const environment = open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', maxDbs: 8 })
+    return Object.assign(environment, { [Symbol.asyncDispose]: () => environment.close() })
+  }
+  const unfinishedIn = (environment: RootDatabase) =>
+    environment.openDB<Buffer, string>({ name: UNFINISHED_DATABASE, encoding: 'binary', useVersions: true })
+  const recordsIn = (environment: RootDatabase) =>
+    environment.openDB<Buffer, string>({ name: RECORDS_DATABASE, encoding: 'binary' })
+
+  describe('[5.6.4] pruning', () => {
+    const ended = (index: number, state: RecordState, day: number) =>
+      makeRecord({ state, identity: `i${index}`, updated_at: `2026-01-${String(day).padStart(2, '0')}T00:00:00.000Z` })
+    const before = new Date('2026-01-10T00:00:00.000Z')
+
+    it('removes the payment id too, unless another payment has it now', async () => {
+      const id = { payment_id: 'payer id' }
+      await storeRecord(log, { ...ended(0, 'rejected', 1), ...id })
+      await storeRecord(log, { ...ended(1, 'confirmed', 11), ...id })
+      expect(await log.prune({ before, max: 10 })).to.equal(1)
+      expect((await log.read('another', 'payer id'))?.identity).to.equal('i1')
+      expect(await log.prune({ before: new Date('2026-01-20T00:00:00.000Z'), max: 10 })).to.equal(1)
+      await using environment = openDirectly()
+      expect(environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding: 'json' }).get('payer id')).to.equal(undefined)
+    })
+
+    it('ignores an old key of a record that became final later', async () => {
+      await storeRecord(log, ended(0, 'confirmed', 11))
+      await using environment = openDirectly()
+      const finished = environment.openDB<true, string>({ name: FINISHED_DATABASE, encoding: 'json' })
+      await finished.put('2026-01-01T00:00:00.000Z i0', true)
+      await reopen()
+      expect(await log.prune({ before, max: 10 })).to.equal(0)
+      expect((await log.read('i0'))?.identity).to.equal('i0')
+    })
+  })
+
+  for (const pageSize of [4096, 8192]) {
+    it(`detects that the newest pages are missing, with pages of ${pageSize} bytes`, async () => {
+      await log.close()
+      const folder = responsesFolder(directory)
+      await rm(folder, { recursive: true })
+      const settings = { path: folder, noSubdir: false, overlappingSync: false, pageSize, maxDbs: 8 }
+      const environment = open({ ...settings, encoding: 'json' })
+      await environment.put(LAYOUT_KEY, { kind: 'responses', version: LAYOUT_VERSION.responses })
+      await environment.close()
+      log = openResponseLog(directory)
+      const file = join(folder, 'data.mdb')
+      expect((await readFile(file)).readUInt32LE(48)).to.equal(pageSize)
+      // LMDB writes its two meta pages alternately.
+      for (const metaPage of [1, 2]) {
+        const record = makeRecord({ identity: `i${metaPage}`, body: 'x'.repeat(4_000_000) })
+        await log.claim(record)
+        await reopen()
+        expect(await log.read(record.identity)).to.deep.equal(record)
+        const copy = join(directory, `copy-${metaPage}`)
+        await cp(folder, responsesFolder(copy), { recursive: true })
+        const copied = join(responsesFolder(copy), 'data.mdb')
+        await truncate(copied, (await stat(copied)).size - 2_000_000)
+        expect(() => openResponseLog(copy)).to.throw(StoreError, /truncated/)
+      }
+    })
+  }
+
+  describe('a file that is cut short', () => {
+    const path = () => join(responsesFolder(directory), 'data.mdb')
+
+    beforeEach(async () => {
+      const claims = Array.from({ length: 100 }, (_, index) =>
+        log.claim(makeRecord({ identity: `i${index}`, body: 'x'.repeat(40_000) })),
+      )
+      await Promise.all(claims)
+      await log.close()
+    })
+    afterEach(() => (log = openResponseLog(join(directory, 'another'))))
+
+    for (const share of [0.7, 0.3, 0.01]) {
+      it(`to ${share * 100} % is refused with one line and is not changed`, async () => {
+        await truncate(path(), Math.floor((await stat(path())).size * share))
+        const before = await readFile(path())
+        for (const readOnly of [false, true]) {
+          expect(() => openResponseLog(directory, { readOnly })).to.throw(StoreError, /^[^\n]*truncated[^\n]*$/)
+        }
+        expect((await readFile(path())).equals(before)).to.equal(true)
+      })
+    }
+
+    it('is opened before it is cut short, also read-only', async () => {
+      for (const readOnly of [true, false]) {
+        const whole = openResponseLog(directory, { readOnly })
+        expect(await whole.unfinished()).to.have.lengthOf(100)
+        expect((await whole.read('i99'))?.body).to.have.lengthOf(40_000)
+        await whole.close()
+      }
+    })
+  })
+
+  const CORRUPTIONS: [what: string, state: RecordState | null, corrupt: (environment: RootDatabase) => unknown][] = [
+    [
+      'a flipped bit while it is unfinished',
+      'prepared',
+      (environment) => {
+        const unfinished = unfinishedIn(environment)
+        return unfinished.put('payer/1', flipped(unfinished.getBinary('payer/1')), 1)
+      },
+    ],
+    [
+      'a flipped bit while it is final',
+      'confirmed',
+      (environment) => {
+        const records = recordsIn(environment)
+        return records.put('payer/1', flipped(records.getBinary('payer/1')))
+      },
+    ],
+    [
+      'the bytes of another identity',
+      'prepared',
+      (environment) => unfinishedIn(environment).put('payer/1', encodeRecord(makeRecord({ identity: 'payer/2' })), 1),
+    ],
+    ...[0, 0.5, -1, Number.MAX_SAFE_INTEGER + 1, Infinity, NaN].map((revision): (typeof CORRUPTIONS)[number] => [
+      `the invalid revision ${revision}`,
+      'prepared',
+      (environment) => {
+        const unfinished = unfinishedIn(environment)
+        return unfinished.put('payer/1', Buffer.from(unfinished.getBinary('payer/1') ?? ''), revision)
+      },
+    ]),
+    ...[UNFINISHED_DATABASE, RECORDS_DATABASE].flatMap((name) =>
+      [0, 1, 7, 8, 23, 24].map((length): (typeof CORRUPTIONS)[number] => [
+        `only ${length} bytes in the database ${name}`,
+        null,
+        (environment) => environment.openDB({ name, encoding: 'binary' }).put('payer/1', Buffer.alloc(length)),
+      ]),
+    ),
+  ]
+  for (const [what, state, corrupt] of CORRUPTIONS) {
+    it(`never returns a record with ${what}, nor counts it as paid`, async () => {
+      const record = makeRecord({ identity: 'payer/1', state: state ?? 'prepared' })
+      if (state) {
+        await storeRecord(log, record)
+        expect(await log.read('payer/1')).to.deep.equal(record)
+      }
+      await using environment = openDirectly()
+      await corrupt(environment)
+      await endReadTransactions()
+      if (state === 'prepared') {
+        const advance = log.advance(record, { state: 'settled', updated_at })
+        expect(await errorName(advance)).to.equal('CorruptRecordError')
+      }
+      for (const restart of [() => undefined, reopen]) {
+        await restart()
+        expect(await errorName(log.read('payer/1'))).to.equal('CorruptRecordError')
+      }
+    })
+  }
+
+  it('does not advance a record that was replaced by an equal version since it was read', async () => {
+    const record = makeRecord({})
+    await log.claim(record)
+    const settled = { ...record, state: 'settled' } as const
+    await log.advance(record, { state: 'settled', payment_response: 'first', updated_at })
+    await using environment = openDirectly()
+    const unfinished = unfinishedIn(environment)
+    const revision = unfinished.getEntry(record.identity)?.version ?? 0
+    await endReadTransactions()
+    // In one turn of the event loop, so this log still reads the old record: another one replaces it.
+    const before = log.read(record.identity)
+    environment.transactionSync(() => {
+      void unfinished.put(record.identity, encodeRecord({ ...settled, payment_response: 'second' }), revision + 2)
+    })
+    const [seen, step] = [log.read(record.identity), log.advance(settled, { state: 'confirmed', updated_at })]
+    expect([(await before)?.payment_response, (await seen)?.payment_response]).to.deep.equal(['first', 'first'])
+    expect(await step).to.equal(undefined)
+    const confirmed = await log.advance(settled, { state: 'confirmed', updated_at })
+    expect(confirmed).to.deep.equal({ ...settled, state: 'confirmed', payment_response: 'second', updated_at })
+  })
+
+  for (const [what, payment] of [
+    ['', {}],
+    [', with a payment id', { payment_id: 'id' }],
+  ] as const) {
+    it(`does not claim an identity whose record became final since it was read${what}`, async () => {
+      const record = makeRecord({ identity: 'i', ...payment })
+      await using environment = openDirectly()
+      const records = recordsIn(environment)
+      await endReadTransactions()
+      const before = log.read('i')
+      environment.transactionSync(
+        () => void records.put('i', encodeRecord(makeRecord({ identity: 'i', state: 'expired' }))),
+      )
+      const claim = log.claim(record)
+      expect(await before).to.equal(undefined)
+      expect(recordOf(await claim)?.state).to.equal('expired')
+      expect(await log.unfinished()).to.deep.equal([])
+      expect(await log.read('another', 'id')).to.equal(undefined)
+    })
+  }
+
+  for (const [what, encoding, id] of [
+    ['points to a record that does not exist', 'json', 'missing'],
+    ['cannot be read', 'string', '{'],
+  ] as const) {
+    it(`rejects a claim whose payment id ${what}`, async () => {
+      await using environment = openDirectly()
+      await environment.openDB({ name: PAYMENT_IDS_DATABASE, encoding }).put('id', id)
+      await reopen()
+      const claim = log.claim(makeRecord({ payment_id: 'id' }))
+      expect(await errorName(claim)).to.equal('StoreError')
+      expect(await log.unfinished()).to.deep.equal([])
+    })
+  }
+
+  it('starts each record of a payment at another revision', async () => {
+    await using environment = openDirectly()
+    const unfinished = unfinishedIn(environment)
+    const revisions = new Set<unknown>()
+    for (const body of ['1', '2', '3']) {
+      await log.claim(makeRecord({ identity: 'i', body }))
+      await endReadTransactions()
+      revisions.add(unfinished.getEntry('i')?.version)
+      await unfinished.remove('i')
+    }
+    expect(revisions.size).to.equal(3)
+  })
+
+  it('rejects every call after it is closed', async () => {
+    const record = makeRecord({})
+    await log.claim(record)
+    await log.close()
+    expect(await errorName(log.read(record.identity))).to.equal('StoreError')
+    expect(await errorName(log.claim(makeRecord({ identity: 'late' })))).to.equal('StoreError')
+    expect(await errorName(log.advance(record, { state: 'settled', updated_at }))).to.equal('StoreError')
+    log = openResponseLog(directory)
+  })
+
+  it('returns the same record from the cache as from disk, whatever the payment contains', async () => {
+    const payment = { toJSON: 'x', constructor: { a: [1, '\u2028', null] }, 10: 1, 9: { é: 1e300 } }
+    const record = makeRecord({ payment })
+    await log.claim(record)
+    const claimed = await log.read(record.identity)
+    await log.advance(record, { state: 'settled', payment_response: 'é', updated_at })
+    const settled = await log.read(record.identity)
+    expect(claimed).to.deep.equal(record)
+    expect(settled).to.deep.equal({ ...record, state: 'settled', payment_response: 'é', updated_at })
+    await reopen()
+    expect(JSON.stringify(await log.read(record.identity))).to.equal(JSON.stringify(settled))
+  })
+
+  it('reads what another log has written since its own last read or write', async () => {
+    // LMDB reads new data only after the current turn of the event loop.
+    const readState = (from: ResponseLog) => endReadTransactions().then(async () => (await from.read('i'))?.state)
+    const [other, reader] = [openResponseLog(directory), openResponseLog(directory, { readOnly: true })]
+    const record = makeRecord({ identity: 'i' })
+    await log.claim(record)
+    expect([await readState(log), await readState(reader)]).to.deep.equal(['prepared', 'prepared'])
+    await other.advance(record, { state: 'unknown', updated_at })
+    expect([await readState(log), await readState(reader)]).to.deep.equal(['unknown', 'unknown'])
+    await log.advance({ ...record, state: 'unknown' }, { state: 'settled', updated_at })
+    expect([await readState(other), await readState(reader)]).to.deep.equal(['settled', 'settled'])
+    for (const each of [other, reader]) await each.close()
+  })
+})
