@@ -1,3 +1,4 @@
+/** The constants of the synthetic company. */
 import { expect } from 'chai'
 import { SnapshotHash } from '../../store/snapshot-id.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../store/synthetic.ts'
