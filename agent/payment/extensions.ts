@@ -104,7 +104,8 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
 /** Replaces the members of the path that have no constant example by those of the quoted URL. */
 export function fillPlaceholders(json: string, definition: OperationDefinition, url: string): string {
   if (!definition.path.includes('{')) return json
-  const { members = {} } = findRoute(new URL(url).pathname, [definition]) ?? {}
+  const [path = ''] = url.slice(url.indexOf('/', 'https://'.length)).split('?', 1)
+  const { members = {} } = findRoute(path, [definition]) ?? {}
   let filled = json
   for (const [name, value] of Object.entries(members)) filled = filled.replace(`{${name}}`, () => value)
   return filled

@@ -51,7 +51,7 @@ export interface HttpAnswer {
 /** Services under test, by their origins. */
 const descriptions = new Map<string, OpenApiDescription>()
 
-/** A cache: all services of a run have the same schemas. */
+/** A cache: services with schemas of the same names have the same schemas. */
 const validators = new Map<string, z.ZodType>()
 
 /** Enables the check for a service. */
@@ -159,12 +159,12 @@ function parseCode(text: string): unknown {
 
 /** Builds a validator from a JSON Schema. */
 export function buildValidator({ components }: OpenApiDescription, schema: object): z.ZodType {
-  const text = JSON.stringify(schema)
-  const known = validators.get(text)
+  const key = JSON.stringify([schema, Object.keys(components.schemas)])
+  const known = validators.get(key)
   if (known) return known
   const whole = JSON.stringify({ ...schema, $defs: components.schemas }).replaceAll('#/components/schemas/', '#/$defs/')
   const made = z.fromJSONSchema(JSON.parse(whole) as Parameters<typeof z.fromJSONSchema>[0])
-  validators.set(text, made)
+  validators.set(key, made)
   return made
 }
 
