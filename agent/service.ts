@@ -33,7 +33,6 @@ import { checkLogOwner, type AllowedChanges } from './check-log-owner.ts'
 import { openConfiguredLog } from './response-log.ts'
 import { startHttpServer, type HttpServerLimits } from './http-server.ts'
 import { CompanyAgentExecutor } from './sale/agent-executor.ts'
-import { PaymentDecoder } from './sale/decode-payment.ts'
 import type { SaleContext } from './sale/sale-context.ts'
 import { Clients } from './http/clients.ts'
 import { AddressBudgets } from './limits/address-budget.ts'
@@ -298,7 +297,6 @@ function createSaleContext(
     verifications: new FairQueue(VERIFICATIONS_MAX),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
-    paymentDecoder: new PaymentDecoder(),
   }
 }
 

@@ -9,7 +9,7 @@ import { z } from 'zod'
 import type { Timer } from '../../store/base/runtime.ts'
 import { withTimeLimit } from '../rpc/deadline.ts'
 import type { Payment } from '../payment/headers.ts'
-import type { QuoteReason } from '../payment/quote.ts'
+import type { QuoteReason } from '../operation/outcome.ts'
 
 /** For one call, including the body of the reply. Two of them, verify and settle, fit in the 65 s of an A2A call. */
 export const FACILITATOR_TIMEOUT_MS = 30_000

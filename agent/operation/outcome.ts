@@ -9,6 +9,24 @@ export interface Quote {
   json: string
 }
 
+/** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
+export type QuoteReason =
+  | 'PAYMENT-SIGNATURE header is required'
+  | 'invalid_payload'
+  | 'invalid_x402_version'
+  | 'invalid_payment_requirements'
+  | 'invalid_exact_evm_payload_recipient_mismatch'
+  | 'invalid_exact_evm_payload_authorization_value_mismatch'
+  | 'invalid_exact_evm_payload_authorization_valid_after'
+  | 'invalid_exact_evm_payload_authorization_valid_before'
+  | 'invalid_exact_evm_payload_signature'
+  | 'resource_mismatch'
+  | 'insufficient_funds'
+  | 'authorization_used'
+  | 'verification_refused'
+  | 'settlement_refused'
+  | 'authorization_expired'
+
 /** A stored response with the receipt of its settlement. */
 interface Answer {
   kind: 'answer'
@@ -23,6 +41,8 @@ interface Answer {
 export interface Refused {
   kind: 'refused'
   refusal: Refusal
+  /** Why a quote answers the request. `perform` adds the quote (contract 7.4). */
+  reason?: QuoteReason
   quote?: Quote
   /** The `PAYMENT-RESPONSE` header of a settlement that failed. */
   paymentResponse?: string
@@ -30,8 +50,13 @@ export interface Refused {
 
 export type Outcome = Answer | Refused
 
-export const refused = (refusal: Refusal, quote?: Quote): Refused => ({
+export const refused = (refusal: Refusal): Refused => ({ kind: 'refused', refusal })
+
+type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
+
+/** A 402. */
+export const refusedPayment = (code: PaymentRefusalCode, reason: QuoteReason): Refused & { reason: QuoteReason } => ({
   kind: 'refused',
-  refusal,
-  ...(quote && { quote }),
+  refusal: { code },
+  reason,
 })

@@ -1,12 +1,9 @@
-/**
- * Parses the `PAYMENT-SIGNATURE` header in two stages: `parsePaymentHeaders` reads what the identity and the terms need,
- * `parsePayment` checks the rest. Forged payments then cost little more than a quote (`bench perf`, rows "forged").
- */
+/** Parses the `PAYMENT-SIGNATURE` header. Terms, times and signature are checked later. */
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
 import { endOfString, hasDuplicateName } from '../json/strict-json.ts'
 import { areExtensionsValid } from './extensions.ts'
-import type { QuoteReason } from './quote.ts'
+import type { QuoteReason } from '../operation/outcome.ts'
 import { X402_VERSION } from './terms.ts'
 
 /** A payment for the longest quote stays under 4 KiB. Many proxies accept headers of up to 8 KiB. */
@@ -42,8 +39,6 @@ const authorizationSchema = z.strictObject({
   nonce: z.string().regex(NONCE),
 })
 
-const AUTHORIZATION_MEMBER_COUNT = Object.keys(authorizationSchema.shape).length
-
 const payloadSchema = z.strictObject({
   signature: z.string().regex(new RegExp(`^0x([0-9a-fA-F]{2}){${EOA_SIGNATURE_BYTES},${SIGNATURE_BYTES_MAX}}$`)),
   authorization: authorizationSchema,
@@ -61,70 +56,23 @@ export const paymentSchema = z.looseObject({
 })
 
 export type Payment = z.infer<typeof paymentSchema>
-/** The members that the identity and the terms are read from. */
-export type PaymentOutline = Pick<Payment, 'accepted' | 'extensions'> & {
-  payload: Pick<Payment['payload'], 'authorization'>
-}
 export type TransferAuthorization = z.infer<typeof authorizationSchema>
 
 export type ParsedPayment =
   | { kind: 'none' }
   | { kind: 'unreadable'; reason: QuoteReason }
-  | { kind: 'payment'; outline: PaymentOutline; /** The payload as sent, for `parsePayment`. */ json: string }
+  | { kind: 'payment'; payment: Payment; /** The payload as sent, for its hash. */ sent: unknown }
 
 /** Takes every `PAYMENT-SIGNATURE` header of a request. More than one is an error. */
 export function parsePaymentHeaders(headers: readonly string[]): ParsedPayment {
   const [header] = headers
   if (header === undefined) return { kind: 'none' }
   const json = headers.length === 1 ? decodeHeader(header) : undefined
-  const parsed = json === undefined ? undefined : parseSmallJson(json)
-  if (json === undefined || !isJsonObject(parsed)) return { kind: 'unreadable', reason: 'invalid_payload' }
-  if (parsed['x402Version'] !== X402_VERSION) return { kind: 'unreadable', reason: 'invalid_x402_version' }
-  return isOutline(parsed)
-    ? { kind: 'payment', outline: parsed, json }
-    : { kind: 'unreadable', reason: 'invalid_payload' }
-}
-
-/**
- * The checks of `paymentSchema` for the members of the outline. With zod, the benchmark rows `forged terms` and `forged
- * values` cost about 10 % more.
- */
-function isOutline(parsed: Record<string, unknown>): parsed is PaymentOutline & Record<string, unknown> {
-  const { accepted, payload, extensions } = parsed
-  return (
-    isJsonObject(accepted) &&
-    isNetwork(accepted['network']) &&
-    isText(accepted['asset'], ADDRESS) &&
-    isJsonObject(payload) &&
-    isAuthorization(payload['authorization']) &&
-    (extensions === undefined || (isJsonObject(extensions) && areExtensionsValid(extensions)))
-  )
-}
-
-function isAuthorization(value: unknown): boolean {
-  if (!isJsonObject(value) || Object.keys(value).length !== AUTHORIZATION_MEMBER_COUNT) return false
-  const { from, to, value: amount, validAfter, validBefore, nonce } = value
-  const hasText = isText(from, ADDRESS) && isText(to, ADDRESS) && isText(nonce, NONCE)
-  return hasText && [amount, validAfter, validBefore].every((number) => isText(number, DECIMAL) && isUint256(number))
-}
-
-function isNetwork(value: unknown): boolean {
-  return typeof value === 'string' && value.length > 0 && value.length <= NETWORK_CHARACTERS_MAX
-}
-
-function isText(value: unknown, pattern: RegExp): value is string {
-  return typeof value === 'string' && pattern.test(value)
-}
-
-/**
- * The whole payment from the JSON of `parsePaymentHeaders`, and the payload as parsed, for its hash. Undefined if it is not
- * exactly an x402 v2 EIP-3009 payment.
- */
-export function parsePayment(json: string): { payment: Payment; parsed: unknown } | undefined {
-  const parsed: unknown = JSON.parse(json)
-  if (!isPlainJson(parsed) || hasDuplicateName(json, parsed)) return undefined
-  const { data: payment } = paymentSchema.safeParse(parsed)
-  return payment && { payment, parsed }
+  const sent = json === undefined ? undefined : parseSmallJson(json)
+  if (json === undefined || !isJsonObject(sent)) return { kind: 'unreadable', reason: 'invalid_payload' }
+  if (sent['x402Version'] !== X402_VERSION) return { kind: 'unreadable', reason: 'invalid_x402_version' }
+  const payment = isPlainJson(sent) && !hasDuplicateName(json, sent) ? paymentSchema.safeParse(sent).data : undefined
+  return payment ? { kind: 'payment', payment, sent } : { kind: 'unreadable', reason: 'invalid_payload' }
 }
 
 /** Reused, because allocating a buffer of this size costs more than decoding (benchmark row `forged large`). */

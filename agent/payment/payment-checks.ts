@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { namesAnotherOperation } from '../operation/resource.ts'
 import type { Operation } from '../operation/operation.ts'
-import type { Payment, PaymentOutline, TransferAuthorization } from './headers.ts'
-import type { QuoteReason } from './quote.ts'
+import type { Payment, TransferAuthorization } from './headers.ts'
+import type { QuoteReason } from '../operation/outcome.ts'
 import { recoverSigner } from './signature.ts'
 import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerOperation, priceOf, type Terms } from './terms.ts'
 
@@ -14,7 +14,7 @@ const SECONDS_LEFT_MIN = 15
 const ERC6492_SUFFIX = '6492'.repeat(16)
 
 export interface TermsCheck {
-  outline: PaymentOutline
+  payment: Payment
   terms: Terms
   operation: Operation
 }
@@ -22,9 +22,9 @@ export interface TermsCheck {
 const quotedRequirements = memoizePerOperation(buildRequirements)
 
 /** Returns how a payment differs from the terms of the quote. Undefined if it does not differ. */
-export function checkTerms({ outline, terms, operation }: TermsCheck): QuoteReason | undefined {
-  const { authorization } = outline.payload
-  if (!isDeepStrictEqual(outline.accepted, quotedRequirements(terms, operation.operation)))
+export function checkTerms({ payment, terms, operation }: TermsCheck): QuoteReason | undefined {
+  const { authorization } = payment.payload
+  if (!isDeepStrictEqual(payment.accepted, quotedRequirements(terms, operation.operation)))
     return 'invalid_payment_requirements'
   if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
@@ -63,7 +63,7 @@ export function isSignedByPayer({ payload }: Payment, terms: Terms): boolean {
 /** Standard clients copy the resource of the quote, `resourceUrl`, into the payment. */
 export function namesAnotherResource(
   { resource }: Payment,
-  { terms, operation, resourceUrl }: Omit<TermsCheck, 'outline'> & { resourceUrl: string },
+  { terms, operation, resourceUrl }: Omit<TermsCheck, 'payment'> & { resourceUrl: string },
 ): boolean {
   if (resource === undefined || resource.url === resourceUrl) return false
   return namesAnotherOperation(resource.url, operation, terms.operations)

@@ -1,7 +1,7 @@
 /** The `PAYMENT-RESPONSE` header. It depends on the record only, so every replay has the same one. */
 import type { SettleResponse } from '@x402/core/types'
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { QuoteReason } from './quote.ts'
+import type { QuoteReason } from '../operation/outcome.ts'
 import { recordedPayment } from './recorded-payment.ts'
 
 export function settledResponse(record: ResponseRecord, transaction: string): string {

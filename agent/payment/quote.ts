@@ -1,28 +1,10 @@
 /** Builds the quote of an operation (x402 v2 `PaymentRequired`). */
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
 import type { OperationDefinition } from '../operation/operation.ts'
-import type { Quote } from '../operation/outcome.ts'
+import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { definitionOf } from '../operation/operations.ts'
 import { buildExtensions, fillPlaceholders } from './extensions.ts'
 import { buildRequirements, memoizePerOperation, X402_VERSION, type Terms } from './terms.ts'
-
-/** The values of `error` in a quote: codes of x402 v2 section 9 where one fits, never text of a facilitator. */
-export type QuoteReason =
-  | 'PAYMENT-SIGNATURE header is required'
-  | 'invalid_payload'
-  | 'invalid_x402_version'
-  | 'invalid_payment_requirements'
-  | 'invalid_exact_evm_payload_recipient_mismatch'
-  | 'invalid_exact_evm_payload_authorization_value_mismatch'
-  | 'invalid_exact_evm_payload_authorization_valid_after'
-  | 'invalid_exact_evm_payload_authorization_valid_before'
-  | 'invalid_exact_evm_payload_signature'
-  | 'resource_mismatch'
-  | 'insufficient_funds'
-  | 'authorization_used'
-  | 'verification_refused'
-  | 'settlement_refused'
-  | 'authorization_expired'
 
 interface QuoteRequest {
   terms: Terms

@@ -1,10 +1,10 @@
 /** Makes the body of a payment conflict a `DataError`, like the other 409 of the data endpoints (contract 2.8). */
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
-import { refused } from '../operation/outcome.ts'
+import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import { needsDataset } from '../skills/skills.ts'
-import type { SaleContext, SaleResult } from './sale-context.ts'
+import type { SaleContext } from './sale-context.ts'
 
 /** The conflicts that do not depend on the data. */
 const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 'payment_already_settled'])
@@ -13,22 +13,18 @@ const CONFLICTS: ReadonlySet<RefusalCode> = new Set(['payment_replay_conflict', 
  * Names the data that would answer the operation. It does not come from the record, because a conflict must not tell what
  * the payment has bought.
  */
-export function describeConflict(
-  result: SaleResult,
-  operation: Operation,
-  { catalog, terms }: SaleContext,
-): SaleResult {
-  if (result.kind !== 'refused' || !CONFLICTS.has(result.refusal.code)) return result
+export function describeConflict(outcome: Refused, operation: Operation, { catalog, terms }: SaleContext): Refused {
+  if (!CONFLICTS.has(outcome.refusal.code)) return outcome
   const hasSyntheticCompany = terms.mode === 'testnet'
   // The catalogue names the snapshot also when the snapshot itself cannot be read.
   const retrieval = needsDataset(operation, { hasSyntheticCompany }, terms.operations) ? catalog.retrieval() : undefined
   if (retrieval) {
     const { source, snapshot_id } = retrieval
-    return refused({ ...result.refusal, provenance: { source, snapshot_id } })
+    return refused({ ...outcome.refusal, provenance: { source, snapshot_id } })
   }
   if (!hasSyntheticCompany) return refused({ code: 'dataset_unavailable' })
   return refused({
-    ...result.refusal,
+    ...outcome.refusal,
     provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },
   })
 }

@@ -1,5 +1,5 @@
 /**
- * Step 7: checks terms, times, form, signature and resource of the payment, without a remote call.
+ * Step 7: checks the form of the payment, its terms, times, signature and resource, without a remote call.
  * Expensive checks come last, so that a forged payment costs little more than a quote (contract 6.1.2).
  */
 import {
@@ -11,11 +11,11 @@ import {
   namesAnotherResource,
   type TermsCheck,
 } from '../payment/payment-checks.ts'
-import type { BoundPayment, DecodedPayment, GivenPayment } from './decode-payment.ts'
-import { refusePayment, type PaymentRefusal } from './sale-context.ts'
+import { refusedPayment, type Refused } from '../operation/outcome.ts'
+import type { DecodedPayment, SentPayment } from './decode-payment.ts'
 
 /** A payment that passed the local checks. */
-export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayment {
+export interface CheckedPayment extends Omit<SentPayment, 'kind'> {
   readonly kind: 'checked'
   /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
   readonly isProven: boolean
@@ -23,25 +23,22 @@ export interface CheckedPayment extends Omit<DecodedPayment, 'kind'>, BoundPayme
   readonly isLate: boolean
 }
 
-interface ExamineOptions extends Omit<TermsCheck, 'outline'> {
+interface ExamineOptions extends Omit<TermsCheck, 'payment'> {
   /** The resource URL of the quote. */
   resourceUrl: string
   now: Date
 }
 
-export function examine(payment: GivenPayment, options: ExamineOptions): CheckedPayment | PaymentRefusal {
-  if (payment.kind === 'unreadable') return refusePayment('payment_invalid', payment.reason)
-  const { authorization } = payment.outline.payload
+export function examine(sent: DecodedPayment, options: ExamineOptions): CheckedPayment | Refused {
+  if (sent.kind === 'unreadable') return refusedPayment('payment_invalid', sent.reason)
+  const { payment } = sent
+  const { authorization, signature } = payment.payload
   const isTooLate = isLate(authorization, options.now)
   const mismatch =
-    checkTerms({ outline: payment.outline, ...options }) ??
-    (isTooLate ? undefined : checkTimes(authorization, options.now))
-  if (mismatch) return refusePayment('payment_invalid', mismatch)
-  const whole = payment.parse()
-  if (!whole) return refusePayment('payment_invalid', 'invalid_payload')
-  const { signature } = whole.payment.payload
-  if (isErc6492(signature)) return refusePayment('payment_invalid', 'invalid_exact_evm_payload_signature')
-  const isProven = isSignedByPayer(whole.payment, options.terms)
-  if (namesAnotherResource(whole.payment, options)) return refusePayment('payment_invalid', 'resource_mismatch')
-  return { ...payment, ...whole, kind: 'checked', isProven, isLate: isTooLate }
+    checkTerms({ payment, ...options }) ?? (isTooLate ? undefined : checkTimes(authorization, options.now))
+  if (mismatch) return refusedPayment('payment_invalid', mismatch)
+  if (isErc6492(signature)) return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
+  const isProven = isSignedByPayer(payment, options.terms)
+  if (namesAnotherResource(payment, options)) return refusedPayment('payment_invalid', 'resource_mismatch')
+  return { ...sent, kind: 'checked', isProven, isLate: isTooLate }
 }

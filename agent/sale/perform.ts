@@ -3,7 +3,7 @@
  * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
  * with a record is never checked again.
  */
-import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
 import { buildQuote } from '../payment/quote.ts'
 import { settle, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payment/terms.ts'
@@ -13,12 +13,12 @@ import { storeClaim } from './claim.ts'
 import { describeConflict } from './conflict.ts'
 import { refuseSettled } from './earlier-settlement.ts'
 import { examine, type CheckedPayment } from './examine.ts'
-import type { GivenPayment } from './decode-payment.ts'
+import { decodePayment, type DecodedPayment } from './decode-payment.ts'
 import { prepare } from './prepare.ts'
 import { checkReadiness } from './readiness.ts'
 import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
-import { refusePayment, type SaleContext, type SaleRequest, type SaleResult } from './sale-context.ts'
+import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
 /** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
@@ -26,22 +26,22 @@ const WAITED_MS_MAX = 60_000
 
 export async function perform(context: SaleContext, request: SaleRequest): Promise<Outcome> {
   const { operation, paymentHeaders, resourceUrl } = request
-  const payment = context.paymentDecoder.decode(paymentHeaders, operation)
+  const payment = decodePayment(paymentHeaders, operation)
   const sold = payment.kind === 'none' ? quote(context, request) : await buy(context, request, payment)
-  const result = describeConflict(sold, operation, context)
-  if (result.kind === 'answer') {
+  if (sold.kind === 'answer') {
     request.client.budget.refund()
-    context.paymentDecoder.remember(paymentHeaders, operation, payment)
+    return sold
   }
-  if (result.kind !== 'payment_refused') return result
+  if (sold.reason === undefined) return describeConflict(sold, operation, context)
   const { terms } = context
-  const quoted = buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: result.reason })
-  const { paymentResponse } = result
-  return { ...refused({ code: result.code }, quoted), ...(paymentResponse !== undefined && { paymentResponse }) }
+  return {
+    ...sold,
+    quote: buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: sold.reason }),
+  }
 }
 
 /** A request without a payment. */
-function quote(context: SaleContext, { operation, client }: SaleRequest): SaleResult {
+function quote(context: SaleContext, { operation, client }: SaleRequest): Outcome {
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
@@ -49,12 +49,12 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): SaleRe
     // 5. State of the dataset.
     checkReadiness(operation, openSkillContext(context), context.terms.operations) ??
     // 6. No payment.
-    refusePayment('payment_required', 'PAYMENT-SIGNATURE header is required')
+    refusedPayment('payment_required', 'PAYMENT-SIGNATURE header is required')
   )
 }
 
 /** A request with a payment. */
-async function buy(context: SaleContext, request: SaleRequest, payment: GivenPayment): Promise<SaleResult> {
+async function buy(context: SaleContext, request: SaleRequest, payment: DecodedPayment): Promise<Outcome> {
   const { terms, payments, saleLimit } = context
   const { operation, resourceUrl, client } = request
   // A transport ends a call after 65 seconds.
@@ -79,7 +79,7 @@ async function buy(context: SaleContext, request: SaleRequest, payment: GivenPay
 
   // 7. Local checks of the payment.
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
-  if (examined.kind === 'payment_refused') return examined
+  if (examined.kind === 'refused') return examined
 
   // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
   const full = saleLimit.check()
@@ -100,7 +100,7 @@ interface Sale {
   patience: Patience
 }
 
-async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<SaleResult> {
+async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Outcome> {
   const { examined, hasWaited, patience } = sale
   const { terms, payments, saleLimit } = context
   const { operation, client } = request
@@ -154,7 +154,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     // 13. The answer.
     return recordOutcome(settled)
   })
-  if (sold.kind !== 'payment_refused') client.budget.refund()
+  if (sold.kind === 'answer' || sold.reason === undefined) client.budget.refund()
   return sold
 }
 

@@ -2,13 +2,11 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { DiskSpaceError } from '../../store/files/disk-space.ts'
-import { refused, type Outcome, type Refused } from '../operation/outcome.ts'
+import { refused, refusedPayment, type Outcome, type QuoteReason, type Refused } from '../operation/outcome.ts'
 import { failedResponse } from '../payment/payment-response.ts'
-import type { QuoteReason } from '../payment/quote.ts'
 import { withReceipt } from '../settlement/receipts.ts'
-import { refusePayment, type PaymentRefusal, type SaleResult } from './sale-context.ts'
 
-export function recordOutcome(record: ResponseRecord): SaleResult {
+export function recordOutcome(record: ResponseRecord): Outcome {
   switch (record.state) {
     case 'settled':
     case 'confirmed':
@@ -25,8 +23,8 @@ export function recordOutcome(record: ResponseRecord): SaleResult {
   }
 }
 
-function settlementFailed(record: ResponseRecord, reason: QuoteReason): PaymentRefusal {
-  return { ...refusePayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
+function settlementFailed(record: ResponseRecord, reason: QuoteReason): Refused {
+  return { ...refusedPayment('payment_failed', reason), paymentResponse: failedResponse(record, reason) }
 }
 
 /** `waitMs`: the time until a retry reads the chain again. */

@@ -3,25 +3,25 @@ import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import { rateLimited } from '../limits/rate-limited.ts'
-import { refused } from '../operation/outcome.ts'
+import { refused, type Outcome } from '../operation/outcome.ts'
 import { isBoundTo, type PaymentBinding } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
 import type { SettlementServices } from '../settlement/memory.ts'
 import type { Patience } from '../settlement/settle.ts'
-import type { DecodedPayment } from './decode-payment.ts'
+import type { SentPayment } from './decode-payment.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { mayChange, retry } from './retry.ts'
-import type { SaleContext, SaleResult } from './sale-context.ts'
+import type { SaleContext } from './sale-context.ts'
 
 /**
- * Undefined if the payment has no record or an invalid form. Only a payment that has a record is hashed here. Guesses cost the
+ * Undefined if the payment has no record. Only a payment that has a record is hashed here. Guesses cost the
  * budget of the client; the right payload costs nothing.
  */
 export async function replay(
   { payments, guessLimit, paymentMutex }: Pick<SaleContext, 'payments' | 'guessLimit' | 'paymentMutex'>,
-  payment: DecodedPayment,
+  payment: SentPayment,
   { client, patience }: { client: Client; patience: Patience },
-): Promise<SaleResult | undefined> {
+): Promise<Outcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await readForClient(payments, payment, client)
     if (!record) return undefined
@@ -31,8 +31,7 @@ export async function replay(
     if (payment_id !== payment.id) return refuseGuess()
     const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
     if (waitMs > 0) return rateLimited(waitMs)
-    const bound = payment.parse()?.bind()
-    if (!bound) return undefined
+    const bound = payment.bind()
     if (!isBoundTo(record, bound)) {
       guessLimit.noteWrong(identity)
       return refuseGuess()
@@ -56,7 +55,7 @@ export async function replay(
 /** A look-up that the database does not answer costs nothing. */
 async function readForClient(
   { log }: SettlementServices,
-  { identity, id }: DecodedPayment,
+  { identity, id }: SentPayment,
   { budget }: Client,
 ): Promise<ResponseRecord | undefined> {
   try {
@@ -72,7 +71,7 @@ export async function replayRecord(
   payments: SettlementServices,
   record: ResponseRecord,
   { binding, patience }: { binding: PaymentBinding; patience: Patience },
-): Promise<SaleResult> {
+): Promise<Outcome> {
   if (!isBoundTo(record, binding)) return refused({ code: 'payment_replay_conflict' })
   const { record: current, waitMs } = await retry(payments, record, patience)
   if (isOpen(current.state)) return outcomeUnknown(waitMs)

@@ -2,7 +2,7 @@
  * Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. The budget of the client pays for them
  * until the payment is verified, and the amount of a verified payment is reserved against the balance of its payer.
  */
-import type { Refused } from '../operation/outcome.ts'
+import { refusedPayment, type Refused } from '../operation/outcome.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
@@ -13,7 +13,6 @@ import type { buildRequirements } from '../payment/terms.ts'
 import { findEarlierSettlement, observeSale, verifySale, type SaleStart } from '../settlement/verify-sale.ts'
 import type { CheckedPayment } from './examine.ts'
 import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
-import { refusePayment, type PaymentRefusal } from './sale-context.ts'
 
 interface QuotedPayment {
   checked: CheckedPayment
@@ -43,7 +42,7 @@ export interface AlreadySettled {
   transaction: string
 }
 
-type NotVerified = AlreadySettled | Refused | PaymentRefusal
+type NotVerified = AlreadySettled | Refused
 
 /** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
 export async function verifyAndReserve(
@@ -96,7 +95,7 @@ async function refuse(payments: SettlementServices, quoted: QuotedPayment, refus
     case 'unknown':
       return outcomeUnknown()
     case 'refused':
-      return refusePayment(refusal.code, refusal.reason)
+      return refusedPayment(refusal.code, refusal.reason)
     case 'maybe_settled':
       return search(payments, quoted)
   }

@@ -10,7 +10,7 @@ import { interpretNonce } from './finding.ts'
 import type { Payment } from '../payment/headers.ts'
 import { unlessUnreadable } from './observe-records.ts'
 import { checkTimes } from '../payment/payment-checks.ts'
-import type { QuoteReason } from '../payment/quote.ts'
+import type { QuoteReason } from '../operation/outcome.ts'
 import type { PaymentServices } from './services.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
 

@@ -103,7 +103,7 @@ async function buy(
 
 async function readRecord(log: ResponseLog, { path, headers }: LoadRequest): Promise<ResponseRecord> {
   const payment = parsePaymentHeaders([headers?.['PAYMENT-SIGNATURE'] ?? ''])
-  const record = payment.kind === 'payment' ? await log.read(paymentIdentity(payment.outline)) : undefined
+  const record = payment.kind === 'payment' ? await log.read(paymentIdentity(payment.payment)) : undefined
   if (!record) throw new Error(`${path} has no record`)
   return record
 }

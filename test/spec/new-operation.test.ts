@@ -110,7 +110,8 @@ describe('the product', () => {
       `\\b(?:prices|operations|examples)\\.${name}\\b`,
       `^ *${name}: [{'\\d]`,
       `\\b(?:${tool.name}|${route.operationId}|${answerName})\\b`,
-      path.replace(/\{.*/, '').replace('/api/v1', '') + '\\b',
+      // The path, but no folder or file of that name.
+      path.replace(/\{.*/, '').replace('/api/v1', '') + '\\b(?![/-])',
     ])
     const pattern = new RegExp(names.join('|'), 'm')
     const naming = files.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))

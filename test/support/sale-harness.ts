@@ -7,7 +7,6 @@ import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/sale/perform.ts'
 import type { SaleRequest, SaleContext } from '../../agent/sale/sale-context.ts'
-import { PaymentDecoder } from '../../agent/sale/decode-payment.ts'
 import { AddressBudgets } from '../../agent/limits/address-budget.ts'
 import { FairQueue } from '../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../agent/limits/guess-limit.ts'
@@ -231,7 +230,6 @@ export class SaleHarness {
       verifications: new FairQueue(64),
       payers: new PayerReservations(pausesOnly),
       paymentMutex: new KeyedMutex(),
-      paymentDecoder: new PaymentDecoder(),
       stopSignal: new AbortController().signal,
     }
   }

@@ -1,66 +1,38 @@
-/** The payment decoder: what it decodes, and what its cache keeps. */
+/** What identifies the payment of a request, and what it is bound to. */
 import { expect } from 'chai'
-import { PaymentDecoder } from '../../../agent/sale/decode-payment.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
+import { decodePayment } from '../../../agent/sale/decode-payment.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 
 const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
 
-describe('the payment decoder', () => {
-  let decoder: PaymentDecoder
-  let paymentHeader: string
-
-  beforeEach(async () => {
-    decoder = new PaymentDecoder()
-    paymentHeader = header(await signedPayment())
+describe('the payment of a request', () => {
+  it('[5.4.1] is bound to its payload and to the operation', async () => {
+    const one = header(await signedPayment())
+    const other = header(await signedPayment())
+    const bind = (text: string, number: string) => {
+      const decoded = decodePayment([text], lookup(number))
+      if (decoded.kind !== 'payment') throw new Error('The payment was not decoded')
+      return decoded.bind()
+    }
+    const [first, second, third] = [bind(one, '73848'), bind(one, '104547'), bind(other, '73848')]
+    expect(first.operation_digest).to.match(/^[0-9a-f]{64}$/)
+    expect(second.operation_digest).to.not.equal(first.operation_digest)
+    expect(second.payment_hash).to.equal(first.payment_hash)
+    expect(third.operation_digest).to.equal(first.operation_digest)
+    expect(third.payment_hash).to.not.equal(first.payment_hash)
   })
 
-  const decodeAndRemember = (operation: Operation) => {
-    const decoded = decoder.decode([paymentHeader], operation)
-    decoder.remember([paymentHeader], operation, decoded)
-    return decoded
-  }
-
-  it('returns the cached payment after remember', () => {
-    const decoded = decodeAndRemember(lookup('73848'))
-    expect(decoded.kind).to.equal('payment')
-    expect(decoder.decode([paymentHeader], lookup('73848'))).to.equal(decoded)
-  })
-
-  it('caches no payment without remember', () => {
-    const decoded = decoder.decode([paymentHeader], lookup('73848'))
-    const again = decoder.decode([paymentHeader], lookup('73848'))
-    expect(again).to.have.property('identity', decoded.kind === 'payment' && decoded.identity)
-    expect(again).to.not.equal(decoded)
-  })
-
-  it('computes the digest of the operation in the request, also for a cached header', () => {
-    const first = decodeAndRemember(lookup('73848'))
-    const other = decoder.decode([paymentHeader], lookup('104547'))
-    if (first.kind !== 'payment' || other.kind !== 'payment') throw new Error('The payment was not decoded')
-    const [firstBinding, otherBinding] = [first, other].map((payment) => payment.parse()?.bind())
-    expect(firstBinding?.operation_digest).to.match(/^[0-9a-f]{64}$/)
-    expect(otherBinding?.operation_digest).to.not.equal(firstBinding?.operation_digest)
-    expect(otherBinding?.payment_hash).to.equal(firstBinding?.payment_hash)
-  })
-
-  it('refuses two headers, also when the first one is cached', async () => {
-    decodeAndRemember(lookup('73848'))
-    for (const second of [paymentHeader, '', header(await signedPayment())]) {
-      const decoded = decoder.decode([paymentHeader, second], lookup('73848'))
+  it('[5.3.1] is refused in two headers', async () => {
+    const text = header(await signedPayment())
+    for (const second of [text, '', header(await signedPayment())]) {
+      const decoded = decodePayment([text, second], lookup('73848'))
       expect(decoded).to.deep.equal({ kind: 'unreadable', reason: 'invalid_payload' })
     }
   })
 
-  it('distinguishes no header from an empty header', () => {
-    expect(decoder.decode([], lookup('73848'))).to.deep.equal({ kind: 'none' })
-    expect(decoder.decode([''], lookup('73848'))).to.deep.equal({ kind: 'unreadable', reason: 'invalid_payload' })
-  })
-
-  it('caches no unreadable payment', () => {
-    const decoded = decoder.decode(['x'], lookup('73848'))
-    decoder.remember(['x'], lookup('73848'), decoded)
-    expect(decoded.kind).to.equal('unreadable')
-    expect(decoder.decode(['x'], lookup('73848'))).to.not.equal(decoded)
+  it('is none without a header, and unreadable with an empty one', () => {
+    expect(decodePayment([], lookup('73848'))).to.deep.equal({ kind: 'none' })
+    expect(decodePayment([''], lookup('73848'))).to.deep.equal({ kind: 'unreadable', reason: 'invalid_payload' })
   })
 })

@@ -1,7 +1,7 @@
 /** Payments that fail the local checks: 402 with a code and a fresh quote, and no remote call (contract 5.3). */
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
-import type { QuoteReason } from '../../../agent/payment/quote.ts'
+import type { QuoteReason } from '../../../agent/operation/outcome.ts'
 import { header, signedPayment, testTerms, type PaymentOptions, type WirePayment } from '../../support/payments.ts'
 import { SaleHarness } from '../../support/sale-harness.ts'
 

@@ -2,7 +2,6 @@
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import { expect } from 'chai'
 import { renderOutcome } from '../../../agent/http/render-outcome.ts'
-import { PaymentDecoder } from '../../../agent/sale/decode-payment.ts'
 import { perform } from '../../../agent/sale/perform.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
@@ -85,7 +84,7 @@ describe('a sale', () => {
   /** Looks up the company in another process on the same store. */
   const lookupElsewhere = () =>
     perform(
-      { ...sale.context, paymentMutex: new KeyedMutex(), paymentDecoder: new PaymentDecoder() },
+      { ...sale.context, paymentMutex: new KeyedMutex() },
       {
         operation: LOOKUP,
         paymentHeaders: [header(payment)],
@@ -130,19 +129,6 @@ describe('a sale', () => {
     }
     await sale.lookup(payment)
     expect(seen).to.equal('prepared')
-  })
-
-  it('caches the decoded payment after an answer, and not while the outcome is unknown', async () => {
-    const isRemembered = () => {
-      const [one, other] = [1, 2].map(() => sale.context.paymentDecoder.decode([header(payment)], LOOKUP))
-      return one === other
-    }
-    sale.script.settle = timeOut
-    expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-    expect(isRemembered()).to.equal(false)
-    sale.script.nonceState = async () => used()(payment)
-    expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    expect(isRemembered()).to.equal(true)
   })
 
   it('[5.6.2] answers a retry from the log after a restart, without a remote call', async () => {
@@ -778,5 +764,5 @@ describe('a sale', () => {
 function identityOf(payment: WirePayment): string {
   const read = parsePaymentHeaders([header(payment)])
   if (read.kind !== 'payment') throw new Error('The payment cannot be decoded')
-  return paymentIdentity(read.outline)
+  return paymentIdentity(read.payment)
 }

@@ -41,7 +41,6 @@ const logOwner = 'agent/check-log-owner.js'
 const verify = 'agent/sale/verify.js'
 const verifySale = 'agent/settlement/verify-sale.js'
 const observe = 'agent/chain/observe.js'
-const decoder = 'agent/sale/decode-payment.js'
 const responses = 'store/log/response-database.js'
 const postgresLog = 'store/log/postgres/responses.js'
 const budgets = 'agent/limits/address-budget.js'
@@ -710,13 +709,6 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'void this.#unfinished.remove(identity); });',
     replace: '});',
     caughtBy: 'race',
-  },
-  {
-    name: 'a cached payment is used for another operation',
-    file: decoder,
-    find: 'known?.operation === JSON.stringify(operation)',
-    replace: 'true',
-    caughtBy: 'simulate',
   },
   {
     name: 'a number matches the exact name of another company',

@@ -1,7 +1,6 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
 import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import type { SaleRequest } from '../../../agent/sale/sale-context.ts'
-import { PaymentDecoder } from '../../../agent/sale/decode-payment.ts'
 import { AddressBudgets } from '../../../agent/limits/address-budget.ts'
 import { FairQueue } from '../../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../../agent/limits/guess-limit.ts'
@@ -116,7 +115,6 @@ export class SimulatedServer {
       verifications: new FairQueue(VERIFICATIONS_MAX),
       payers: new PayerReservations(timer),
       paymentMutex: turns,
-      paymentDecoder: new PaymentDecoder(),
       stopSignal: this.#stopping.signal,
     }
     this.#executor = new CompanyAgentExecutor({ context: seller, baseUrl: BASE_URL, help: () => '' })
