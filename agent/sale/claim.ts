@@ -5,7 +5,8 @@ import type { buildRequirements } from '../payment/terms.ts'
 import type { CheckedPayment } from './examine.ts'
 import type { Verified } from './verify.ts'
 
-interface Purchase {
+/** What is sold for a verified payment. */
+export interface Purchase {
   checked: CheckedPayment
   requirements: ReturnType<typeof buildRequirements>
   verified: Verified

@@ -9,7 +9,8 @@ import { settle, type Patience } from '../settlement/settle.ts'
 import { buildRequirements } from '../payment/terms.ts'
 import type { SkillContext } from '../skills/registers.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
-import { storeClaim } from './claim.ts'
+import type { Client } from '../limits/client.ts'
+import { storeClaim, type Purchase } from './claim.ts'
 import { describeConflict } from './conflict.ts'
 import { refuseSettled } from './earlier-settlement.ts'
 import { examine, type CheckedPayment } from './examine.ts'
@@ -101,16 +102,11 @@ interface Sale {
 }
 
 async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Promise<Outcome> {
-  const { examined, hasWaited, patience } = sale
-  const { terms, payments, saleLimit } = context
+  const { examined, hasWaited } = sale
+  const { terms, payments } = context
   const { operation, client } = request
 
-  const replayIfSold = () =>
-    unknownIfFailed(payments.report, async () => {
-      const record = await payments.log.read(examined.identity, examined.id)
-      return record && replayRecord(payments, record, { binding: examined.bind(), patience })
-    })
-  const soldMeanwhile = hasWaited ? await replayIfSold() : undefined
+  const soldMeanwhile = hasWaited ? await replayIfSold(context, sale) : undefined
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
@@ -118,7 +114,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const verified = await verifyAndReserve(payments, { checked: examined, requirements, client }, context)
   if (verified.kind !== 'verified') {
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
-    const soldElsewhere = await replayIfSold()
+    const soldElsewhere = await replayIfSold(context, sale)
     if (soldElsewhere) return soldElsewhere
     return verified.kind === 'already_settled' ? refuseSettled(payments, examined.identity, verified) : verified
   }
@@ -135,27 +131,42 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
     operations: terms.operations,
     report: payments.report,
   })
-  if (prepared.kind === 'refused') return (await replayIfSold()) ?? prepared
+  if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
 
-  const sold = await unknownIfFailed(payments.report, async () => {
-    // 10. Response and intent to settle are stored, and the sale is counted.
-    const claim = await storeClaim(payments, { checked: examined, requirements, verified: held, prepared })
-    if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
-    if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: examined.bind(), patience })
-    if (examined.id === undefined) context.guessLimit.noteRight(examined.identity, client.address)
-
-    // 11 and 12. Settlement, and its outcome is stored.
-    const onWait = () => callSlot?.[Symbol.dispose]()
-    const settled = await settle(payments, claim.record, {
-      start: verified.start,
-      patience: { ...patience, onWait },
-    })
-
-    // 13. The answer.
-    return recordOutcome(settled)
-  })
+  const purchase = { checked: examined, requirements, verified: held, prepared }
+  const onWait = () => callSlot?.[Symbol.dispose]()
+  const sold = await unknownIfFailed(payments.report, () =>
+    claimAndSettle(context, purchase, { client, patience: { ...sale.patience, onWait } }),
+  )
   if (sold.kind === 'answer' || sold.reason === undefined) client.budget.refund()
   return sold
+}
+
+async function claimAndSettle(
+  { payments, saleLimit, guessLimit }: SaleContext,
+  purchase: Purchase,
+  { client, patience }: { client: Client; patience: Patience },
+): Promise<Outcome> {
+  const { checked, verified } = purchase
+  // 10. Response and intent to settle are stored, and the sale is counted.
+  const claim = await storeClaim(payments, purchase)
+  if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
+  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: checked.bind(), patience })
+  if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
+
+  // 11 and 12. Settlement, and its outcome is stored.
+  const settled = await settle(payments, claim.record, { start: verified.start, patience })
+
+  // 13. The answer.
+  return recordOutcome(settled)
+}
+
+/** The stored response, if another request or process has sold for this payment since step 3. */
+function replayIfSold({ payments }: SaleContext, { examined, patience }: Sale): Promise<Outcome | undefined> {
+  return unknownIfFailed(payments.report, async () => {
+    const record = await payments.log.read(examined.identity, examined.id)
+    return record && replayRecord(payments, record, { binding: examined.bind(), patience })
+  })
 }
 
 /** A stopping service begins no sale (contract 14.8). */

@@ -578,7 +578,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the record is not read again after a refused verification',
     file: perform,
-    find: 'const soldElsewhere = await replayIfSold();',
+    find: 'const soldElsewhere = await replayIfSold(context, sale);',
     replace: 'const soldElsewhere = undefined;',
     caughtBy: 'simulate',
   },
