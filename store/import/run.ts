@@ -1,14 +1,12 @@
 /** Imports an archive: fetches it, builds a snapshot and publishes it with one durable write. */
-import type { Catalog, Retrieval } from '../dataset/catalog.ts'
-import { hasNameIndex } from '../index/name-index.ts'
+import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { snapshotFolder } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
 import type { SnapshotChanges, SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
 import { minCompanyCount, type Publication } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
+import { buildFile, readSnapshotInfo, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
 import { newBuildingFolder, removeAbandonedBuilds, type Processes } from './building-folder.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -45,7 +43,7 @@ export interface ImportResult {
 }
 
 interface CurrentSnapshot {
-  retrieval: Retrieval
+  retrieval: Omit<Dataset, 'snapshot'>
   info: SnapshotInfo
   /** Whether it was normalised by the current rules. If not, an unchanged archive is imported again. */
   hasCurrentRules: boolean
@@ -86,7 +84,7 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
     validators: archive.download.validators,
     changes: isSwitch
       ? changes && { previous_snapshot_id: current?.info.snapshot_id ?? null, ...changes }
-      : (current.retrieval.changes ?? null),
+      : current.retrieval.changes,
   })
   const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
@@ -125,14 +123,14 @@ function later(one: string | null, other: string | null): string | null {
 /** The newest update time that a location has stated, if the current snapshot is from there. */
 function newestUpdate(current: CurrentSnapshot | undefined, location: string): string | null {
   if (current?.retrieval.location !== location) return null
-  return current.retrieval.newest_update ?? current.retrieval.source.source_updated_at
+  return current.retrieval.newest_update
 }
 
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
 async function buildOrReuse(
   request: ImportRequest,
   { download, current }: FetchedArchive,
-): Promise<ImportResult & Pick<Retrieval, 'archive_sha256'>> {
+): Promise<ImportResult & Pick<Dataset, 'archive_sha256'>> {
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
     return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false, changes: null }
@@ -199,13 +197,7 @@ function sourceUpdatedAt(
 
 /** Returns undefined if the snapshot is missing or damaged. It is then built again from its archive. */
 async function readCurrentSnapshot(dataDirectory: string, catalog: Catalog): Promise<CurrentSnapshot | undefined> {
-  try {
-    const retrieval = catalog.retrieval()
-    const info = await catalog.info()
-    if (!retrieval || !info || !(await hasNameIndex(snapshotFolder(dataDirectory, info.snapshot_id)))) return undefined
-    return { retrieval, info, hasCurrentRules: info.normalisation === NORMALISATION_VERSION }
-  } catch (cause) {
-    if (cause instanceof StoreError) return undefined
-    throw cause
-  }
+  const retrieval = catalog.retrieval()
+  const info = retrieval && (await readSnapshotInfo(snapshotFolder(dataDirectory, retrieval.snapshot_id)))
+  return info && { retrieval, info, hasCurrentRules: info.normalisation === NORMALISATION_VERSION }
 }

@@ -55,7 +55,9 @@ export async function openTestRegister(
     onProgress: () => undefined,
   })
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
-  const context: SkillContext = { dataset: { snapshot, source: SOURCE }, hasSyntheticCompany, now }
+  const entry = { archive_sha256: '0'.repeat(64), newest_update: null, changes: null, validators: null }
+  const dataset = { ...entry, snapshot_id: info.snapshot_id, source: SOURCE, location: path, snapshot }
+  const context: SkillContext = { dataset, hasSyntheticCompany, now }
   const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
     const parsed = parseOperation(operation, input)
     if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)
