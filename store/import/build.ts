@@ -18,7 +18,7 @@ import { openSnapshot, snapshotInfoSchema, type SnapshotChanges, type SnapshotIn
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
-import { newBuildingFolder, type Processes } from './building-folder.ts'
+import { newBuildingFolder } from './building-folder.ts'
 import { ChangeCounter } from './changes.ts'
 import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -43,7 +43,8 @@ export interface ImportProgress {
 
 interface BuildSnapshotRequest {
   dataDirectory: string
-  processes: Processes
+  /** The folder of the build, which does not exist yet. */
+  folder?: string
   batches: AsyncIterable<ParsedRow[]>
   /** The share of the file that has been read, from 0 to 1. */
   shareRead: () => number
@@ -87,8 +88,8 @@ export const buildFile: BuildFile = async ({ path, ...request }) => {
 
 /** Builds a snapshot and moves it to the folder of its id. A failed build leaves nothing. */
 async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapshot> {
-  const { dataDirectory, processes, now, onProgress, expected = ANY_COUNT, previousFolder } = request
-  const folder = newBuildingFolder(dataDirectory, processes)
+  const { dataDirectory, now, onProgress, expected = ANY_COUNT, previousFolder } = request
+  const { folder = newBuildingFolder(dataDirectory) } = request
   try {
     const counts = await loadRows(folder, request)
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {

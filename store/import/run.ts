@@ -7,7 +7,7 @@ import { minCompanyCount, type Publication } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
-import { newBuildingFolder, removeAbandonedBuilds, type Processes } from './building-folder.ts'
+import { newBuildingFolder, removeAbandonedBuilds } from './building-folder.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { pruneSnapshots } from './prune.ts'
@@ -20,7 +20,6 @@ export interface ImportRequest {
   /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
-  processes: Processes
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
   /** Builds the snapshot. The default builds in this process. */
@@ -50,14 +49,14 @@ interface CurrentSnapshot {
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, processes, now, limits, signal } = request
+  const { dataDirectory, catalog, path, now, limits, signal } = request
   const retrievedAt = now()
-  await removeAbandonedBuilds(dataDirectory, processes, retrievedAt)
+  await removeAbandonedBuilds(dataDirectory, retrievedAt)
   throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const publish = (download: Download) => publishArchive(request, { download, current, retrievedAt })
   if (!isUrl(path)) return publish({ path, validators: null, updatedAt: undefined })
-  const folder = newBuildingFolder(dataDirectory, processes)
+  const folder = newBuildingFolder(dataDirectory)
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
   return withDownload({ location: path, folder, validators, limits, signal }, publish)
 }
@@ -173,13 +172,13 @@ async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuil
 }
 
 function buildArchive(request: ImportRequest, { path: archivePath, current }: ArchiveToBuild): Promise<BuiltSnapshot> {
-  const { dataDirectory, path, location = path, processes, now, signal } = request
+  const { dataDirectory, path, location = path, now, signal } = request
   const { onProgress = () => undefined, companiesMin = minCompanyCount(location), build = buildFile } = request
   const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
   const expected = request.isForced ? undefined : { companiesMin, companiesBefore }
   const previousFolder = current && snapshotFolder(dataDirectory, current.info.snapshot_id)
   const file = { dataDirectory, path: archivePath, expected, previousFolder }
-  return build({ ...file, processes, now, onProgress, signal })
+  return build({ ...file, now, onProgress, signal })
 }
 
 /**

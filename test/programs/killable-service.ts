@@ -151,7 +151,6 @@ const service = await startService({
   },
   openLog: async (given) =>
     killableLog(await openConfiguredLog({ config: given, salesPerMinute: given.rateLimitPerMinute, report })),
-  processes: { ownPid: process.pid, token: 'test', isRunning: () => true },
   now,
   random: Math.random,
   timer(callback, milliseconds) {

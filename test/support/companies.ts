@@ -13,7 +13,6 @@ import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/files/layout.ts'
 import { openSnapshot, type Snapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC, type Source } from '../../store/dataset/source.ts'
-import { PROCESSES } from './fixtures.ts'
 import { HEADER } from './register.ts'
 
 const TIME = '2026-01-02T03:04:05.000Z'
@@ -50,7 +49,6 @@ export async function openTestRegister(
   const { info } = await buildFile({
     dataDirectory: directory,
     path,
-    processes: PROCESSES,
     now,
     onProgress: () => undefined,
   })
