@@ -3,10 +3,9 @@
  * receiver and chain. `PAY_TO` belongs to one response log: a second one would sell again for the same payments.
  */
 import { randomUUID } from 'node:crypto'
-import { readLogMarker, writeLogMarker, type LogOwner, type OwnedLog } from '../store/log/log-owner.ts'
+import { readLogMarker, writeLogMarker, type LogOwner } from '../store/log/log-owner.ts'
 import { StoreError } from '../store/files/environment.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
-import { recordedPayment } from './payment/recorded-payment.ts'
 import type { Terms } from './payment/terms.ts'
 
 /** What the operator allows at one start. */
@@ -20,7 +19,7 @@ export interface AllowedChanges {
 }
 
 interface OwnerCheck {
-  log: Pick<ResponseLog, 'unfinished'> & OwnedLog
+  log: Pick<ResponseLog, 'owner' | 'setOwner' | 'unfinished'>
   dataDirectory: string
   terms: Pick<Terms, 'network' | 'asset' | 'payTo'>
   allowed: AllowedChanges
@@ -29,7 +28,7 @@ interface OwnerCheck {
 /** @throws StoreError whose message is one line for the operator */
 export async function checkLogOwner({ log, dataDirectory, terms, allowed }: OwnerCheck): Promise<void> {
   const markedId = allowed.newLog === true ? undefined : await readLogMarker(dataDirectory)
-  const owner = (await log.owner()) ?? (await setFirstOwner({ log, terms, markedId }))
+  const owner = (await log.owner()) ?? (await setFirstOwner({ log, terms }, markedId))
   if (markedId !== undefined && markedId !== owner.log_id)
     throw new StoreError('DATA_DIR was used with another response log: restore that log, or start once with --new-log')
   if (owner.network !== terms.network || owner.asset !== terms.asset.toLowerCase())
@@ -39,22 +38,17 @@ export async function checkLogOwner({ log, dataDirectory, terms, allowed }: Owne
   if (markedId !== owner.log_id) await writeLogMarker(dataDirectory, owner.log_id)
 }
 
-interface FirstOwner extends Pick<OwnerCheck, 'log' | 'terms'> {
-  /** The id of the log that the data directory uses. */
-  markedId: string | undefined
-}
-
-/** A log without an owner is new, or an older version wrote it. A new log in a used data directory replaces a lost one. */
-async function setFirstOwner({ log, terms, markedId }: FirstOwner): Promise<LogOwner> {
-  if (markedId !== undefined && (await log.isEmpty()))
+/** A log without an owner is new. A new log in a used data directory replaces a lost one. */
+async function setFirstOwner(
+  { log, terms: { network, asset, payTo } }: Pick<OwnerCheck, 'log' | 'terms'>,
+  markedId: string | undefined,
+): Promise<LogOwner> {
+  if (markedId !== undefined)
     throw new StoreError(
       'The response log is empty, but DATA_DIR was used with another: restore it, or start once with --new-log',
     )
-  // An earlier version stored no owner, and its records name the receiver.
-  const [newest] = await log.newestRecords()
-  const { network, asset, payTo } = newest ? recordedPayment(newest).requirements : terms
   const owner = { network, asset: asset.toLowerCase(), pay_to: payTo.toLowerCase() }
-  return log.setOwner({ log_id: markedId ?? randomUUID(), ...owner }, undefined)
+  return log.setOwner({ log_id: randomUUID(), ...owner }, undefined)
 }
 
 async function changeReceiver({

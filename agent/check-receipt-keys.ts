@@ -9,11 +9,11 @@ import { readDirectory } from '../keys/directory.ts'
 import { writeFileAtomically } from '../store/files/atomic-file.ts'
 import { StoreError } from '../store/files/environment.ts'
 import { errorCode } from '../store/base/error-code.ts'
-import type { OwnedLog } from '../store/log/log-owner.ts'
+import type { ResponseLog } from '../store/log/responses.ts'
 import { receiptKeyId } from './receipt/read.ts'
 
 interface KeyCheck {
-  log: Pick<OwnedLog, 'newestRecords'>
+  log: Pick<ResponseLog, 'newestRecords'>
   dataDirectory: string
   keysDirectory: string
   /** Accepts that the keys of earlier receipts are lost. */

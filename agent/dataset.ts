@@ -3,7 +3,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Catalog } from '../store/dataset/catalog.ts'
 import type { BuildFile } from '../store/import/build.ts'
-import type { Processes } from '../store/import/building-folder.ts'
 import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
 import { openSchedule, type Schedule } from '../store/import/schedule.ts'
@@ -25,7 +24,6 @@ export interface DatasetRequest {
   catalog: Catalog
   /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
-  processes: Processes
   /** Builds a snapshot. The service builds in a child process. */
   build?: BuildFile
   now: () => Date

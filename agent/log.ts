@@ -1,6 +1,6 @@
 /** The log: JSON lines on stderr. A cause is reduced to error names and codes, so no payment and no remote text is logged. */
 import { pino, type DestinationStream, type Logger } from 'pino'
-import type { Retrieval } from '../store/dataset/catalog.ts'
+import type { Dataset } from '../store/dataset/catalog.ts'
 import { ImportError } from '../store/import/errors.ts'
 import type { SaleLine } from './admin/sale-trace.ts'
 import type { Config } from './config.ts'
@@ -21,7 +21,7 @@ export function logEvents(log: Logger) {
   return {
     report: (event: string, cause: unknown, requestId?: string) =>
       log.warn({ ...(requestId !== undefined && { request_id: requestId }), ...describeCause(cause) }, event),
-    onDatasetChange: ({ snapshot_id, changes }: Retrieval) => log.info({ snapshot_id, ...changes }, 'dataset_changed'),
+    onDatasetChange: ({ snapshot_id, changes }: Dataset) => log.info({ snapshot_id, ...changes }, 'dataset_changed'),
     onSale: (line: SaleLine) => log.info(line, 'sale'),
   }
 }

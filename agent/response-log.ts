@@ -1,5 +1,4 @@
 /** Opens the configured response log: in PostgreSQL, or in LMDB in the data directory. */
-import type { OwnedLog } from '../store/log/log-owner.ts'
 import { openPostgresResponseLog } from '../store/log/postgres/responses.ts'
 import { openResponseLog, type ResponseLog } from '../store/log/responses.ts'
 import type { Report } from '../store/base/runtime.ts'
@@ -20,7 +19,7 @@ export async function openConfiguredLog({
   salesPerMinute,
   now,
   report = () => undefined,
-}: LogOptions): Promise<ResponseLog & OwnedLog> {
+}: LogOptions): Promise<ResponseLog> {
   if (url !== undefined) return openPostgresResponseLog({ url, salesPerMinute, report })
   return openResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
 }

@@ -9,7 +9,6 @@ import { currentAttribution, currentMetadata } from '../rest-facade/documents/me
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type CatalogOptions } from '../store/dataset/catalog.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
-import type { Processes } from '../store/import/building-folder.ts'
 import type { ImportResult } from '../store/import/run.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
@@ -86,7 +85,6 @@ export interface ServiceOptions {
   openLog?: (config: Config) => Promise<ResponseLog>
   /** Replaces limits of the HTTP server. */
   limits?: Partial<HttpServerLimits>
-  processes: Processes
   now: () => Date
   /** Milliseconds of a clock that never goes back. Default: that of the process. */
   clock?: () => number
@@ -306,7 +304,7 @@ async function startDataset(
   { catalog, metrics }: { catalog: Catalog; metrics: ServiceMetrics | undefined },
   closers: Closer[],
 ): Promise<void> {
-  const { config, processes, now, random, timer } = options
+  const { config, now, random, timer } = options
   const report: Report = (event, cause) => {
     metrics?.countFailedImport(cause)
     options.report(event, cause)
@@ -319,7 +317,7 @@ async function startDataset(
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = { dataDirectory, path, catalog, build, processes, now, random, timer, report, onRetrieved }
+  const daily = { dataDirectory, path, catalog, build, now, random, timer, report, onRetrieved }
   const schedule = await startDailyRetrieval(daily)
   closers.push(() => schedule.stop())
   loadNameIndex(catalog, options.report)

@@ -105,6 +105,18 @@ class ObservedLog implements ResponseLog {
     return timed(this.#observer, 'log_prune', () => this.#log.prune(...call))
   }
 
+  owner() {
+    return this.#log.owner()
+  }
+
+  setOwner(...call: Parameters<ResponseLog['setOwner']>) {
+    return this.#log.setOwner(...call)
+  }
+
+  newestRecords() {
+    return this.#log.newestRecords()
+  }
+
   close() {
     return this.#log.close()
   }

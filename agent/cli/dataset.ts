@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { isUrl } from '../../store/base/url-policy.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
-import { peakMemoryBytes, processes } from './runtime.ts'
+import { peakMemoryBytes } from './runtime.ts'
 
 const IMPORT_HELP = `
 The register's archive is a ZIP with one CSV file, or the CSV file itself. A running service on the same DATA_DIR
@@ -42,7 +42,7 @@ async function importSource(
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
   const target = { dataDirectory, path, synthetic, isForced }
-  await importCommand({ ...target, processes, now: context.now, peakMemoryBytes, ...bar })
+  await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
 }
 
 const SNAPSHOT_ID_HELP = `
@@ -63,7 +63,7 @@ export const addSnapshotIdCommand: AddCommand = (program, context) => {
       const { openImportBar } = await import('./progress-bar.ts')
       using bar = openImportBar(context)
       const temporaryDirectory = tmpdir()
-      await snapshotIdCommand({ path: resolve(path), temporaryDirectory, processes, now: context.now, ...bar })
+      await snapshotIdCommand({ path: resolve(path), temporaryDirectory, now: context.now, ...bar })
     })
 }
 

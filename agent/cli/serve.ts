@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
-import { processes, timer } from './runtime.ts'
+import { timer } from './runtime.ts'
 
 const HELP = `
 Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
@@ -52,14 +52,14 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
 
   await using opened = await openExternals({
     config,
-    ownPid: processes.ownPid,
+    ownPid: process.pid,
     now,
     report,
     log: (line) => log.warn(line),
   })
   const { externals, lines } = opened
   const version = await readVersion()
-  const runtime = { processes, now, random: Math.random, timer, ...events }
+  const runtime = { now, random: Math.random, timer, ...events }
   const service = await startService({ config, version, externals, allowed, ...runtime })
   const signature_recovery = keyRecovery.kind
   log.info({ base_url: service.baseUrl, admin_url: service.adminUrl, signature_recovery }, 'ready')

@@ -14,7 +14,6 @@ import type { ReceiptClaims } from '../receipt/claims.ts'
 import type { ReceiptCheck } from '../receipt/verify.ts'
 import type { CliContext } from './context.ts'
 import { openImportBar } from './progress-bar.ts'
-import { processes } from './runtime.ts'
 
 /** Above every block, so that only the transaction of the receipt is read. */
 const NO_BLOCK = 2n ** 63n
@@ -68,7 +67,7 @@ export async function checkDataset(
   const dataDirectory = await mkdtemp(join(tmpdir(), 'verify-'))
   try {
     using bar = openImportBar(context)
-    const request = { path: resolve(dataset), dataDirectory, processes, now: context.now, onProgress: bar.onProgress }
+    const request = { path: resolve(dataset), dataDirectory, now: context.now, onProgress: bar.onProgress }
     const { info } = await openBuildProcesses().build(request)
     const isSame = info.snapshot_id === snapshot_id
     const check = { name: 'dataset', passed: isSame, detail: `the archive has ${info.snapshot_id}` }

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { CRASHED_KEY, CURRENT_KEY, catalogFolder, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, dataFile, openEnvironment, StoreError } from '../files/environment.ts'
 import type { Report } from '../base/runtime.ts'
-import { openSnapshot, type Snapshot, type SnapshotInfo } from './snapshot.ts'
+import { openSnapshot, type Snapshot } from './snapshot.ts'
 import { sourceSchema, type Source } from './source.ts'
 
 /** A dataset whose last successful retrieval is older than this is not sold (contract 3.1). */
@@ -28,46 +28,42 @@ const CRASHED_ARCHIVES_MAX = 10
 
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/)
 
-/** The last successful retrieval of the source, changed or not. */
-const retrievalSchema = z.strictObject({
+/** The last successful retrieval of the source, changed or not: the stored part of a dataset. */
+const entrySchema = z.strictObject({
   snapshot_id: z.string(),
   source: sourceSchema,
   /** The path, URL or name that was retrieved, to retrieve it again. */
   location: z.string(),
   archive_sha256: sha256Schema,
   /** The newest update time that this location has stated. Later retrievals without a time keep it. */
-  newest_update: z.iso.datetime().nullable().optional(),
+  newest_update: z.iso.datetime().nullable(),
   /** How the snapshot differs from the one that was current before it; for the log. */
   changes: z
     .strictObject({ previous_snapshot_id: z.string().nullable(), added: count, removed: count, changed: count })
-    .nullable()
-    .optional(),
+    .nullable(),
   /** The archive's validators (RFC 9110 section 8.8) and the URL they belong to, if the server sent any. */
   validators: z
     .strictObject({ url: z.string(), etag: z.string().nullable(), last_modified: z.string().nullable() })
     .nullable(),
 })
 
-export type Retrieval = z.infer<typeof retrievalSchema>
+type CatalogEntry = z.infer<typeof entrySchema>
 
-/** The snapshot that answers new requests, with its provenance. */
-export interface Dataset {
+/** The snapshot that answers new requests, and its retrieval. */
+export interface Dataset extends CatalogEntry {
   readonly snapshot: Snapshot
-  readonly source: Source
 }
 
 export interface Catalog {
-  /** Undefined without an entry, or if the entry is damaged. */
-  retrieval(): Retrieval | undefined
+  /** The last retrieval. Undefined without one, or if its entry is damaged. */
+  retrieval(): CatalogEntry | undefined
   /**
    * The current dataset, or undefined if none is stored or its snapshot cannot be read. Sees a published dataset of another
    * process after {@link REFRESH_INTERVAL_MS}, and a repaired snapshot after {@link REOPEN_INTERVAL_MS}.
    */
   current(): Dataset | undefined
-  /** Describes the current snapshot without keeping it open. */
-  info(): Promise<SnapshotInfo | undefined>
   /** Makes a retrieval the current one, in one durable write. The folder of its snapshot must be complete. */
-  publish(retrieval: Retrieval): Promise<void>
+  publish(entry: CatalogEntry): Promise<void>
   /** Whether an archive has ended the process of its import (contract 11.10). */
   hasCrashed(archiveSha256: string): boolean
   /** Remembers or forgets such an archive, in one durable write. */
@@ -86,7 +82,7 @@ interface OpenedSnapshot {
 export interface CatalogOptions {
   report?: Report
   /** Called once for each new snapshot that `current` returns, whichever process imported it. Not called for the first one. */
-  onChange?: (retrieval: Retrieval) => void
+  onChange?: (dataset: Dataset) => void
 }
 
 export function openCatalog(dataDirectory: string, options: CatalogOptions = {}): Catalog {
@@ -100,17 +96,8 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
   return {
     retrieval,
     current: () => dataset.read(),
-    async info() {
-      const id = retrieval()?.snapshot_id
-      if (id === undefined) return undefined
-      const known = opened.find(id)
-      if (known) return known.info
-      const closed = openSnapshot(snapshotFolder(dataDirectory, id))
-      await closed.close()
-      return closed.info
-    },
     async publish(next) {
-      await awaitWrite(environment.put(CURRENT_KEY, retrievalSchema.parse(next)))
+      await awaitWrite(environment.put(CURRENT_KEY, entrySchema.parse(next)))
       dataset.expire()
     },
     hasCrashed: (archiveSha256) => crashedArchives().includes(archiveSha256),
@@ -128,18 +115,18 @@ export function openCatalog(dataDirectory: string, options: CatalogOptions = {})
 }
 
 /** Reads LMDB every time, but parses only changed bytes. */
-function retrievalReader(environment: RootDatabase<unknown, string>, report: Report): () => Retrieval | undefined {
-  let last: { bytes: Buffer; retrieval: Retrieval | undefined } | undefined
+function retrievalReader(environment: RootDatabase<unknown, string>, report: Report): () => CatalogEntry | undefined {
+  let last: { bytes: Buffer; entry: CatalogEntry | undefined } | undefined
   return () => {
     const bytes = environment.getBinary(CURRENT_KEY)
     if (bytes === undefined) return undefined
-    if (!last?.bytes.equals(bytes)) last = { bytes, retrieval: parseRetrieval(bytes, report) }
-    return last.retrieval
+    if (!last?.bytes.equals(bytes)) last = { bytes, entry: parseEntry(bytes, report) }
+    return last.entry
   }
 }
 
 interface CurrentDatasetOptions extends Required<CatalogOptions> {
-  retrieval: () => Retrieval | undefined
+  retrieval: () => CatalogEntry | undefined
   opened: OpenedSnapshots
 }
 
@@ -174,11 +161,11 @@ class CurrentDataset {
     const { retrieval, opened, report, onChange } = this.#options
     try {
       const found = retrieval()
-      this.#current = found && { snapshot: opened.open(found.snapshot_id), source: found.source }
+      this.#current = found && { ...found, snapshot: opened.open(found.snapshot_id) }
       this.#isUnreadable = false
       const previousId = this.#seenId
       this.#seenId = found?.snapshot_id
-      if (found && previousId !== undefined && found.snapshot_id !== previousId) onChange(found)
+      if (this.#current && previousId !== undefined && this.#seenId !== previousId) onChange(this.#current)
     } catch (cause) {
       if (!(cause instanceof StoreError)) throw cause
       this.#current = undefined
@@ -212,10 +199,6 @@ class OpenedSnapshots {
     return snapshot
   }
 
-  find(id: string): Snapshot | undefined {
-    return this.#opened.get(id)?.snapshot
-  }
-
   ids(): string[] {
     return [...this.#opened.keys()]
   }
@@ -226,9 +209,9 @@ class OpenedSnapshots {
 }
 
 /** A damaged entry is reported and ignored: the next retrieval writes a new one. */
-function parseRetrieval(bytes: Buffer, report: Report): Retrieval | undefined {
+function parseEntry(bytes: Buffer, report: Report): CatalogEntry | undefined {
   try {
-    return retrievalSchema.parse(JSON.parse(bytes.toString()))
+    return entrySchema.parse(JSON.parse(bytes.toString()))
   } catch (cause) {
     report('dataset_unreadable', new StoreError('The entry of the catalogue is damaged', { cause }))
     return undefined

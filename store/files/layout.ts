@@ -3,7 +3,7 @@
  *
  *   {DATA_DIR}/catalog/            LMDB: which snapshot is current
  *     'layout'                  -> { kind: 'catalog', version }
- *     'current'                 -> Retrieval (JSON)
+ *     'current'                 -> the last retrieval (JSON)
  *     'crashed'                 -> the SHA-256 of archives that ended the process of their import (JSON)
  *   {DATA_DIR}/snapshots/{hex}/    LMDB: one folder per snapshot, named by its id, read-only once it has that name
  *     'layout'                  -> { kind: 'snapshot', version }

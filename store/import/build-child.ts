@@ -34,9 +34,8 @@ async function yieldResources(): Promise<void> {
   await writeFile('/proc/self/oom_score_adj', '1000').catch(() => undefined)
 }
 
-async function build({ pid, token, importedAt, ...job }: BuildJob): Promise<ChildMessage> {
-  const processes = { ownPid: pid, token, isRunning: () => true }
-  const built = await buildFile({ ...job, processes, now: () => new Date(importedAt), onProgress })
+async function build({ importedAt, ...job }: BuildJob): Promise<ChildMessage> {
+  const built = await buildFile({ ...job, now: () => new Date(importedAt), onProgress })
   return { kind: 'built', built, peakMemoryBytes: process.resourceUsage().maxRSS * KIB }
 }
 

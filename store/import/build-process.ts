@@ -4,16 +4,18 @@
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../files/environment.ts'
 import type { BuildFile, BuildFileRequest, BuiltSnapshot, ImportProgress } from './build.ts'
-import { removeBuilds } from './building-folder.ts'
+import { newBuildingFolder } from './building-folder.ts'
 import { ImportError, type ImportErrorCode } from './errors.ts'
 
 /** What the child needs to build a snapshot, as JSON. */
-export interface BuildJob extends Pick<BuildFileRequest, 'dataDirectory' | 'path' | 'expected' | 'previousFolder'> {
-  pid: number
-  token: string
+export interface BuildJob extends Pick<
+  BuildFileRequest,
+  'dataDirectory' | 'folder' | 'path' | 'expected' | 'previousFolder'
+> {
   importedAt: string
 }
 
@@ -60,13 +62,10 @@ interface BuildProcessOptions {
 
 export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptions = {}): BuildProcesses {
   const running = new Set<RunningBuild>()
-  let builds = 0
   let peakMemoryBytes = 0
 
-  const build: BuildFile = async ({ dataDirectory, path, processes, now, onProgress, signal, ...job }) => {
-    const { ownPid: pid } = processes
-    // A token of this build, so that only its own folder is removed after a crash.
-    const token = `${processes.token}-${(builds += 1)}`
+  const build: BuildFile = async ({ dataDirectory, path, now, onProgress, signal, ...job }) => {
+    const folder = newBuildingFolder(dataDirectory)
     const child = startChild(heapMib)
     const ended = endOf(child)
     const state: RunningBuild = { child, isStopping: false, ended: ended.catch(() => undefined) }
@@ -79,10 +78,10 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptio
         if (message.kind === 'progress') onProgress(message.progress)
         else result = message
       })
-      send(child, { kind: 'start', job: { ...job, dataDirectory, path, pid, token, importedAt: now().toISOString() } })
+      send(child, { kind: 'start', job: { ...job, dataDirectory, folder, path, importedAt: now().toISOString() } })
       if (signal?.aborted) stop()
       const ending = await ended
-      if (!result) await removeBuilds(dataDirectory, { ownPid: pid, token })
+      if (!result) await rm(folder, { recursive: true, force: true })
       if (result?.kind === 'built') {
         peakMemoryBytes = Math.max(peakMemoryBytes, result.peakMemoryBytes)
         return result.built

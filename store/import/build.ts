@@ -4,21 +4,21 @@
  *   1. every row is normalised and stored under its company number; different records under one number quarantine it;
  *   2. the entries are read back in the order of their numbers, hashed to the snapshot id and indexed by name.
  */
-import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { mkdir, rename, rm, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
-import { awaitWrite, runWriteSync, openEnvironment } from '../files/environment.ts'
+import { awaitWrite, runWriteSync, openEnvironment, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotChanges, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
-import { newBuildingFolder, type Processes } from './building-folder.ts'
+import { newBuildingFolder } from './building-folder.ts'
 import { ChangeCounter } from './changes.ts'
 import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
@@ -43,7 +43,8 @@ export interface ImportProgress {
 
 interface BuildSnapshotRequest {
   dataDirectory: string
-  processes: Processes
+  /** The folder of the build, which does not exist yet. */
+  folder?: string
   batches: AsyncIterable<ParsedRow[]>
   /** The share of the file that has been read, from 0 to 1. */
   shareRead: () => number
@@ -87,8 +88,8 @@ export const buildFile: BuildFile = async ({ path, ...request }) => {
 
 /** Builds a snapshot and moves it to the folder of its id. A failed build leaves nothing. */
 async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapshot> {
-  const { dataDirectory, processes, now, onProgress, expected = ANY_COUNT, previousFolder } = request
-  const folder = newBuildingFolder(dataDirectory, processes)
+  const { dataDirectory, now, onProgress, expected = ANY_COUNT, previousFolder } = request
+  const { folder = newBuildingFolder(dataDirectory) } = request
   try {
     const counts = await loadRows(folder, request)
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
@@ -236,7 +237,7 @@ async function moveIntoPlace(built: string, final: string, now: Date): Promise<v
   try {
     await rename(built, final)
   } catch {
-    if (!(await isComplete(final))) {
+    if (!(await readSnapshotInfo(final))) {
       await rm(final, { recursive: true, force: true })
       await rename(built, final)
     }
@@ -247,12 +248,14 @@ async function moveIntoPlace(built: string, final: string, now: Date): Promise<v
   await syncDirectory(dirname(final))
 }
 
-async function isComplete(folder: string): Promise<boolean> {
+/** Undefined if the folder has no complete snapshot. */
+export async function readSnapshotInfo(folder: string): Promise<SnapshotInfo | undefined> {
   try {
-    if (!(await stat(folder)).isDirectory()) return false
-    await openSnapshot(folder).close()
-    return await hasNameIndex(folder)
-  } catch {
-    return false
+    const snapshot = openSnapshot(folder)
+    await snapshot.close()
+    return (await hasNameIndex(folder)) ? snapshot.info : undefined
+  } catch (cause) {
+    if (cause instanceof StoreError) return undefined
+    throw cause
   }
 }

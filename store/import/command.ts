@@ -5,7 +5,6 @@ import { openCatalog } from '../dataset/catalog.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
-import type { Processes } from './building-folder.ts'
 import { printSnapshotInfo } from './report.ts'
 import { importDataset } from './run.ts'
 
@@ -13,7 +12,6 @@ const MIB = 2 ** 20
 
 interface CommandOptions {
   path: string
-  processes: Processes
   now: () => Date
   print: (line: string) => void
   onProgress: (progress: ImportProgress) => void

@@ -4,7 +4,7 @@
  */
 import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Retrieval } from '../dataset/catalog.ts'
+import type { Dataset } from '../dataset/catalog.ts'
 import { parseUrl } from '../base/url-policy.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
 import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
@@ -20,7 +20,7 @@ const HEAD_BYTES = 512
 /** Control characters other than tab and line ends, which do not occur in text. */
 const BINARY = /(?![\t\r\n])\p{Cc}/u
 
-type Validators = NonNullable<Retrieval['validators']>
+type Validators = NonNullable<Dataset['validators']>
 
 export interface DownloadRequest {
   /** A URL. An ImportError is thrown if it may not be fetched. */

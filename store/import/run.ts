@@ -1,15 +1,13 @@
 /** Imports an archive: fetches it, builds a snapshot and publishes it with one durable write. */
-import type { Catalog, Retrieval } from '../dataset/catalog.ts'
-import { hasNameIndex } from '../index/name-index.ts'
+import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { snapshotFolder } from '../files/layout.ts'
-import { StoreError } from '../files/environment.ts'
 import type { SnapshotChanges, SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
 import { minCompanyCount, type Publication } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
-import { newBuildingFolder, removeAbandonedBuilds, type Processes } from './building-folder.ts'
+import { buildFile, readSnapshotInfo, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
+import { newBuildingFolder, removeAbandonedBuilds } from './building-folder.ts'
 import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { pruneSnapshots } from './prune.ts'
@@ -22,7 +20,6 @@ export interface ImportRequest {
   /** The name under which the retrieval is recorded. The default is the path. */
   location?: string
   publication: Publication
-  processes: Processes
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
   /** Builds the snapshot. The default builds in this process. */
@@ -45,21 +42,21 @@ export interface ImportResult {
 }
 
 interface CurrentSnapshot {
-  retrieval: Retrieval
+  retrieval: Omit<Dataset, 'snapshot'>
   info: SnapshotInfo
   /** Whether it was normalised by the current rules. If not, an unchanged archive is imported again. */
   hasCurrentRules: boolean
 }
 
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
-  const { dataDirectory, catalog, path, processes, now, limits, signal } = request
+  const { dataDirectory, catalog, path, now, limits, signal } = request
   const retrievedAt = now()
-  await removeAbandonedBuilds(dataDirectory, processes, retrievedAt)
+  await removeAbandonedBuilds(dataDirectory, retrievedAt)
   throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const publish = (download: Download) => publishArchive(request, { download, current, retrievedAt })
   if (!isUrl(path)) return publish({ path, validators: null, updatedAt: undefined })
-  const folder = newBuildingFolder(dataDirectory, processes)
+  const folder = newBuildingFolder(dataDirectory)
   const validators = current?.hasCurrentRules ? current.retrieval.validators : null
   return withDownload({ location: path, folder, validators, limits, signal }, publish)
 }
@@ -86,7 +83,7 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
     validators: archive.download.validators,
     changes: isSwitch
       ? changes && { previous_snapshot_id: current?.info.snapshot_id ?? null, ...changes }
-      : (current.retrieval.changes ?? null),
+      : current.retrieval.changes,
   })
   const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
@@ -125,14 +122,14 @@ function later(one: string | null, other: string | null): string | null {
 /** The newest update time that a location has stated, if the current snapshot is from there. */
 function newestUpdate(current: CurrentSnapshot | undefined, location: string): string | null {
   if (current?.retrieval.location !== location) return null
-  return current.retrieval.newest_update ?? current.retrieval.source.source_updated_at
+  return current.retrieval.newest_update
 }
 
 /** Returns the current snapshot if the archive has the same bytes. Otherwise builds a new one. */
 async function buildOrReuse(
   request: ImportRequest,
   { download, current }: FetchedArchive,
-): Promise<ImportResult & Pick<Retrieval, 'archive_sha256'>> {
+): Promise<ImportResult & Pick<Dataset, 'archive_sha256'>> {
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
     return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false, changes: null }
@@ -175,13 +172,13 @@ async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuil
 }
 
 function buildArchive(request: ImportRequest, { path: archivePath, current }: ArchiveToBuild): Promise<BuiltSnapshot> {
-  const { dataDirectory, path, location = path, processes, now, signal } = request
+  const { dataDirectory, path, location = path, now, signal } = request
   const { onProgress = () => undefined, companiesMin = minCompanyCount(location), build = buildFile } = request
   const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
   const expected = request.isForced ? undefined : { companiesMin, companiesBefore }
   const previousFolder = current && snapshotFolder(dataDirectory, current.info.snapshot_id)
   const file = { dataDirectory, path: archivePath, expected, previousFolder }
-  return build({ ...file, processes, now, onProgress, signal })
+  return build({ ...file, now, onProgress, signal })
 }
 
 /**
@@ -199,13 +196,7 @@ function sourceUpdatedAt(
 
 /** Returns undefined if the snapshot is missing or damaged. It is then built again from its archive. */
 async function readCurrentSnapshot(dataDirectory: string, catalog: Catalog): Promise<CurrentSnapshot | undefined> {
-  try {
-    const retrieval = catalog.retrieval()
-    const info = await catalog.info()
-    if (!retrieval || !info || !(await hasNameIndex(snapshotFolder(dataDirectory, info.snapshot_id)))) return undefined
-    return { retrieval, info, hasCurrentRules: info.normalisation === NORMALISATION_VERSION }
-  } catch (cause) {
-    if (cause instanceof StoreError) return undefined
-    throw cause
-  }
+  const retrieval = catalog.retrieval()
+  const info = retrieval && (await readSnapshotInfo(snapshotFolder(dataDirectory, retrieval.snapshot_id)))
+  return info && { retrieval, info, hasCurrentRules: info.normalisation === NORMALISATION_VERSION }
 }

@@ -8,11 +8,8 @@ import { z } from 'zod'
 import { writeFileAtomically } from '../files/atomic-file.ts'
 import { StoreError } from '../files/environment.ts'
 import { errorCode } from '../base/error-code.ts'
-import type { ResponseRecord } from './record.ts'
 
-/** The most unfinished and the most final records that `newestRecords` reads. */
-export const NEWEST_READ_MAX = 10
-
+/** The receiver and the chain that a response log belongs to. */
 export interface LogOwner {
   /** Identifies the log. Copies of the log have the same one. */
   readonly log_id: string
@@ -20,21 +17,6 @@ export interface LogOwner {
   readonly asset: string
   /** The receiver of the payments. All addresses are in lower case. */
   readonly pay_to: string
-}
-
-/** The owner of a response log. */
-export interface OwnedLog {
-  /** Undefined in a new log, and in one of a version that stored no owner. */
-  owner(): Promise<LogOwner | undefined>
-  /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
-  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
-  /** Whether the log has no record. */
-  isEmpty(): Promise<boolean>
-  /**
-   * Some unfinished records and those that became final last, in the order of their sales, newest first. Damaged records are
-   * skipped.
-   */
-  newestRecords(): Promise<ResponseRecord[]>
 }
 
 const markerSchema = z.strictObject({ log_id: z.uuid() })

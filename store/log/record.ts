@@ -62,7 +62,7 @@ export interface ResponseRecord {
   readonly requirements: Record<string, unknown>
   /** The chain's head before the first settlement, in decimal. No older block contains this payment. */
   readonly from_block: string
-  /** The hash of that block, which identifies the chain. Older records have none. */
+  /** The hash of that block, which identifies the chain. Absent if an operator chose the block. */
   readonly from_block_hash?: string
   /** When the last settlement began. Absent while there was only the first one, which began at `prepared_at`. */
   readonly settling_at?: string
@@ -80,7 +80,7 @@ export interface ResponseRecord {
   readonly body: string
   /** The `PAYMENT-RESPONSE` header, after settlement. */
   readonly payment_response: string | null
-  /** The receipt of this settlement, a JWT (contract 5.9). Records of older versions get one at the first replay. */
+  /** The receipt of this settlement, a JWT (contract 5.9). Added at the next replay if it could not be signed. */
   readonly receipt?: string | undefined
   /** Like all times of a record, ISO 8601 in UTC. */
   readonly prepared_at: string
@@ -164,10 +164,8 @@ export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boole
   return isVersion(record, { ...from, receipt: undefined })
 }
 
-/** The record whose sale began last. */
-export function newestFirst(records: readonly ResponseRecord[]): ResponseRecord[] {
-  return records.toSorted((one, other) => (one.prepared_at < other.prepared_at ? 1 : -1))
-}
+/** The most unfinished and the most final records that `ResponseLog.newestRecords` reads. */
+export const NEWEST_READ_MAX = 10
 
 /** Revisions count up from here and must stay safe integers. */
 const FIRST_REVISION_MAX = 2 ** 47

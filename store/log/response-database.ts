@@ -19,7 +19,7 @@ import {
   UNFINISHED_DATABASE,
   UNRECORDED_DATABASE,
 } from '../files/layout.ts'
-import { NEWEST_READ_MAX, type LogOwner } from './log-owner.ts'
+import type { LogOwner } from './log-owner.ts'
 import {
   decodeRecord,
   encodeRecord,
@@ -27,7 +27,7 @@ import {
   isVersion,
   isVoid,
   lacksReceipt,
-  newestFirst,
+  NEWEST_READ_MAX,
   randomFirstRevision,
   type Claim,
   type ListResult,
@@ -60,8 +60,7 @@ export class ResponseDatabase {
   readonly #records: Database<Buffer, string>
   readonly #finished: Database<true, string>
   readonly #paymentIds: Database<string, string>
-  /** Undefined if the log is read-only and was written by an older program. */
-  readonly #unrecorded: Database<UnrecordedPayment, string> | undefined
+  readonly #unrecorded: Database<UnrecordedPayment, string>
   /** Saves parsing a record whose bytes have not changed (benchmark row `replay`). The bytes are compared every time. */
   readonly #cache = new LRUCache<string, StoredRecord>({ max: CACHED_RECORDS_MAX })
   #isClosed = false
@@ -99,17 +98,12 @@ export class ResponseDatabase {
     await this.#environment.put(PROBE_KEY, Date.now())
   }
 
-  isEmpty(): boolean {
-    this.#checkOpen()
-    return [this.#unfinished, this.#records].every((database) => database.getKeysCount({ limit: 1 }) === 0)
-  }
-
   newestRecords(): ResponseRecord[] {
     this.#checkOpen()
     const limit = NEWEST_READ_MAX
     const finished = [...this.#finished.getKeys({ reverse: true, limit })].map(identityIn)
     const identities = [...this.listUnfinished(undefined, limit), ...finished]
-    return newestFirst(identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? []))
+    return identities.flatMap((identity) => undefinedIfCorrupt(() => this.find(identity)) ?? [])
   }
 
   find(identity: string): ResponseRecord | undefined {
@@ -233,13 +227,11 @@ export class ResponseDatabase {
   /** Lists the payment unless `max` payments are listed. */
   noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<ListResult> {
     this.#checkOpen()
-    const unrecorded = this.#unrecorded
-    if (!unrecorded) throw new StoreError('The response log is read-only')
     return awaitWrite(
       this.#environment.transaction(() => {
-        if (unrecorded.doesExist(payment.identity)) return 'listed'
-        if (unrecorded.getKeysCount() >= max) return 'full'
-        void unrecorded.put(payment.identity, payment)
+        if (this.#unrecorded.doesExist(payment.identity)) return 'listed'
+        if (this.#unrecorded.getKeysCount() >= max) return 'full'
+        void this.#unrecorded.put(payment.identity, payment)
         return 'added'
       }),
     )
@@ -247,7 +239,7 @@ export class ResponseDatabase {
 
   listUnrecorded(): UnrecordedPayment[] {
     this.#checkOpen()
-    return [...(this.#unrecorded?.getRange({}) ?? [])].map(({ value }) => value)
+    return [...this.#unrecorded.getRange({})].map(({ value }) => value)
   }
 
   /** Removes at most `max` records that became final before `before`, oldest first. Returns the number of removed records. */
@@ -256,7 +248,7 @@ export class ResponseDatabase {
       this.#environment.transaction(() => {
         const time = before.toISOString()
         for (const { identity, found_at } of this.listUnrecorded())
-          if (found_at < time) void this.#unrecorded?.remove(identity)
+          if (found_at < time) void this.#unrecorded.remove(identity)
         const keys = [...this.#finished.getKeys({ end: time, limit: max })]
         return keys.filter((key) => this.#removeFinished(key)).length
       }),

@@ -8,7 +8,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
 import { responsesFolder } from '../files/layout.ts'
-import type { OwnedLog } from './log-owner.ts'
+import type { LogOwner } from './log-owner.ts'
 import {
   checkBeginning,
   checkPaid,
@@ -63,6 +63,12 @@ export interface ResponseLog {
    * before it. Returns the number of removed records.
    */
   prune(request: { before: Date; max: number }): Promise<number>
+  /** Undefined before the first start of a service. */
+  owner(): Promise<LogOwner | undefined>
+  /** Stores `next` if the log still has the owner `current`. Returns the owner that is stored afterwards. */
+  setOwner(next: LogOwner, current: LogOwner | undefined): Promise<LogOwner>
+  /** Some unfinished records and those that became final last. Damaged records are skipped. */
+  newestRecords(): Promise<ResponseRecord[]>
   close(): Promise<void>
 }
 
@@ -84,7 +90,7 @@ interface ResponseLogOptions {
 export function openResponseLog(
   dataDirectory: string,
   { readOnly = false, salesPerMinute = Infinity, now = () => new Date(), freeBytes }: ResponseLogOptions = {},
-): ResponseLog & OwnedLog {
+): ResponseLog {
   const folder = responsesFolder(dataDirectory)
   const database = new ResponseDatabase(folder, readOnly)
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.sale, freeBytes)
@@ -140,8 +146,6 @@ export function openResponseLog(
     owner: async () => database.owner(),
 
     setOwner: (next, current) => database.setOwner(next, current),
-
-    isEmpty: async () => database.isEmpty(),
 
     newestRecords: async () => database.newestRecords(),
 

@@ -9,7 +9,7 @@ import { openCatalog, type Catalog } from '../../store/dataset/catalog.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/files/layout.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
 import { runCommand } from '../support/cli.ts'
-import { PROCESSES, REGISTER } from '../support/fixtures.ts'
+import { REGISTER } from '../support/fixtures.ts'
 
 describe('the dataset', () => {
   let directory: string
@@ -27,7 +27,7 @@ describe('the dataset', () => {
 
   const retrieve = (path?: string) => {
     const now = () => new Date((clock += 1000))
-    return retrieveDataset({ dataDirectory: directory, catalog, path, processes: PROCESSES, now })
+    return retrieveDataset({ dataDirectory: directory, catalog, path, now })
   }
 
   it('is the synthetic sample at first', async () => {
@@ -87,7 +87,6 @@ describe('the dataset', () => {
       dataDirectory: directory,
       catalog,
       path: REGISTER,
-      processes: PROCESSES,
       now: () => new Date(),
       random: () => 0.5,
       timer: () => () => undefined,

@@ -15,6 +15,8 @@ import { startChild, type Child } from '../support/child.ts'
 
 const RUNS_DEFAULT = '20'
 const ROWS = '20000'
+/** An import removes what killed ones have left after ten minutes. */
+const ABANDONED_AFTER_MS = 11 * 60_000
 /** The phases at which an import can be killed, in order. */
 const PHASES = ['before its first batch', 'rows', 'hash', 'ended before the kill'] as const
 
@@ -49,8 +51,8 @@ export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>
       if (!next) break
       results.push(await killedAt(directory, next.path, Math.random() * wholeMs))
     }
-    await whole(directory, paths[0] ?? '')
-    await whole(directory, paths[1] ?? '')
+    await whole(directory, paths[0] ?? '', ABANDONED_AFTER_MS)
+    await whole(directory, paths[1] ?? '', ABANDONED_AFTER_MS)
     const left = await readdir(buildingFolder(directory))
     return report(results, { runs: Number(runs), registers, wholeMs, left: left.length })
   } finally {
@@ -98,16 +100,16 @@ async function killedAt(directory: string, path: string, milliseconds: number): 
 }
 
 /** Imports without a kill; returns the id that is served then and the duration. */
-async function whole(directory: string, path: string): Promise<{ id: string; seconds: number }> {
-  const child = startImport(directory, path)
+async function whole(directory: string, path: string, msLater = 0): Promise<{ id: string; seconds: number }> {
+  const child = startImport(directory, path, msLater)
   const code = await child.ended
   const id = await servedId(directory)
   if (code !== 0 || id === undefined) throw new Error(`an import without a kill failed: ${child.stderr()}`)
   return { id, seconds: Number(child.said.get('seconds')) }
 }
 
-function startImport(directory: string, path: string): Child {
-  return startChild('test/programs/run-import.js', ['import-child', path, directory], {})
+function startImport(directory: string, path: string, msLater = 0): Child {
+  return startChild('test/programs/run-import.js', ['import-child', path, directory, String(msLater)], {})
 }
 
 /** The id that the catalog serves, if the records of its snapshot have the same hash. */

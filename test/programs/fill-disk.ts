@@ -54,7 +54,6 @@ async function importArchive(directory: string, path: string): Promise<Omit<Disk
     catalog,
     path,
     publication: CRO_COMPANIES,
-    processes: { ownPid: process.pid, token: 'test', isRunning: () => true },
     now: () => new Date('2026-01-02T03:04:05.000Z'),
   }).then(() => 'none', nameOf)
   const readable = [...(catalog.current()?.snapshot.entries() ?? [])].length

@@ -45,6 +45,9 @@ function killableLog(log: ResponseLog): ResponseLog {
     noteUnrecorded: (payment) => log.noteUnrecorded(payment),
     unrecorded: () => log.unrecorded(),
     prune: (request) => log.prune(request),
+    owner: () => log.owner(),
+    setOwner: (next, current) => log.setOwner(next, current),
+    newestRecords: () => log.newestRecords(),
     close: () => log.close(),
     checkWritable: () => log.checkWritable(),
     read: (identity, paymentId) => (point === 'request' && isTarget(identity) ? die() : log.read(identity, paymentId)),
@@ -148,7 +151,6 @@ const service = await startService({
   },
   openLog: async (given) =>
     killableLog(await openConfiguredLog({ config: given, salesPerMinute: given.rateLimitPerMinute, report })),
-  processes: { ownPid: process.pid, token: 'test', isRunning: () => true },
   now,
   random: Math.random,
   timer(callback, milliseconds) {

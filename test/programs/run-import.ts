@@ -1,9 +1,8 @@
 /**
- * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY`. `import`
+ * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY [MS_LATER]`. `import`
  * is the product's import in this process, `import-child` the one with a child process; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
  * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
-import { randomUUID } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openCatalog } from '../../store/dataset/catalog.ts'
@@ -26,13 +25,6 @@ const importInChild = (path: string, dataDirectory: string) =>
 
 async function importAll(path: string, dataDirectory: string, build: BuildFile = buildFile): Promise<number> {
   const catalog = openCatalog(dataDirectory)
-  const isRunning = (id: number) => {
-    try {
-      return process.kill(id, 0)
-    } catch {
-      return false
-    }
-  }
   let phase = ''
   const { info } = await importDataset({
     dataDirectory,
@@ -40,8 +32,7 @@ async function importAll(path: string, dataDirectory: string, build: BuildFile =
     path,
     publication: SYNTHETIC,
     build,
-    processes: { ownPid: process.pid, token: randomUUID(), isRunning },
-    now: () => new Date(),
+    now: () => new Date(Date.now() + Number(msLater)),
     onProgress(progress) {
       if (progress.phase !== phase) print(`phase ${progress.phase}`)
       phase = progress.phase
@@ -113,7 +104,7 @@ function toValues(company: Company): (string | null)[] {
 
 const KINDS = { import: importAll, 'import-child': importInChild, split, sqlite }
 
-const [kind = 'import', path = '', directory = ''] = process.argv.slice(2)
+const [kind = 'import', path = '', directory = '', msLater = '0'] = process.argv.slice(2)
 print('began')
 const began = performance.now()
 const rows = await KINDS[kind as keyof typeof KINDS](path, directory)

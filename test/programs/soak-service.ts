@@ -7,7 +7,6 @@ import { openExternals } from '../../agent/externals.ts'
 import { logEvents, openLog } from '../../agent/log.ts'
 import { startService } from '../../agent/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
-import { PROCESSES } from '../support/fixtures.ts'
 
 /** Only the schedule of retrievals uses timers of one hour. A day consists of several of them. */
 const HOUR_MS = 60 * 60 * 1000
@@ -35,7 +34,7 @@ const config = readConfig(process.env)
 const { report } = logEvents(openLog(config.logLevel))
 const { externals } = await openExternals({
   config,
-  ownPid: PROCESSES.ownPid,
+  ownPid: process.pid,
   now: () => new Date(),
   report,
   log: () => undefined,
@@ -44,7 +43,6 @@ const service = await startService({
   config,
   version: '0.1.0',
   externals,
-  processes: PROCESSES,
   now: () => new Date(),
   random: () => 0.5,
   timer,

@@ -11,7 +11,6 @@ import { buildingFolder } from '../../store/files/layout.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import { fileLimit } from '../support/child.ts'
-import { PROCESSES } from '../support/fixtures.ts'
 import type { DiskReport } from '../programs/fill-disk.ts'
 import { makeRecord } from '../support/records.ts'
 import { registerRow, toCsv } from '../support/register.ts'
@@ -60,7 +59,6 @@ describe('a full disk', function () {
       dataDirectory: directory,
       path,
       publication: CRO_COMPANIES,
-      processes: PROCESSES,
       now: () => new Date('2026-01-01T00:00:00.000Z'),
     }
     const before = openCatalog(directory)

@@ -9,7 +9,7 @@ import { startService, type Externals } from '../../agent/service.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { loadDescription } from './openapi-check.ts'
 import { chainOf } from './fake-chain.ts'
-import { PROCESSES, REGISTER } from './fixtures.ts'
+import { REGISTER } from './fixtures.ts'
 import { signQuote, testTerms } from './payments.ts'
 import { settledReply } from './sale-harness.ts'
 import { pausesOnly } from './timers.ts'
@@ -103,7 +103,6 @@ export async function startFakedService({
       }
     },
     limits,
-    processes: PROCESSES,
     now,
     ...(clock && { clock }),
     random: () => 0.5,

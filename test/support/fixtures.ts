@@ -1,7 +1,5 @@
-/** The register of the tests, and the process table that an import receives. */
+/** The register of the tests. */
 import { fileURLToPath } from 'node:url'
 
 /** Thirty rows: one quarantined number, one repeated row, equal names, fadas, malformed values and twenty plain companies. */
 export const REGISTER = fileURLToPath(new URL(import.meta.resolve('#root/test/fixtures/register.csv')))
-
-export const PROCESSES = { ownPid: process.pid, token: 'test', isRunning: () => true }

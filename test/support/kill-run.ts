@@ -23,7 +23,7 @@ import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { ready, startChild, type Child } from './child.ts'
-import { PROCESSES, REGISTER } from './fixtures.ts'
+import { REGISTER } from './fixtures.ts'
 import { ask, readRecord, operationOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
 import type { Disturbance, Scenario } from './kill-plan.ts'
@@ -102,7 +102,7 @@ export async function prepareSandbox(directory: string, rpcUrl: string): Promise
   await prepareChain({ url: rpcUrl, buyer: accounts.buyer.address, relayer: accounts.relayer.address })
   const catalog = openCatalog(directory)
   const dataset = { dataDirectory: directory, catalog, path: REGISTER, publication: SYNTHETIC }
-  await importDataset({ ...dataset, processes: PROCESSES, now: () => new Date() })
+  await importDataset({ ...dataset, now: () => new Date() })
   await catalog.close()
   return accounts
 }

@@ -26,7 +26,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
-import { PROCESSES, REGISTER } from './fixtures.ts'
+import { REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 import { observationOf, type FakeState } from './fake-chain.ts'
 import { pausesOnly } from './timers.ts'
@@ -115,7 +115,6 @@ export class SaleHarness {
       catalog: this.context.catalog,
       path: REGISTER,
       publication: SYNTHETIC,
-      processes: PROCESSES,
       now: () => this.now(),
     })
   }

@@ -10,7 +10,7 @@ import { startService, type Externals, type ServiceOptions } from '../../agent/s
 import type { Timer } from '../../store/base/runtime.ts'
 import { testChainUrl } from './chain.ts'
 import { loadDescription } from './openapi-check.ts'
-import { PROCESSES, REGISTER } from './fixtures.ts'
+import { REGISTER } from './fixtures.ts'
 import { pausesOnly } from './timers.ts'
 import { tokenOn } from './token.ts'
 import { signQuote, type PaymentOptions } from './payments.ts'
@@ -123,7 +123,6 @@ async function startSandboxService({
     externals: replaceExternals(sandbox.externals),
     ...(operations && { operations }),
     allowed,
-    processes: PROCESSES,
     now,
     ...(clock && { clock }),
     random: () => 0.5,

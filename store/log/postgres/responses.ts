@@ -10,7 +10,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { QueryResultRow } from 'pg'
 import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
-import { NEWEST_READ_MAX, type LogOwner, type OwnedLog } from '../log-owner.ts'
+import type { LogOwner } from '../log-owner.ts'
 import {
   checkBeginning,
   checkPaid,
@@ -22,7 +22,7 @@ import {
   isVoid,
   isVersion,
   lacksReceipt,
-  newestFirst,
+  NEWEST_READ_MAX,
   type Claim,
   type ListResult,
   type RecordChange,
@@ -96,7 +96,6 @@ const REPLACE_OWNER = `update response_log_owner set log_id = $1, network = $2, 
 /** Each half uses an index. */
 const NEWEST_RECORDS = `(select record from responses where final_at is null limit $1)
   union all (select record from responses where final_at is not null order by final_at desc limit $1)`
-const ANY_RECORD = 'select 1 from responses limit 1'
 const PRUNE_UNRECORDED = 'delete from unrecorded_payments where found_at < $1'
 
 /** For the simulation, which runs them on a model of the table. */
@@ -144,7 +143,7 @@ export async function openPostgresResponseLog({
   url,
   salesPerMinute,
   report,
-}: PostgresLogOptions): Promise<ResponseLog & OwnedLog> {
+}: PostgresLogOptions): Promise<ResponseLog> {
   const pool = openPool({ url, report })
   try {
     await checkSchema(pool)
@@ -160,7 +159,7 @@ export async function openPostgresResponseLog({
   }
 }
 
-export class PostgresResponseLog implements ResponseLog, OwnedLog {
+export class PostgresResponseLog implements ResponseLog {
   readonly #database: Database
   readonly #pause: ((milliseconds: number) => Promise<unknown>) | undefined
 
@@ -295,13 +294,9 @@ export class PostgresResponseLog implements ResponseLog, OwnedLog {
     await this.#query(CHECK_WRITABLE, [])
   }
 
-  async isEmpty(): Promise<boolean> {
-    return (await this.#query(ANY_RECORD, [])).rows.length === 0
-  }
-
   async newestRecords(): Promise<ResponseRecord[]> {
     const { rows } = await this.#query<{ record: Buffer }>(NEWEST_RECORDS, [NEWEST_READ_MAX])
-    return newestFirst(rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? []))
+    return rows.flatMap(({ record }) => undefinedIfCorrupt(() => decodeRecord(record)) ?? [])
   }
 
   close(): Promise<void> {

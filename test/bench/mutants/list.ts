@@ -1087,8 +1087,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a row of commas is parsed whatever its size',
     file: 'store/import/csv.js',
-    find: 'if (fields.length > ROW_FIELDS_MAX) return TOO_MANY_FIELDS;',
-    replace: '',
+    find: 'if (record.length > ROW_FIELDS_MAX)',
+    replace: 'if (false)',
     caughtBy: 'test/store/import/csv.test.js',
   },
   {
@@ -1192,7 +1192,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an empty response log replaces a lost one',
     file: logOwner,
-    find: 'if (markedId !== undefined && (await log.isEmpty()))',
+    find: 'if (markedId !== undefined)',
     replace: 'if (false)',
     caughtBy: 'test/agent/check-log-owner.test.js',
   },
@@ -1208,13 +1208,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: logOwner,
     find: 'if (owner.pay_to !== terms.payTo.toLowerCase())',
     replace: 'if (false)',
-    caughtBy: 'test/agent/check-log-owner.test.js',
-  },
-  {
-    name: 'a log of an earlier version gets the configured receiver',
-    file: logOwner,
-    find: 'const [newest] = await log.newestRecords();',
-    replace: 'const newest = undefined;',
     caughtBy: 'test/agent/check-log-owner.test.js',
   },
   {

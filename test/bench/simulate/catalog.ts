@@ -1,5 +1,5 @@
 /** The dataset of the simulation: one snapshot, which may be replaced, stale or missing at any time. */
-import type { Catalog, Dataset, Retrieval } from '../../../store/dataset/catalog.ts'
+import type { Catalog, Dataset } from '../../../store/dataset/catalog.ts'
 import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { SYNTHETIC } from '../../../store/dataset/source.ts'
 import type { Simulator } from './simulator.ts'
@@ -39,20 +39,13 @@ export class SimulatedCatalog {
     }
     return {
       current: () => (this.#isPresent ? this.#dataset() : undefined),
-      retrieval: () => (this.#isPresent ? this.#retrieval() : undefined),
-      info: unused,
+      retrieval: () => (this.#isPresent ? this.#dataset() : undefined),
       publish: unused,
       hasCrashed: unused,
       setCrashed: unused,
       openSnapshots: () => [],
       close: () => Promise.resolve(),
     }
-  }
-
-  #retrieval(): Retrieval {
-    const { source, snapshot } = this.#dataset()
-    const { snapshot_id } = snapshot.info
-    return { snapshot_id, source, location: 'simulated', archive_sha256: '0'.repeat(64), validators: null }
   }
 
   #dataset(): Dataset {

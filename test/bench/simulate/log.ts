@@ -115,6 +115,9 @@ export class SimulatedLog extends StoredRecords {
       unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       checkWritable: () => this.#write(owner, () => undefined),
+      owner: async () => undefined,
+      setOwner: async (next) => next,
+      newestRecords: async () => [],
       close: () => Promise.resolve(),
     }
   }

@@ -8,7 +8,7 @@ import { awaitWrite, openEnvironment } from '../../../store/files/environment.ts
 import { importDataset } from '../../../store/import/run.ts'
 import { CURRENT_KEY, catalogFolder, INFO_KEY, snapshotFolder } from '../../../store/files/layout.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { numberedRows, toCsv } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -41,7 +41,6 @@ describe('the catalogue', () => {
       catalog: by,
       path,
       publication: CRO_COMPANIES,
-      processes: PROCESSES,
       now: () => new Date('2026-01-01T00:00:00Z'),
     })
 

@@ -12,7 +12,6 @@ import { StoreError } from '../../../store/files/environment.ts'
 import { openResponseLog } from '../../../store/log/responses.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { readFreeBytes, FREE_BYTES_MIN, createReserveCheck } from '../../../store/files/disk-space.ts'
-import { PROCESSES } from '../../support/fixtures.ts'
 import { sendBody, startPortal } from '../../support/portal.ts'
 import { makeRecord } from '../../support/records.ts'
 import { registerRow, toCsv } from '../../support/register.ts'
@@ -73,7 +72,6 @@ describe('a nearly full disk', () => {
         catalog,
         path,
         publication: CRO_COMPANIES,
-        processes: PROCESSES,
         now: () => new Date('2026-01-01T00:00:00.000Z'),
         build: (file) => buildFile({ ...file, freeBytes: () => free }),
       })

@@ -12,7 +12,7 @@ import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { startChild } from '../../support/child.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -36,7 +36,6 @@ describe('a build in a child process', function () {
     build({
       dataDirectory: join(directory, folder),
       path,
-      processes: PROCESSES,
       now: () => new Date('2026-01-02T03:04:05.000Z'),
       onProgress: (progress) => void seen.push(progress),
     })
@@ -132,7 +131,7 @@ describe('a build in a child process', function () {
       const catalog = open()
       const request = { dataDirectory: join(directory, 'data'), catalog, path, publication: CRO_COMPANIES, isForced }
       try {
-        return await outcomeOf(importDataset({ ...request, processes: PROCESSES, now: () => new Date(), build }))
+        return await outcomeOf(importDataset({ ...request, now: () => new Date(), build }))
       } finally {
         await catalog.close()
       }

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
-import { removeAbandonedBuilds } from '../../../store/import/building-folder.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
 import { importDataset, type ImportRequest, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
@@ -17,11 +16,6 @@ import type { Snapshot } from '../../../store/dataset/snapshot.ts'
 import { registerRow, toCsv, HEADER, numberedRows, outcomeOf } from '../../support/register.ts'
 import { buildZip } from '../../support/zip.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
-
-const OWN_PROCESS = 100
-const RUNNING_PROCESS = 200
-const DEAD_PROCESS = 300
-const TOKEN = 'own-token'
 
 describe('an import', () => {
   let directory: string
@@ -48,7 +42,6 @@ describe('an import', () => {
       // A new location for each file, so that it may have fewer rows than the one before.
       location: `file ${(files += 1)}`,
       publication: CRO_COMPANIES,
-      processes: { ownPid: OWN_PROCESS, token: TOKEN, isRunning: (process) => process === RUNNING_PROCESS },
       now: () => now,
       ...change,
     })
@@ -338,50 +331,24 @@ describe('an import', () => {
     expect(await importRows(one, two)).to.deep.include({ changed: false })
   })
 
-  it('removes the builds of dead processes, but not its own or those of running processes', async () => {
-    const names = [OWN_PROCESS, RUNNING_PROCESS, DEAD_PROCESS].map((process) => `${process}-${TOKEN}-0`)
-    for (const name of names) await mkdir(join(buildingFolder(directory), name), { recursive: true })
-    await writeFile(join(buildingFolder(directory), `${DEAD_PROCESS}-${TOKEN}-0`, 'data.mdb'), 'x')
-    await importRows(one)
-    expect(await building()).to.have.members(names.slice(0, 2))
-  })
-
-  it('removes an untouched build of another process with its own pid', async () => {
-    const [foreign, own] = [`${OWN_PROCESS}-other-token-0`, `${OWN_PROCESS}-${TOKEN}-0`]
-    for (const name of [foreign, own]) {
-      await mkdir(join(buildingFolder(directory), name), { recursive: true })
-      await writeFile(join(buildingFolder(directory), name, 'data.mdb'), 'x')
-    }
-    const lastWritten = (await stat(join(buildingFolder(directory), foreign, 'data.mdb'))).mtime.getTime()
+  it('removes a build that is untouched for ten minutes', async () => {
+    const abandoned = join(buildingFolder(directory), 'abandoned')
+    await mkdir(abandoned, { recursive: true })
+    await writeFile(join(abandoned, 'data.mdb'), 'x')
+    const lastWritten = (await stat(join(abandoned, 'data.mdb'))).mtime.getTime()
     const minute = 60_000
     now = new Date(lastWritten + 9 * minute)
     await importRows(one)
-    expect(await building()).to.have.members([foreign, own])
+    expect(await building()).to.deep.equal(['abandoned'])
     now = new Date(lastWritten + 11 * minute)
     await importRows(two)
-    expect(await building()).to.deep.equal([own])
-  })
-
-  it('keeps the build of a process that is not visible in this container, until it is untouched', async () => {
-    const foreign = join(buildingFolder(directory), `${DEAD_PROCESS}-other-token-0`)
-    await mkdir(foreign, { recursive: true })
-    const lastWritten = (await stat(foreign)).mtime.getTime()
-    const processes = { ownPid: OWN_PROCESS, token: TOKEN, isRunning: () => false, isInContainer: true }
-    const minute = 60_000
-    for (const [minutes, left] of [
-      [9, 1],
-      [11, 0],
-    ] as const) {
-      await removeAbandonedBuilds(directory, processes, new Date(lastWritten + minutes * minute))
-      expect(await building()).to.have.lengthOf(left)
-    }
+    expect(await building()).to.deep.equal([])
   })
 
   it('may run twice at the same time', async () => {
     const path = join(directory, 'same.csv')
     await writeFile(path, toCsv(one, two))
-    const processes = { ownPid: OWN_PROCESS, token: TOKEN, isRunning: () => true }
-    const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, processes, now: () => now }
+    const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES, now: () => now }
     await Promise.all([importDataset(request), importDataset(request)])
     expect(numbers()).to.deep.equal(['1', '2'])
     expect(await building()).to.deep.equal([])

@@ -6,7 +6,6 @@ import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
 import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
 import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/dataset/source.ts'
-import { PROCESSES } from '../../support/fixtures.ts'
 import {
   sendCkanResult,
   redirectTo,
@@ -53,7 +52,6 @@ describe('a retrieval over HTTP', () => {
       catalog,
       path: path.startsWith('/') ? portal.url + path : path,
       publication: CRO_COMPANIES,
-      processes: PROCESSES,
       now: () => new Date((clock += 1000)),
       limits: LIMITS,
       ...change,

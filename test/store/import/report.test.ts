@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { ImportProgress } from '../../../store/import/build.ts'
 import { importCommand } from '../../../store/import/command.ts'
 import { printSnapshotInfo } from '../../../store/import/report.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the output of an import', () => {
@@ -48,7 +48,6 @@ describe('the output of an import', () => {
         path: REGISTER,
         synthetic: true,
         isForced: false,
-        processes: PROCESSES,
         now: () => new Date((clock += 1_500)),
         peakMemoryBytes: () => 150.4 * 2 ** 20,
         print: (line) => void lines.push(line),

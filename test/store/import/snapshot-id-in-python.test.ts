@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
 import { buildFile } from '../../../store/import/build.ts'
 import { dirtyRegister } from '../../support/dirty-register.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { runPython, skipWithoutPython } from '../../support/python.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -26,7 +26,6 @@ describe('[11.3, 11.4, 11.5, 11.8] the snapshot id in Python', () => {
     buildFile({
       dataDirectory: directory,
       path,
-      processes: PROCESSES,
       now: () => new Date(),
       onProgress: () => undefined,
     })

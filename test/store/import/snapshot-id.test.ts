@@ -4,7 +4,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { snapshotIdCommand } from '../../../store/import/command.ts'
-import { PROCESSES, REGISTER } from '../../support/fixtures.ts'
+import { REGISTER } from '../../support/fixtures.ts'
 import { HEADER, outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
@@ -21,7 +21,6 @@ describe('the snapshot id', () => {
     snapshotIdCommand({
       path,
       temporaryDirectory: join(directory, 'temporary'),
-      processes: PROCESSES,
       now: () => new Date(),
       print: (line) => void printed.push(line),
       onProgress: () => undefined,
