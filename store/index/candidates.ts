@@ -57,17 +57,17 @@ function accumulatorFor(index: NameIndex): Accumulator {
 }
 
 export function selectCandidates(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
-  const accumulator = accumulatorFor(index)
-  const touched = accumulate(index, query, { accumulator, limits })
-  const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
-  for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
-  return pool
+  return select(accumulate, index, query, limits)
 }
 
 /** Like `selectCandidates`, but only names that contain every word of the query. */
 export function selectContaining(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
+  return select(accumulateContaining, index, query, limits)
+}
+
+function select(addUp: typeof accumulate, index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
   const accumulator = accumulatorFor(index)
-  const touched = accumulateContaining(index, query, { accumulator, limits })
+  const touched = addUp(index, query, { accumulator, limits })
   const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
   for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
   return pool

@@ -431,14 +431,5 @@ describe('an import', () => {
       expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(current()).to.equal(previous)
     })
-
-    it('in every catalogue of the same folder', async () => {
-      await importRows(one)
-      const other = openCatalog(directory)
-      expect(other.current()?.snapshot.find('1')).to.deep.include({ legal_name: 'ONE' })
-      await importRows(two)
-      expect(other.current()?.snapshot.find('2')).to.deep.include({ legal_name: 'TWO' })
-      await other.close()
-    })
   })
 })
