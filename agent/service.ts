@@ -7,7 +7,7 @@ import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
-import { openCatalog, type Catalog, type CatalogOptions } from '../store/dataset/catalog.ts'
+import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
@@ -93,7 +93,7 @@ export interface ServiceOptions {
   timer: Timer
   report: Report
   /** Called when another snapshot is served than before. */
-  onDatasetChange?: CatalogOptions['onChange']
+  onDatasetChange?: (dataset: Dataset) => void
   /** Called at the end of each sale. */
   onSale?: (line: SaleLine) => void
 }

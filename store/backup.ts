@@ -24,13 +24,11 @@ import { decodeRecord } from './log/record.ts'
 
 /** Written last, so a folder without it is not a complete backup. */
 const MANIFEST_FILE = 'backup.json'
-const RESPONSES = 'responses'
 const KEYS = 'keys'
-const CATALOG = 'catalog'
 const DATA_FILE = 'data.mdb'
 /** The response log in a backup. */
-const LOG_PATH = `${RESPONSES}/${DATA_FILE}`
-const CATALOG_PATH = `${CATALOG}/${DATA_FILE}`
+const LOG_PATH = join(responsesFolder(''), DATA_FILE)
+const CATALOG_PATH = join(catalogFolder(''), DATA_FILE)
 const PRIVATE_FILE_MODE = 0o600
 
 const manifestSchema = z.strictObject({
@@ -63,12 +61,12 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
   const { dataDirectory, keysDirectory, folder, now, hasLog = true } = options
   await makeNewDirectory(folder)
   await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
-  if (hasLog) await copyEnvironment('responses', { from: responsesFolder(dataDirectory), to: join(folder, RESPONSES) })
+  if (hasLog) await copyEnvironment('responses', { from: responsesFolder(dataDirectory), to: responsesFolder(folder) })
   const hasCatalog = (await fileNames(catalogFolder(dataDirectory))).includes(DATA_FILE)
-  if (hasCatalog) await copyEnvironment('catalog', { from: catalogFolder(dataDirectory), to: join(folder, CATALOG) })
+  if (hasCatalog) await copyEnvironment('catalog', { from: catalogFolder(dataDirectory), to: catalogFolder(folder) })
   for (const name of await fileNames(keysDirectory))
     await copyDurably(join(keysDirectory, name), join(folder, KEYS, name))
-  const counts = hasLog ? await countRecords(join(folder, RESPONSES)) : { records: 0, damaged: 0 }
+  const counts = hasLog ? await countRecords(responsesFolder(folder)) : { records: 0, damaged: 0 }
   const paths = [
     ...(hasLog ? [LOG_PATH] : []),
     ...(hasCatalog ? [CATALOG_PATH] : []),
@@ -89,7 +87,12 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
  * @throws StoreError when the backup is not complete, or when the target has a log or keys
  */
 export async function restore({ dataDirectory, keysDirectory, folder, hasLog = true }: BackupOptions) {
-  await refuseLinks([folder, ...[MANIFEST_FILE, RESPONSES, KEYS, CATALOG].map((name) => join(folder, name))])
+  await refuseLinks([
+    folder,
+    responsesFolder(folder),
+    catalogFolder(folder),
+    ...[MANIFEST_FILE, KEYS].map((name) => join(folder, name)),
+  ])
   const manifest = await readManifest(folder)
   if (LOG_PATH in manifest.files !== hasLog)
     throw new StoreError(`${folder}: ${hasLog ? 'has no response log' : 'has a response log, but RESPONSE_LOG is set'}`)
@@ -154,7 +157,7 @@ async function copyEnvironment(kind: EnvironmentKind, { from, to }: { from: stri
   await syncDirectory(to)
 }
 
-export interface RecordCounts {
+interface RecordCounts {
   records: number
   /** Records that do not match their checksum. The service refuses their payments, and the other records work. */
   damaged: number

@@ -1,6 +1,5 @@
 /** The commands `backup` and `restore`: a copy of the response log, the keys and the catalogue. */
 import { resolve } from 'node:path'
-import type { RecordCounts } from '../../store/backup.ts'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 
@@ -54,7 +53,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
     })
 }
 
-function describeCounts({ records, damaged }: RecordCounts): string {
+function describeCounts({ records, damaged }: { records: number; damaged: number }): string {
   return damaged === 0 ? `${records} records` : `${records} records and ${damaged} damaged ones`
 }
 

@@ -47,7 +47,7 @@ export interface FoundCompanies {
   kind: 'found'
   candidates: Candidate[]
   isTruncated: boolean
-  /** The index of the reading that exact candidates equal, see {@link EqualNames}. */
+  /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
   readingIndex: number
 }
 

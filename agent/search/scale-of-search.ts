@@ -5,7 +5,6 @@
 import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'
 import type { Reading } from '../../store/index/readings.ts'
-import type { Suffix } from '../../store/index/suffixes.ts'
 import { publishedSimilarity, similarityMeasure } from './similarity.ts'
 
 /** From here, a name has the similarity that was measured. Below it, every kind has a range of its own. */
@@ -35,7 +34,7 @@ export function correctedScale({ isAlone }: { isAlone: boolean }): (similarity: 
 export function readingMeasure(
   index: NameIndex,
   { query, factor, runs }: Reading,
-  options: { suffix: Suffix; budget: OperationBudget },
+  options: { suffix: string; budget: OperationBudget },
 ): (name: number) => number {
   const measure = similarityMeasure(index, query, options)
   return (name) => {

@@ -8,7 +8,6 @@ import type { NameIndex } from '../../store/index/name-index.ts'
 import type { OperationBudget } from '../../store/index/operation-budget.ts'
 import type { NameQuery } from '../../store/index/query.ts'
 import { isNumeral } from '../../store/index/spelling.ts'
-import type { Suffix } from '../../store/index/suffixes.ts'
 
 /** A pair of words below this similarity may be two different words, so the names do not match completely. */
 const PAIR_SIMILARITY_MIN = 0.8
@@ -53,7 +52,7 @@ type PairTargets = Map<number, { first: number; last: number; weight: number; si
 export function similarityMeasure(
   index: NameIndex,
   query: NameQuery,
-  { suffix, budget }: { suffix: Suffix; budget: OperationBudget },
+  { suffix, budget }: { suffix: string; budget: OperationBudget },
 ): (name: number) => NameSimilarity {
   const targets = findPairTargets(query)
   return (name) => {
@@ -192,7 +191,7 @@ function isInOrder(pairs: readonly Pair[]): boolean {
 }
 
 /** A missing legal form is weak evidence of another company. Two different legal forms usually mean two companies. */
-function suffixFactor(querySuffix: Suffix, nameSuffix: Suffix): number {
+function suffixFactor(querySuffix: string, nameSuffix: string): number {
   if (querySuffix === nameSuffix || querySuffix === '') return 1
   return nameSuffix === '' ? MISSING_SUFFIX_FACTOR : OTHER_SUFFIX_FACTOR
 }

@@ -7,7 +7,7 @@ import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { isDocument, isPaid, listRoutes, type ResponseContent, type RouteDescription } from './routes.ts'
+import { isDocument, isPaidRoute, listRoutes, type ResponseContent, type RouteDescription } from './routes.ts'
 import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './component-schemas.ts'
 
 /** Apart from the other operations, so that generated clients and catalogues can leave them out. */
@@ -131,7 +131,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
   const parameters = [
     ...inputParameters(route, deployment, schemas),
     ...(a2aOnly ? A2A_PARAMETERS : []),
-    ...(isPaid(route) ? [PAYMENT_PARAMETER] : []),
+    ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
   ]
   return {
     operationId,
@@ -179,7 +179,7 @@ function inputParameters(
 }
 
 function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment) {
-  const payment = isPaid(route) ? [PAYMENT_HEADERS.response] : []
+  const payment = isPaidRoute(route) ? [PAYMENT_HEADERS.response] : []
   const etag = isDocument(route) ? ['ETag'] : []
   const headers = headerRefs(...payment, ...etag, REQUEST_ID_HEADER)
   const contents = route.contents.map((content) => buildContent(content, deployment))

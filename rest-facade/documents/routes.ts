@@ -260,13 +260,13 @@ export function listRoutes({ terms, a2aEnabled, mcpEnabled, contactEmail }: Rout
 }
 
 /** Paid routes have payment headers. */
-export function isPaid({ sells, a2aOnly = false }: RouteDescription): boolean {
+export function isPaidRoute({ sells, a2aOnly = false }: RouteDescription): boolean {
   return sells !== undefined || a2aOnly
 }
 
 /** Free documents have an ETag, and conditional requests get 304. */
 export function isDocument(route: RouteDescription): boolean {
-  return !isPaid(route) && route.method === 'get'
+  return !isPaidRoute(route) && route.method === 'get'
 }
 
 function freeRoute(operationId: string, path: string, summary: string, contents: ResponseContent[]): RouteDescription {

@@ -16,7 +16,7 @@ interface Second {
 export type SlidingMinute = Second[]
 
 /** Spent units, or the time until they could be spent. Nothing is spent then. */
-export type Spending = { kind: 'spent'; at: number } | { kind: 'full'; waitMs: number }
+type Spending = { kind: 'spent'; at: number } | { kind: 'full'; waitMs: number }
 
 /**
  * Changes `minute`.

@@ -79,7 +79,7 @@ interface OpenedSnapshot {
   file: string | undefined
 }
 
-export interface CatalogOptions {
+interface CatalogOptions {
   report?: Report
   /** Called once for each new snapshot that `current` returns, whichever process imported it. Not called for the first one. */
   onChange?: (dataset: Dataset) => void

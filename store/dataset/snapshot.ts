@@ -30,12 +30,6 @@ export interface SnapshotChanges {
   changed: number
 }
 
-/** An entry as it is stored, by its key (store/files/layout.ts). */
-export interface StoredEntry {
-  key: string
-  value: Buffer
-}
-
 export interface Snapshot {
   readonly info: SnapshotInfo
   /** The folder of the LMDB environment and of the name index (store/index). */
@@ -44,8 +38,8 @@ export interface Snapshot {
   find(companyNumber: string): SnapshotEntry | undefined
   /** All entries in the order of `compareCompanyNumbers`. */
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
-  /** The same entries without decoding them. */
-  storedEntries(): Iterable<StoredEntry>
+  /** The same entries without decoding them, by their keys (store/files/layout.ts). */
+  storedEntries(): Iterable<{ key: string; value: Buffer }>
   close(): Promise<void>
 }
 

@@ -41,7 +41,7 @@ const HEAP_MIB_MAX = 512
 /** A batch takes a quarter of a second. A child that runs longer is killed. */
 const STOP_MS_MAX = 5_000
 
-export interface BuildProcesses {
+interface BuildProcesses {
   build: BuildFile
   /** The most memory that one of the children has held. */
   peakMemoryBytes(): number

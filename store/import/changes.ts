@@ -1,5 +1,7 @@
 /** Counts how the entries of a new snapshot differ from those of the previous one, for the log. */
-import { openSnapshot, type Snapshot, type SnapshotChanges, type StoredEntry } from '../dataset/snapshot.ts'
+import { openSnapshot, type Snapshot, type SnapshotChanges } from '../dataset/snapshot.ts'
+
+type StoredEntry = { key: string; value: Buffer }
 
 export class ChangeCounter implements AsyncDisposable {
   readonly #counts: SnapshotChanges = { added: 0, removed: 0, changed: 0 }

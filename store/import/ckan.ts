@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers'
 import { z } from 'zod'
 import { mayFollow, parseUrl, upgradeToHttps } from '../base/url-policy.ts'
 import { ImportError } from './errors.ts'
-import { fetchSource, type SourceRequest } from './http.ts'
+import { fetchSource } from './http.ts'
 
 /** A hundred times the description of a package with a few resources. */
 const ANSWER_BYTES_MAX = 1024 * 1024
@@ -33,16 +33,16 @@ const resourceSchema = z.object({
 
 const packageSchema = z.object({ success: z.literal(true), result: z.object({ metadata_modified: time }) })
 
-type RequestOptions = Pick<SourceRequest, 'limits' | 'signal'>
+type RequestOptions = Pick<Parameters<typeof fetchSource>[0], 'limits' | 'signal'>
 
-export interface CkanResource {
+interface CkanResource {
   /** The portal's URL before `/api` or `/dataset`. */
   root: string
   id: string
 }
 
 /** Parses a resource URL. Returns undefined for any other URL, which is then the archive itself. */
-export function parseResourceUrl({ origin, pathname, searchParams }: URL): CkanResource | undefined {
+export function parseCkanUrl({ origin, pathname, searchParams }: URL): CkanResource | undefined {
   const page = RESOURCE_PAGE.exec(pathname)
   if (page) return { root: origin + (page[1] ?? ''), id: decodeURIComponent(page[2] ?? '') }
   const show = RESOURCE_SHOW.exec(pathname)
@@ -50,7 +50,7 @@ export function parseResourceUrl({ origin, pathname, searchParams }: URL): CkanR
   return show && id ? { root: origin + (show[1] ?? ''), id } : undefined
 }
 
-export interface ArchiveLocation {
+interface ArchiveLocation {
   url: URL
   /** When the data was updated, according to the portal. */
   updatedAt: Date | undefined

@@ -8,7 +8,7 @@ import type { Dataset } from '../dataset/catalog.ts'
 import { parseUrl } from '../base/url-policy.ts'
 import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
 import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
-import { locateArchive, parseResourceUrl } from './ckan.ts'
+import { locateArchive, parseCkanUrl } from './ckan.ts'
 import { ImportError } from './errors.ts'
 import { fetchSource, type DownloadLimits, type SourceResponse } from './http.ts'
 
@@ -22,7 +22,7 @@ const BINARY = /(?![\t\r\n])\p{Cc}/u
 
 type Validators = NonNullable<Dataset['validators']>
 
-export interface DownloadRequest {
+interface DownloadRequest {
   /** A URL. An ImportError is thrown if it may not be fetched. */
   location: string
   /** Created for the download and removed afterwards. */
@@ -62,7 +62,7 @@ async function download({
   const options = { limits: { ...LIMITS, ...limits }, signal }
   const start = parseUrl(location)
   if (!start) throw new ImportError('source_refused', 'the source is not a URL')
-  const resource = parseResourceUrl(start)
+  const resource = parseCkanUrl(start)
   const archive = resource ? await locateArchive(resource, options) : { url: start, updatedAt: undefined }
   // Validators belong to one URL. Another archive may have the same ones.
   const known = validators?.url === archive.url.href ? validators : null

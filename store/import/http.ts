@@ -14,7 +14,7 @@ export interface DownloadLimits {
   bytesMax: number
 }
 
-export interface SourceRequest {
+interface SourceRequest {
   url: URL
   headers: Record<string, string>
   limits: DownloadLimits

@@ -8,7 +8,7 @@ import { removeHidden } from '../base/hidden.ts'
 import type { RegisterRow } from './rows.ts'
 
 /** Why a value was set to null or cleaned. The row is kept. */
-export type NormalisationFinding =
+type NormalisationFinding =
   | 'date_malformed'
   | 'date_sentinel'
   | 'code_malformed'
@@ -19,9 +19,9 @@ export type NormalisationFinding =
 
 type RowRejection = 'no_company_number' | 'malformed_company_number' | 'no_company_name'
 
-export type NormalisedRow = { kind: 'company'; company: Company } | { kind: 'rejected'; reason: RowRejection }
+type NormalisedRow = { kind: 'company'; company: Company } | { kind: 'rejected'; reason: RowRejection }
 
-export type OnFinding = (finding: NormalisationFinding) => void
+type OnFinding = (finding: NormalisationFinding) => void
 
 /** Dates that the register writes in place of some unknown dates. Most unknown dates are empty. */
 const SENTINEL_DATES: ReadonlySet<string> = new Set(['1901-01-01', '0001-01-01'])

@@ -12,8 +12,7 @@ export const COLUMNS = [
   'company_name_eff_date', 'company_type_eff_date', 'princ_object_code',
 ] as const
 
-export type RegisterColumn = (typeof COLUMNS)[number]
-export type RegisterRow = Record<RegisterColumn, string>
+export type RegisterRow = Record<(typeof COLUMNS)[number], string>
 
 /** A row of the file, or the reason why it could not be read. */
 export type ParsedRow =

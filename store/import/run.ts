@@ -8,11 +8,12 @@ import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
 import { buildFile, readSnapshotInfo, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
 import { newBuildingFolder, removeAbandonedBuilds } from './building-folder.ts'
-import { withDownload, type Download, type DownloadRequest } from './download.ts'
+import { withDownload, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
+import type { DownloadLimits } from './http.ts'
 import { pruneSnapshots } from './prune.ts'
 
-export interface ImportRequest {
+interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
   /** A `.csv` or `.zip` file on disk, or the URL of an archive or of a CKAN resource. */
@@ -28,7 +29,7 @@ export interface ImportRequest {
   companiesMin?: number
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
-  limits?: DownloadRequest['limits']
+  limits?: Partial<DownloadLimits>
   /** Stops the import before it publishes. */
   signal?: AbortSignal
 }

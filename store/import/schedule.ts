@@ -19,7 +19,7 @@ const RETRY_FIRST_MS = MINUTE_MS
 const RETRY_MAX_MS = 6 * HOUR_MS
 const CLOCK_CHECK_EVERY_MS = HOUR_MS
 
-export interface ScheduleOptions {
+interface ScheduleOptions {
   /** The signal is aborted when the schedule stops. */
   retrieve: (signal: AbortSignal) => Promise<unknown>
   now: () => Date

@@ -7,7 +7,7 @@
  */
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
-import type { NameQuery, QuerySplit, QueryTerm } from './query.ts'
+import type { NameQuery } from './query.ts'
 
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
 const BOUND_STEPS = 1000
@@ -21,7 +21,7 @@ export interface CandidatePool {
   excludedBound: number
 }
 
-export interface PoolLimits {
+interface PoolLimits {
   /** Names whose bound is below this are left out. */
   similarityMin: number
   namesMax: number
@@ -57,17 +57,17 @@ function accumulatorFor(index: NameIndex): Accumulator {
 }
 
 export function selectCandidates(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
-  const accumulator = accumulatorFor(index)
-  const touched = accumulate(index, query, { accumulator, limits })
-  const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
-  for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
-  return pool
+  return select(accumulate, index, query, limits)
 }
 
 /** Like `selectCandidates`, but only names that contain every word of the query. */
 export function selectContaining(index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
+  return select(accumulateContaining, index, query, limits)
+}
+
+function select(addUp: typeof accumulate, index: NameIndex, query: NameQuery, limits: PoolLimits): CandidatePool {
   const accumulator = accumulatorFor(index)
-  const touched = accumulateContaining(index, query, { accumulator, limits })
+  const touched = addUp(index, query, { accumulator, limits })
   const pool = selectHighestBounds(index, query, { accumulator, touched, limits })
   for (let at = 0; at < touched; at += 1) accumulator.sums[accumulator.touched[at]!] = 0
   return pool
@@ -202,13 +202,13 @@ function accumulate(
 }
 
 /** Largest first, because only the first contribution of a term counts for a name. */
-function listContributions(index: NameIndex, { weight, similar }: QueryTerm): Contribution[] {
+function listContributions(index: NameIndex, { weight, similar }: NameQuery['terms'][number]): Contribution[] {
   return similar
     .map(({ word, similarity }) => ({ word, amount: similarity * (weight + index.weights[word]!) }))
     .toSorted((one, other) => other.amount - one.amount)
 }
 
-function splitContribution(index: NameIndex, { weight, parts, similarity }: QuerySplit): number {
+function splitContribution(index: NameIndex, { weight, parts, similarity }: NameQuery['splits'][number]): number {
   return similarity * (weight + index.weights[parts[0]]! + index.weights[parts[1]]!)
 }
 

@@ -31,7 +31,7 @@ const OPERATIONS_PER_VARIANT = 100
 /** Greater than every code unit of a word. */
 const LAST_UNIT = '\uFFFF'
 
-export interface DictionarySections {
+interface DictionarySections {
   /** By length, from 0 to the longest plus 1: the number of the first word with at least that length. */
   wordLengths: Uint32Array
   /** The concatenated code units of all words. */

@@ -17,7 +17,7 @@ export function hashKey(key: string): number {
   return hash >>> 0
 }
 
-export interface JoinedNamesSections {
+interface JoinedNamesSections {
   /** By bucket, the position of its first name in `joinedNames`; one more entry at the end. */
   joinedStarts: Uint32Array
   /** The names of all buckets, ascending within each. */

@@ -13,7 +13,7 @@ import { ABBREVIATED_WORDS } from './equivalents.ts'
 import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
 import { bucketOfInitials, initialsOf } from './initials.ts'
 import type { OperationBudget } from './operation-budget.ts'
-import { SUFFIXES, type Suffix } from './suffixes.ts'
+import { SUFFIXES } from './suffixes.ts'
 
 /** Operations of reading the words of a name as text. */
 const OPERATIONS_PER_INITIALS = 20
@@ -142,7 +142,7 @@ export class NameIndex {
     return found
   }
 
-  suffixOf(name: number): Suffix {
+  suffixOf(name: number): string {
     return SUFFIXES[this.#parts.nameSuffixes[name]!] ?? ''
   }
 

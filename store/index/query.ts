@@ -12,7 +12,7 @@ const PART_LETTERS_MIN = 2
 const SAME_WORDS_MAX = 4
 
 /** One query word, or two adjacent ones, that can match one word of a name. */
-export interface QueryTerm {
+interface QueryTerm {
   /** Positions in the query, first and last. */
   first: number
   last: number
@@ -21,7 +21,7 @@ export interface QueryTerm {
 }
 
 /** A query word that can match two adjacent words of a name. */
-export interface QuerySplit {
+interface QuerySplit {
   position: number
   weight: number
   parts: readonly [number, number]

@@ -26,23 +26,21 @@ const CLASSES = `
   llp: limited liability partnership, llp
 `
 
-/** The class of a legal form; empty for a name without one. */
-export type Suffix = string
-
 export interface ParsedName {
   /** The words without the legal form. */
   readonly core: readonly string[]
-  readonly suffix: Suffix
+  /** The class of the legal form; empty for a name without one. */
+  readonly suffix: string
 }
 
-const FORMS = new Map<string, { suffix: Suffix; isShort: boolean }>()
+const FORMS = new Map<string, { suffix: string; isShort: boolean }>()
 for (const line of CLASSES.trim().split('\n')) {
   const [suffix = '', forms = ''] = line.trim().split(': ')
   for (const form of forms.split(', ')) FORMS.set(form.replace(/[()]/g, ''), { suffix, isShort: form.startsWith('(') })
 }
 
 /** The index file stores positions in this list; position 0 is "none". New classes go to the end. */
-export const SUFFIXES: readonly Suffix[] = ['', ...new Set([...FORMS.values()].map(({ suffix }) => suffix))]
+export const SUFFIXES: readonly string[] = ['', ...new Set([...FORMS.values()].map(({ suffix }) => suffix))]
 
 /** Forms that are recognised without a space before them, because ordinary words do not end in them. */
 const ATTACHED_FORMS = ['limited', 'ltd', 'teoranta']

@@ -49,7 +49,7 @@ interface StoredRecord {
   record: ResponseRecord
 }
 
-export interface UnfinishedRecord extends StoredRecord {
+interface UnfinishedRecord extends StoredRecord {
   /** Increases with every write. */
   revision: number
 }

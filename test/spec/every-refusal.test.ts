@@ -10,7 +10,7 @@ import { listTools } from '../../agent/mcp/tools.ts'
 import { buildExamples } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { createApp } from '../../rest-facade/app.ts'
-import { ANY_ROUTE, isPaid, listRoutes } from '../../rest-facade/documents/routes.ts'
+import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { makeClients } from '../support/clients.ts'
 import { listen, type ListeningServer } from '../support/listen.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../support/payments.ts'
@@ -198,7 +198,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
 }
 
-for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled: true }).filter(isPaid)) {
+for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled: true }).filter(isPaidRoute)) {
   describe(`[7.9] ${route.method.toUpperCase()} ${route.path}`, () => {
     const requests = ROUTES[route.operationId]!
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))

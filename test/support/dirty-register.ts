@@ -1,6 +1,6 @@
 /** A made-up register with every kind of bad value that the rules of docs/data.md name, as bytes. */
 import fc from 'fast-check'
-import { COLUMNS, type RegisterColumn, type RegisterRow } from '../../store/import/rows.ts'
+import { COLUMNS, type RegisterRow } from '../../store/import/rows.ts'
 import { HEADER, registerRow } from './register.ts'
 
 /** One row in this many is rejected, because a file with more than 1 % is refused. */
@@ -77,7 +77,7 @@ const address = fc
   .array(fc.oneof(dirtyText, fc.constantFrom(...PLACEHOLDERS)), { maxLength: 3 })
   .map((all) => all.join(''))
 
-function valueOf(column: RegisterColumn): fc.Arbitrary<string> {
+function valueOf(column: keyof RegisterRow): fc.Arbitrary<string> {
   if (column === 'company_num') {
     // Few numbers, so that many rows repeat or contradict others.
     return fc.integer({ min: 1, max: 1_500 }).map((number) => (number % 7 === 0 ? ` 0${number}\u00a0` : String(number)))
@@ -91,7 +91,7 @@ function valueOf(column: RegisterColumn): fc.Arbitrary<string> {
 
 const dirtyRow = fc.record(
   Object.fromEntries(COLUMNS.map((column) => [column, valueOf(column)])) as Record<
-    RegisterColumn,
+    keyof RegisterRow,
     fc.Arbitrary<string>
   >,
 )

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
 import { openCatalog } from '../../../store/dataset/catalog.ts'
 import { buildFile, type BuildFile, type ImportProgress } from '../../../store/import/build.ts'
-import { openBuildProcesses, type BuildProcesses } from '../../../store/import/build-process.ts'
+import { openBuildProcesses } from '../../../store/import/build-process.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
 import { childrenOf, isRunning } from '../../support/child-processes.ts'
@@ -23,7 +23,7 @@ describe('a build in a child process', function () {
   // Several processes start in one test, on a machine that may be busy.
   this.timeout(120_000)
   let directory: string
-  let builds: BuildProcesses
+  let builds: ReturnType<typeof openBuildProcesses>
   let seen: ImportProgress[]
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()

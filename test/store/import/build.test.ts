@@ -7,7 +7,7 @@ import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
 import { BATCH_ROWS } from '../../../store/import/build.ts'
-import { importDataset, type ImportRequest, type ImportResult } from '../../../store/import/run.ts'
+import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
 import { buildingFolder, INFO_KEY, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files/layout.ts'
 import { openEnvironment } from '../../../store/files/environment.ts'
@@ -32,7 +32,10 @@ describe('an import', () => {
 
   let files = 0
 
-  async function importFile(content: string | Buffer, change: Partial<ImportRequest> = {}): Promise<ImportResult> {
+  async function importFile(
+    content: string | Buffer,
+    change: Partial<Parameters<typeof importDataset>[0]> = {},
+  ): Promise<ImportResult> {
     const path = join(directory, 'archive')
     await writeFile(path, content)
     return importDataset({
@@ -427,15 +430,6 @@ describe('an import', () => {
       await importRows(two, one)
       expect(previous.find('1')).to.deep.include({ legal_name: 'ONE' })
       expect(current()).to.equal(previous)
-    })
-
-    it('in every catalogue of the same folder', async () => {
-      await importRows(one)
-      const other = openCatalog(directory)
-      expect(other.current()?.snapshot.find('1')).to.deep.include({ legal_name: 'ONE' })
-      await importRows(two)
-      expect(other.current()?.snapshot.find('2')).to.deep.include({ legal_name: 'TWO' })
-      await other.close()
     })
   })
 })

@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
-import { importDataset, type ImportRequest } from '../../../store/import/run.ts'
+import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES, CRO_COMPANIES_LOCATION, minCompanyCount } from '../../../store/dataset/source.ts'
 import {
   sendCkanResult,
@@ -46,7 +46,7 @@ describe('a retrieval over HTTP', () => {
     await catalog.close()
   })
 
-  const retrieve = (path = ARCHIVE, change: Partial<ImportRequest> = {}) =>
+  const retrieve = (path = ARCHIVE, change: Partial<Parameters<typeof importDataset>[0]> = {}) =>
     importDataset({
       dataDirectory: directory,
       catalog,

@@ -2,24 +2,24 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { companySchema, type Company } from '../../../store/dataset/company.ts'
-import { normalise, type NormalisationFinding } from '../../../store/import/normalise.ts'
-import { COLUMNS, type RegisterColumn, type RegisterRow } from '../../../store/import/rows.ts'
+import { normalise } from '../../../store/import/normalise.ts'
+import { COLUMNS, type RegisterRow } from '../../../store/import/rows.ts'
 import { registerRow } from '../../support/register.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
 function normalised(change: Partial<RegisterRow>) {
-  const findings: NormalisationFinding[] = []
+  const findings: string[] = []
   return { result: normalise(registerRow(change), (finding) => findings.push(finding)), findings }
 }
 
 /** Normalises a row that must not be rejected. */
-function company(change: Partial<RegisterRow>): Company & { findings: NormalisationFinding[] } {
+function company(change: Partial<RegisterRow>): Company & { findings: string[] } {
   const { result, findings } = normalised(change)
   if (result.kind !== 'company') throw new Error(`rejected: ${result.reason}`)
   return { ...result.company, findings }
 }
 
-const DATES: [column: RegisterColumn, field: keyof Company][] = [
+const DATES: [column: keyof RegisterRow, field: keyof Company][] = [
   ['company_reg_date', 'registered_date'],
   ['comp_dissolved_date', 'dissolved_date'],
   ['last_ar_date', 'last_annual_return_date'],
@@ -125,7 +125,7 @@ describe('a text of the register', () => {
     }
   })
 
-  const TEXTS: [what: string, text: string, expected: string, ...findings: NormalisationFinding[]][] = [
+  const TEXTS: [what: string, text: string, expected: string, ...findings: string[]][] = [
     ['has single spaces inside and none around it', ' A\t\r\nB\u00A0\u2003\u3000C\u2028D\v', 'A B C D'],
     ['keeps its case, punctuation and accents', PUNCTUATION, PUNCTUATION],
     ['is composed (NFC)', 'TU\u0301SU\u0301R', 'TÚSÚR'],

@@ -4,18 +4,6 @@ import fc from 'fast-check'
 import { OperationBudget } from '../../../store/index/operation-budget.ts'
 
 describe('an operation budget', () => {
-  it('[12.9] grants operations below and at the limit and refuses those above', () => {
-    for (const [count, isGranted] of [
-      [9, true],
-      [10, true],
-      [11, false],
-    ] as const) {
-      const budget = new OperationBudget(10)
-      expect(budget.take(count)).to.equal(isGranted)
-      expect(budget.isExceeded).to.equal(!isGranted)
-    }
-  })
-
   it('[12.9] is exceeded by the first operation over the limit, and refuses every later one', () => {
     fc.assert(
       fc.property(fc.nat(1000), fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 60 }), (limit, counts) => {
