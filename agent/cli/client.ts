@@ -161,7 +161,7 @@ function withClearFailures(fetch: typeof globalThis.fetch): typeof globalThis.fe
       return await fetch(input, init)
     } catch (cause) {
       const { origin } = new URL(input instanceof Request ? input.url : input)
-      throw new Error(`Cannot reach ${origin}. Is the service running there?`, { cause })
+      throw new Error(`Cannot reach ${origin}. Start the service there, or name another with --url`, { cause })
     }
   }
 }

@@ -295,7 +295,7 @@ describe('the client', () => {
     answers = Array.from({ length: 7 }, () => 'no answer')
     expect(await client('lookup', '1')).to.equal(4)
     expect(printed.slice(-3, -1)).to.deep.equal([
-      `Cannot reach ${BASE}. Is the service running there?`,
+      `Cannot reach ${BASE}. Start the service there, or name another with --url`,
       OUTCOME_UNKNOWN,
     ])
   })
@@ -456,7 +456,7 @@ describe('the client', () => {
         environment: { DATA_DIR: directory },
       })
       expect(code).to.equal(1)
-      expect(stderr).to.equal(`Cannot reach ${url}. Is the service running there?\n`)
+      expect(stderr).to.equal(`Cannot reach ${url}. Start the service there, or name another with --url\n`)
     }
   })
 })
