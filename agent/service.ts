@@ -286,7 +286,7 @@ function createSaleContext(
       memory: new SettlementMemory(now),
       signReceipt,
       now,
-      monotonic: () => performance.now(),
+      monotonic: clock,
       timer,
       report,
     },

@@ -51,7 +51,7 @@ for (const [log, transports] of Object.entries(LOGS))
     let service: TestService
     let facilitator: Awaited<ReturnType<typeof startFaultyFacilitator>>
     const cells = new Map<string, Cell>()
-    /** The clock of the service and of the chain, compared with the real one. */
+    /** The clocks of the service and of the chain, compared with the real ones. */
     let ahead = 0
     /** What `before` waits for, so that a hang can be reported by name. */
     const pending = new Set<string>()
@@ -84,6 +84,7 @@ for (const [log, transports] of Object.entries(LOGS))
       const starting = startTestService({
         environment,
         now,
+        clock: () => performance.now() + ahead,
         replaceExternals: (own) => ({ ...own, facilitator: remote, chain: facilitator.chain }),
         // Pauses within a request end at once. The reconciler runs only after the faults, and then often.
         timer(callback, milliseconds) {
