@@ -1,4 +1,4 @@
-/** The content of `GET /testnet-client.py` (contract 4.4.9): the template with the base URL of this deployment. */
+/** The content of `GET /testnet-client.py` (contract 4.4.3): the template with the base URL of this deployment. */
 import { readFile } from 'node:fs/promises'
 import type { Mode } from '../agent/payment/terms.ts'
 

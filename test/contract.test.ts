@@ -7,13 +7,37 @@ import { expect } from 'chai'
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
+/** A contract that a buyer can read. A table under a rule belongs to the rule. */
+const RULES_MAX = 190
+const RULE_WORDS = 70
+const LONG_RULES_MAX = 4
+
 /** A rule begins a list item or a table row with its id in bold. */
-const rules = [...read('docs/contract.md').matchAll(/^(?:- |\| )\*\*([0-9]+(?:\.[0-9]+)+)\*\*/gm)].map(idOf)
+const RULE = /^(?:- |\| )\*\*([0-9]+(?:\.[0-9]+)+)\*\*/
+const rules = [...read('docs/contract.md').matchAll(new RegExp(RULE, 'gm'))].map(idOf)
 /** Section numbers may be cited too. */
 const sections = [...read('docs/contract.md').matchAll(/^#+ ([0-9]+(?:\.[0-9]+)*) /gm)].map(idOf)
 
 function idOf([, id = '']: RegExpMatchArray): string {
   return id
+}
+
+/** The words of each rule by its id. A word has a letter or a digit. The text ends at the next rule or heading. */
+function countWords(): Map<string, number> {
+  const words = new Map<string, number>()
+  let current: string | undefined
+  for (const line of read('docs/contract.md').split('\n')) {
+    const begun = RULE.exec(line)
+    if (begun) current = begun[1]
+    else if (line.startsWith('#')) current = undefined
+    if (current === undefined) continue
+    const count = line
+      .replace(RULE, '')
+      .split(/\s+/)
+      .filter((word) => /[\p{L}\p{N}]/u.test(word)).length
+    words.set(current, (words.get(current) ?? 0) + count)
+  }
+  return words
 }
 
 function sources(folders: readonly string[], suffix: string): string[] {
@@ -35,6 +59,17 @@ describe('the contract', () => {
   it('states every rule under an id of its own', () => {
     expect(rules.length).to.be.greaterThan(100)
     expect(new Set(rules).size).to.equal(rules.length)
+  })
+
+  it(`has at most ${RULES_MAX} rules`, () => {
+    expect(rules.length).to.be.at.most(RULES_MAX)
+  })
+
+  it(`has at most ${LONG_RULES_MAX} rules of more than ${RULE_WORDS} words`, () => {
+    const words = countWords()
+    expect([...words.keys()]).to.have.members(rules)
+    const long = [...words].filter(([, count]) => count > RULE_WORDS).map(([id, count]) => `${id}: ${count}`)
+    expect(long.length, long.join(', ')).to.be.at.most(LONG_RULES_MAX)
   })
 
   it('has a test that names each rule', () => {

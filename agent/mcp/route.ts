@@ -19,7 +19,7 @@ import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
-/** Contract 8.15. A call with a payment has about fifty. */
+/** Contract 4.6.6. A call with a payment has about fifty. */
 export const MCP_MEMBERS_MAX = 256
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {

@@ -3,14 +3,14 @@ import { z } from 'zod'
 import { COMPANY_NUMBER_PATTERN } from '../../store/dataset/company.ts'
 import { hasHidden, removeIgnorable } from '../../store/base/hidden.ts'
 
-/** For `q`, `name` and `address` (contract 8.2). Length is counted in code points after normalisation. */
+/** For `q`, `name` and `address` (contract 4.2.1). Length is counted in code points after normalisation. */
 const TEXT_CODE_POINTS_MIN = 3
 const TEXT_CODE_POINTS_MAX = 160
-/** Contract 8.4. */
+/** Contract 4.2.1. */
 const STATUS_CODE_POINTS_MAX = 80
-/** Seven letters or digits, and spaces (contract 8.5). */
+/** Seven letters or digits, and spaces (contract 4.2.1). */
 const EIRCODE_CHARACTERS_MAX = 16
-/** Candidates in a response, and the maximum of `limit` (contract 8.3). */
+/** Candidates in a response, and the maximum of `limit` (contract 4.2.1). */
 export const CANDIDATES_MAX = 10
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
@@ -99,7 +99,7 @@ export const status = text(1, STATUS_CODE_POINTS_MAX).meta({
   ...textLimits(1, STATUS_CODE_POINTS_MAX),
 })
 
-/** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 10.2). NaN otherwise. */
+/** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
 export function parseLimitText(value: string): number {
   return /^[1-9][0-9]?$/.test(value) ? Number(value) : Number.NaN
 }

@@ -1,6 +1,6 @@
 /** The version of the matching rules and the definition of a score. Every search and resolve response contains both. */
 
-/** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 9.3). */
+/** Raise this whenever normalisation, retrieval, scoring or the decision changes (contract 1.4). */
 export const MATCHING_VERSION = 'ie-names-3'
 
 export const SCORE_DEFINITION =

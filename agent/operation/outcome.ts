@@ -41,7 +41,7 @@ interface Answer {
 export interface Refused {
   kind: 'refused'
   refusal: Refusal
-  /** Why a quote answers the request. `perform` adds the quote (contract 7.4). */
+  /** Why a quote answers the request. `perform` adds the quote (contract 5.1.1). */
   reason?: QuoteReason
   quote?: Quote
   /** The `PAYMENT-RESPONSE` header of a settlement that failed. */

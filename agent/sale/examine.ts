@@ -1,6 +1,6 @@
 /**
  * Step 7: checks the form of the payment, its terms, times, signature and resource, without a remote call.
- * Expensive checks come last, so that a forged payment costs little more than a quote (contract 6.1.2).
+ * Expensive checks come last, so that a forged payment costs little more than a quote (contract 6.1.1).
  */
 import {
   checkTerms,

@@ -169,7 +169,7 @@ function replayIfSold({ payments }: SaleContext, { examined, patience }: Sale): 
   })
 }
 
-/** A stopping service begins no sale (contract 14.8). */
+/** A stopping service begins no sale (contract 14.4). */
 function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
   return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }

@@ -66,7 +66,7 @@ export async function observeSale(
   // Only a contract can accept a signature that its address did not make (ERC-1271). The facilitator then checks it.
   if (!offered.isProven && payer.codeBytes === 0)
     return { kind: 'refused', code: 'payment_rejected', reason: 'invalid_exact_evm_payload_signature' }
-  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.6).
+  // A used nonce without a record never buys an answer, even if the facilitator would accept it (contract 5.7.12).
   if (payer.isNonceUsed) return { kind: 'maybe_settled' }
   if (!offered.isLate) return { kind: 'observed', observation, observedAt, payer }
   // Only a block past `validBefore` shows that the nonce stays free. An older one can be that of a node that lags.

@@ -111,7 +111,7 @@ describe('the configured externals', () => {
     expect(reports).to.deep.equal(['chain_unavailable'])
   })
 
-  it('[14.11] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
+  it('[14.10] refuse a relayer that another process of the data directory uses, until that process ends', async () => {
     const folder = relayerFolder(directory, privateKeyToAddress(relayer))
     const other = startChild('test/programs/hold-lock.js', [folder], {})
     expect(await ready(other)).to.equal('acquired')

@@ -312,7 +312,7 @@ describe('the commands beside a running service', () => {
     expect(await readFacts(url)).to.deep.equal(before)
   })
 
-  it('[11.12] import an archive, print its counts, and sell the new snapshot at once', async () => {
+  it('[11.6] import an archive, print its counts, and sell the new snapshot at once', async () => {
     const imported = await run('import', REGISTER)
     expect(imported.code, imported.stderr).to.equal(0)
     expect(imported.text).to.match(/^rows +30\ncompanies +27\n/m)

@@ -80,7 +80,7 @@ describe('the query string', () => {
     expect(fields('')).to.deep.equal([])
   })
 
-  it(`[8.9] has at most ${QUERY_CHARACTERS_MAX} characters`, () => {
+  it(`[4.2.3] has at most ${QUERY_CHARACTERS_MAX} characters`, () => {
     const query = `q=${'a'.repeat(QUERY_CHARACTERS_MAX - 2)}`
     expect(fields(query)).to.have.lengthOf(1)
     expect(refusal(`${query}a`)?.code).to.equal('invalid_query')

@@ -158,7 +158,7 @@ describe('the test client', () => {
     expect(await readdir(directory)).to.have.lengthOf(3)
   })
 
-  it('[14.15] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+  it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     await buy()
     const payload = decodePaymentSignatureHeader(payments[0] ?? '')
     const identifier = payload.extensions?.['payment-identifier'] as { info: { id: string } }

@@ -530,13 +530,13 @@ describe('POST /a2a', () => {
 
     for (const chunked of [false, true]) {
       const how = chunked ? ' in chunks' : ''
-      it(`[8.7] accepts ${A2A_BODY_BYTES_MAX} bytes${how}`, async () => {
+      it(`[4.5.1] accepts ${A2A_BODY_BYTES_MAX} bytes${how}`, async () => {
         const reply = await post(service.url, sized(A2A_BODY_BYTES_MAX), {}, { chunked })
         expect(messageOf(reply).role).to.equal('ROLE_AGENT')
       })
 
       for (const bytes of [A2A_BODY_BYTES_MAX + 1, 204_800]) {
-        it(`[8.7] refuses ${bytes} bytes${how} with 413`, async () => {
+        it(`[4.5.1] refuses ${bytes} bytes${how} with 413`, async () => {
           expectRefusal(await post(service.url, sized(bytes), {}, { chunked }), 'body_too_large')
         })
       }

@@ -151,7 +151,7 @@ describe('the operations over both transports', () => {
     describe(`a ${operation.operation}`, () => {
       const parse = (body: unknown) => SCHEMAS[operation.operation as keyof typeof SCHEMAS].parse(body)
 
-      it('[1.2, 5.4.3] that is bought over REST is replayed over A2A', async () => {
+      it('[1.2, 5.6.2] that is bought over REST is replayed over A2A', async () => {
         const payment = await payFor(rest(operation))
         await expectCharges(service, [price], async () => {
           const bought = await rest(operation, payment)
@@ -166,7 +166,7 @@ describe('the operations over both transports', () => {
         })
       })
 
-      it('[5.4.3] that is bought over A2A is replayed over REST', async () => {
+      it('[5.6.2] that is bought over A2A is replayed over REST', async () => {
         const payment = await payFor(a2a(operation))
         await expectCharges(service, [price], async () => {
           const { data } = messageOf(await a2a(operation, payment))
@@ -255,7 +255,7 @@ describe('the operations over both transports', () => {
 })
 
 describe('a search or resolution that exceeds its time limit', () => {
-  it('[12.7] is 400 query_too_broad over both transports, without a charge or a record', async () => {
+  it('[12.9] is 400 query_too_broad over both transports, without a charge or a record', async () => {
     let clock = Date.now()
     let stepMs = 0
     // The clock advances three seconds per reading, so the time limit is reached at once.

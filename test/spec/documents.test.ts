@@ -70,7 +70,7 @@ describe('the free documents', () => {
   }
 
   for (const path of [...Object.keys(DOCUMENTS), ...JSON_ROUTES]) {
-    it(`[4.4.3, 4.4.11] ${path} has a strong ETag, 304, HEAD without a body, and 405 for other methods`, async () => {
+    it(`[4.4.3, 4.7.5] ${path} has a strong ETag, 304, HEAD without a body, and 405 for other methods`, async () => {
       const first = await get(path)
       const etag = String(first.headers['etag'])
       expect(etag).to.match(/^"[^"]+"$/)
@@ -111,7 +111,7 @@ describe('the free documents', () => {
     })
   }
 
-  describe('[4.4.12] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
+  describe('[4.4.5] /.well-known/agent-card.json has the time of its signature in Last-Modified', () => {
     const path = '/.well-known/agent-card.json'
     const SECOND_MS = 1_000
     const timeOf = async () => {

@@ -1,4 +1,4 @@
-/** Archives that exhaust a parser or end the process of their import. The service continues (contract 11.10, 11.13). */
+/** Archives that exhaust a parser or end the process of their import. The service continues (contract 11.2, 11.10). */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -64,7 +64,7 @@ describe('a service whose source sends an archive that cannot be read', function
     }
   }
 
-  it('[11.1, 11.13] serves the stored snapshot, and starts again, while the source has a row of 150 million commas', async () => {
+  it('[11.1, 11.2] serves the stored snapshot, and starts again, while the source has a row of 150 million commas', async () => {
     portal.on(ARCHIVE, sendBody(await readFile(REGISTER)))
     await start()
     const before = await served()
@@ -119,7 +119,7 @@ async function isImport(pid: number): Promise<boolean> {
 }
 
 describe('the command import', () => {
-  it('[11.13, 14.5] refuses a row of commas with one line and exit status 1', async () => {
+  it('[11.2, 14.5] refuses a row of commas with one line and exit status 1', async () => {
     const directory = await makeTemporaryDirectory()
     const path = join(directory, 'commas.csv')
     await mkdir(join(directory, 'data'))

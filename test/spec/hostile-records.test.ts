@@ -139,7 +139,7 @@ describe('hostile records', () => {
   }
 
   describe('all of them', () => {
-    it('[11.8] lose their hidden characters, which are counted', async () => {
+    it('[11.3] lose their hidden characters, which are counted', async () => {
       const catalog = openCatalog(service.directory)
       const { findings, row_count } = catalog.current()!.snapshot.info
       await catalog.close()

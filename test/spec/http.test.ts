@@ -158,7 +158,7 @@ describe('the paths', () => {
     expect((await a2a({ operation: 'lookup', input: { company_number: '1' } })).status).to.equal(402)
   })
 
-  it('[4.7.3] ignore the host of an absolute target', async () => {
+  it('[10.5] ignore the host of an absolute target', async () => {
     for (const [target, status] of [
       ['http://other.example/docs/', 200],
       ['https://other.example:9/api/v1/company/1/', 402],
@@ -169,7 +169,7 @@ describe('the paths', () => {
 })
 
 describe('a stop of the service', () => {
-  it('[14.8] finishes sales in progress and begins no other', async () => {
+  it('[14.4] finishes sales in progress and begins no other', async () => {
     let settle: () => void = () => undefined
     const settling = new Promise<void>((resolve) => void (settle = resolve))
     let began: () => void = () => undefined

@@ -35,7 +35,7 @@ const IGNORED_CHARACTERS: [name: string, text: string][] = [
   ['a language tag', 'Foo\u{E0041}Bar'],
 ]
 
-/** Texts by their length in code points after normalisation (contract 8.2). */
+/** Texts by their length in code points after normalisation (contract 4.2.1). */
 const LENGTHS: [name: string, text: string, fits: boolean][] = [
   ['nothing', '', false],
   ['blanks', '     ', false],
@@ -61,7 +61,7 @@ const LENGTHS: [name: string, text: string, fits: boolean][] = [
   ['punctuation alone', '--- & ---', false],
 ]
 
-/** Eircodes by their form (contract 8.5). */
+/** Eircodes by their form (contract 4.2.1). */
 const EIRCODES: [text: string, fits: boolean][] = [
   ['D02X285', true],
   ['d02 x285', true],
@@ -141,16 +141,16 @@ describe('the input of search and resolve', () => {
     }
   }
 
-  describe('[4.5.6, 10.4] is quoted with the REST resource:', () => {
+  describe('[10.4] is quoted with the REST resource:', () => {
     for (const [name, operation] of Object.entries(QUOTED)) it(name, () => expectQuoted(operation))
 
-    it('[10.2] with parameters in canonical order, percent-encoded', async () => {
+    it('[10.4] with parameters in canonical order, percent-encoded', async () => {
       const { url } = quoteOf(await a2a(searching({ eircode: 'd02 x285', status: 'Normal', q: ' Café  & Co+' })))
       expect(url).to.equal(`${service.url}${SEARCH}?q=Caf%C3%A9%20%26%20Co%2B&limit=5&status=Normal&eircode=D02X285`)
     })
   })
 
-  describe('[8.2, 10.1] has texts of 3 to 160 characters:', () => {
+  describe('[4.2.1, 10.1] has texts of 3 to 160 characters:', () => {
     for (const [name, text, fits] of LENGTHS) {
       it(`${name}: ${fits ? 'accepted' : 'refused'}`, async () => {
         for (const [field, build] of Object.entries(FIELDS))
@@ -159,7 +159,7 @@ describe('the input of search and resolve', () => {
     }
   })
 
-  describe('[8.5] has Eircodes of seven letters or digits:', () => {
+  describe('[4.2.1] has Eircodes of seven letters or digits:', () => {
     for (const [text, fits] of EIRCODES) {
       it(`${JSON.stringify(text)}: ${fits ? 'accepted' : 'refused'}`, async () => {
         for (const build of EIRCODE_FIELDS)

@@ -1,4 +1,4 @@
-/** Each limit of contract 8 on the whole service: below, at and above its bounds. */
+/** Each limit of an input or a body, on the whole service: below, at and above its bounds. */
 import { expect } from 'chai'
 import { buyOverTransports, messageBody, requestOverTransports, rpcBody } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '1' } }
 
-describe('[8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7, 8.8] the limits of the contract', () => {
+describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2] the limits of the contract', () => {
   let service: FakedService
   before(async () => {
     service = await startFakedService()
@@ -69,7 +69,7 @@ describe('[8.1, 8.2, 8.3, 8.4, 8.5, 8.6, 8.7, 8.8] the limits of the contract', 
     expect(json['query']).to.deep.equal({ q: 'abc', limit: 5 })
   })
 
-  it('[4.5.2, 8.8] measures messageId in bytes and texts in characters', async () => {
+  it('[4.5.2] measures messageId in bytes and texts in characters', async () => {
     expect(isAccepted(await message({ messageId: 'é'.repeat(64) }))).to.equal(true)
     expect(isAccepted(await message({ messageId: 'é'.repeat(65) }))).to.equal(false)
     expect(isAccepted(await resolve({ name: 'é'.repeat(160) }))).to.equal(true)

@@ -238,7 +238,7 @@ describe('POST /mcp', () => {
       expect((await post(`{"params":${nested(23)}}`)).text).to.contain('-32600')
     })
 
-    it(`[8.15] accepts ${MCP_MEMBERS_MAX} members and refuses one more`, async () => {
+    it(`[4.6.6] accepts ${MCP_MEMBERS_MAX} members and refuses one more`, async () => {
       const ping = (members: number) => {
         const params = Object.fromEntries(Array.from({ length: members - 4 }, (_, index) => [`m${index}`, 1]))
         return { jsonrpc: '2.0', id: 1, method: 'ping', params }
@@ -321,7 +321,7 @@ describe('POST /mcp', () => {
     })
   })
 
-  it('[4.6.7] does not exist when it is disabled', async () => {
+  it('[4.6.9] does not exist when it is disabled', async () => {
     const disabled = await startTestService({ environment: { MCP_ENABLED: 'false' } })
     try {
       const url = disabled.url

@@ -93,7 +93,7 @@ describe('a paid lookup', () => {
     expect(transaction).to.match(/^0x[0-9a-f]{64}$/)
   })
 
-  it('[4.5.5, 4.5.6] is sold over A2A in a direct Message, with the quote of the REST resource', async () => {
+  it('[4.5.4, 10.4] is sold over A2A in a direct Message, with the quote of the REST resource', async () => {
     const unpaid = overA2a('1002')
     expect(quoteOf(await unpaid).url).to.equal(`${service.url}/api/v1/company/1002`)
     const payment = await payFor(unpaid)
@@ -147,7 +147,7 @@ describe('a paid lookup', () => {
       address.replace(/[a-f]/i, (digit) => (/[a-f]/.test(digit) ? digit.toUpperCase() : digit.toLowerCase())),
   }
   for (const [written, write] of Object.entries(WRITTEN)) {
-    it(`[5.3.5] sells to a payer whose addresses are in ${written}`, async () => {
+    it(`[5.3.1] sells to a payer whose addresses are in ${written}`, async () => {
       const payment = JSON.parse(Buffer.from(await payFor(lookup('73848')), 'base64').toString()) as WirePayment
       const { authorization } = payment.payload
       authorization.from = write(authorization.from)

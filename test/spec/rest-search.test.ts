@@ -121,7 +121,7 @@ describe('a search over REST', () => {
     }
   }
 
-  describe('[4.2.1, 4.2.2, 4.2.3, 8.3, 8.4, 8.9] answers the query', () => {
+  describe('[4.2.1, 4.2.2, 4.2.3] answers the query', () => {
     for (const [query, code, rule] of REFUSED) {
       it(`${query.length > 60 ? `${query.slice(0, 60)}… (${query.length})` : query}: ${code}`, () =>
         expectAnswer(query, code, rule))
@@ -218,7 +218,7 @@ describe('a search over REST', () => {
       expect(quoteOf(unpaid)).to.deep.equal({ url: `${service.url}${SEARCH}?q=abc&limit=5`, amount: String(PRICE) })
     })
 
-    it('[5.1.3, 8.9] can be bought with the longest query string', async () => {
+    it('[4.2.3, 5.1.3] can be bought with the longest query string', async () => {
       const longest = new URLSearchParams({
         q: '\u{10348}'.repeat(160),
         limit: '10',

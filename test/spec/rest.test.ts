@@ -65,7 +65,7 @@ describe('the REST routes', () => {
 
   const { get, lookup, payFor } = buyOverTransports(() => service)
 
-  describe('[4.1.1, 4.1.2, 4.4.10, 7.6, 8.1] answer GET requests', () => {
+  describe('[4.1.1, 4.1.2, 4.4.10, 7.6] answer GET requests', () => {
     for (const [code, targets] of Object.entries(TARGETS)) {
       for (const target of targets) {
         it(`${target.slice(0, 60)}: ${code}`, async () => {
@@ -128,7 +128,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[4.1.5, 4.2.6, 4.3.5] refuse other methods with 405 and Allow, before other checks', () => {
+  describe('[4.7.5] refuse other methods with 405 and Allow, before other checks', () => {
     for (const [target, allow, methods] of METHODS) {
       for (const method of methods) {
         it(`${method} ${target}`, async () => {
@@ -141,7 +141,7 @@ describe('the REST routes', () => {
     }
   })
 
-  describe('[5.3.1, 7.4] refuse a malformed payment header', () => {
+  describe('[5.1.1, 5.3.1] refuse a malformed payment header', () => {
     const HEADERS: Record<string, string | string[]> = {
       'given twice': ['e30=', 'e30='],
       'of 9 KiB': header({ x402Version: 2, a: 'x'.repeat(6_700) }),

@@ -24,7 +24,7 @@ describe('the versions of the contract', () => {
     expect(card?.json['version']).to.equal('0.1.0')
   })
 
-  it('[9.2] are v1 in the path of every paid route', async () => {
+  it('[9.1] are v1 in the path of every paid route', async () => {
     const { endpoints } = (await get('/api/v1/meta')).json as { endpoints: string[] }
     expect(endpoints).to.have.lengthOf(3)
     for (const endpoint of endpoints) expect(endpoint).to.match(/^(GET|POST) \/api\/v1\//)
@@ -32,7 +32,7 @@ describe('the versions of the contract', () => {
       expect((await get(path)).status).to.equal(404)
   })
 
-  it('[9.2] are 2 of x402, in quotes and accepted payments', async () => {
+  it('[9.1] are 2 of x402, in quotes and accepted payments', async () => {
     const unpaid = await lookup('73848')
     expect(decodePaymentRequiredHeader(String(unpaid.headers['payment-required'])).x402Version).to.equal(2)
     const payment = await payFor(lookup('73848'))
@@ -42,7 +42,7 @@ describe('the versions of the contract', () => {
     expect((await lookup('73848', payment)).status).to.equal(200)
   })
 
-  it('[9.2] are 1.0 of A2A and http-x402-v1 of its payment extension', async () => {
+  it('[9.1] are 1.0 of A2A and http-x402-v1 of its payment extension', async () => {
     const { supportedInterfaces, capabilities } = (await get('/.well-known/agent-card.json')).json as {
       supportedInterfaces: object[]
       capabilities: { extensions: { uri: string; required: boolean }[] }
@@ -56,7 +56,7 @@ describe('the versions of the contract', () => {
     expect((await get('/docs')).text).to.contain('id="http-x402-v1"')
   })
 
-  it('[9.3, 1.4] are in every answer: snapshot_id, and matching_version for search and resolve', async () => {
+  it('[1.4] are in every answer: snapshot_id, and matching_version for search and resolve', async () => {
     const { snapshot_id } = (await get('/api/v1/meta')).json
     const { json: company } = await buy((payment) => lookup('73848', payment))
     expect(company).to.include({ snapshot_id }).and.to.not.have.any.keys('matching_version')

@@ -72,7 +72,7 @@ describe('buyOnce', () => {
     runtime: { fetch: change.fetch ?? fetch, sleep: async () => undefined },
   })
 
-  it('[15.7] removes old temporary files of its own purchase file, and no others', async () => {
+  it('[15.1] removes old temporary files of its own purchase file, and no others', async () => {
     const part = '01234567-89ab-cdef-0123-456789abcdef.tmp'
     for (const name of [`purchase.json.${part}`, `other.json.${part}`]) {
       await writeFile(join(folder, name), '{')
@@ -122,7 +122,7 @@ describe('buyOnce', () => {
     expect(await readdir(folder)).to.deep.equal([])
   })
 
-  it('[14.15] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
+  it('[14.7] sends a random payment id, without which the payment cannot be rebuilt from the chain', async () => {
     const ids = new Set<unknown>()
     for (const number of ['73848', '00000000']) {
       const file = join(folder, `${number}.json`)
@@ -150,13 +150,13 @@ describe('buyOnce', () => {
 
   const keySetPath = '/.well-known/jwks.json'
 
-  it('[15.6] verifies the receipt by default, and keeps it in the file', async () => {
+  it('[15.4] verifies the receipt by default, and keeps it in the file', async () => {
     expect(await buyOnce(options())).to.include({ status: 200, receipt: 'valid' })
     const { answer } = await readPurchase(fileEntry(options().file))
     expect(receiptIn(answer?.payment_response ?? '')).to.be.a('string')
   })
 
-  it('[15.6] throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
+  it('[15.4] throws if the receipt is wrong, and returns the answer if the key set cannot be read or is not wanted', async () => {
     const bought = await buyOnce(options())
     const changing =
       (change: (url: string) => Response | undefined): typeof fetch =>

@@ -107,7 +107,7 @@ describe('createBuyer', () => {
       expect(await again.text()).to.equal(first)
     }))
 
-  it('[15.7] removes the temporary files of crashes after a day', async () => {
+  it('[15.1] removes the temporary files of crashes after a day', async () => {
     const name = 'a-0.json.01234567-89ab-cdef-0123-456789abcdef.tmp'
     await writeFile(join(folder, name), '{')
     const one = buyer()

@@ -347,7 +347,7 @@ describe('the client', () => {
       capabilities: { extensions: [{ uri: `${BASE}/docs#http-x402-v1` }] },
     })
 
-    it('[14.16] sends nothing to an A2A URL of another host, unless it is named', async () => {
+    it('[14.7] sends nothing to an A2A URL of another host, unless it is named', async () => {
       for (const url of [
         'http://127.0.0.1:4022/a2a',
         'https://127.0.0.1:4021/a2a',
@@ -378,7 +378,7 @@ describe('the client', () => {
     })
   })
 
-  it('[14.19] escapes every control character that the service sends', async () => {
+  it('[14.5] escapes every control character that the service sends', async () => {
     const evil = '\u001B]0;x\u0007\u009B2J\r\n\u202E'
     answers = [
       { status: 404, body: { error: { code: evil, message: evil } } },

@@ -24,7 +24,7 @@ const CALLS = [
   { name: 'resolve_company', arguments: { name: 'Plain Fixture Limited' } },
 ]
 
-describe('[15.5] the command mcp', function () {
+describe('[15.5, 15.10] the command mcp', function () {
   this.timeout(120_000)
   let service: TestService
   let directory: string

@@ -84,7 +84,7 @@ describe('the registry actions', () => {
       })
   })
 
-  it('[14.19] escape invisible characters of texts that the service has sent', async () => {
+  it('[14.5] escape invisible characters of texts that the service has sent', async () => {
     const { json } = await served.get('/agent.json')
     const hostile = { ...json, status: '\u001B[2J\u202Eok' }
     const { text } = await runCommand(['registry', 'show', '--url', served.url], {

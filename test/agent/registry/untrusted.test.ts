@@ -5,7 +5,7 @@ import { printable, sanitizeText } from '../../../agent/registry/untrusted.ts'
 import { allOfUnicode, hiddenIn } from '../../support/unicode.ts'
 
 describe('sanitizeText', () => {
-  it('[13.3] replaces hidden, unassigned and private characters and reports that', () => {
+  it('[4.4.7] replaces hidden, unassigned and private characters and reports that', () => {
     for (const text of allOfUnicode(64)) {
       const sanitized = sanitizeText(stringToHex(text), 128)
       expect(hiddenIn(sanitized.text)).to.deep.equal([])

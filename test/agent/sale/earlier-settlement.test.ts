@@ -61,7 +61,7 @@ function summarize(outcome: Outcome): string {
 const seconds = (fromNow: number) => String(Math.floor(Date.now() / 1000) + fromNow)
 const latePayment = () => signedPayment({ authorization: { validBefore: seconds(-60) } })
 
-describe('[5.7.6, 5.7.12] a payment without a record', () => {
+describe('[5.7.12] a payment without a record', () => {
   let sale: SaleHarness
 
   beforeEach(async () => {

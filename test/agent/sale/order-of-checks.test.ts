@@ -9,7 +9,7 @@ import { SaleHarness } from '../../support/sale-harness.ts'
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } } as const
 
-describe('[6.1.2] the order of the local checks', () => {
+describe('[6.1.1] the order of the local checks', () => {
   const { createHash } = crypto
   const bufferFrom = Buffer.from.bind(Buffer)
   let sale: SaleHarness

@@ -478,7 +478,7 @@ describe('a sale', () => {
       })
     }
 
-    it('[5.7.6] is refused before verification when its nonce is used and it has no record', async () => {
+    it('[5.7.12] is refused before verification when its nonce is used and it has no record', async () => {
       sale.script.observe = async () => ({ isNonceUsed: true })
       sale.script.nonceState = async () => used({ to: OTHER_ADDRESS })(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')

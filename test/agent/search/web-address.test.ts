@@ -28,13 +28,13 @@ const OTHERS = [
 
 describe('a web or e-mail address', () => {
   for (const [text, name] of ADDRESSES) {
-    it(`[12.20] has the name ${name} in ${text}`, () => {
+    it(`[12.19] has the name ${name} in ${text}`, () => {
       expect(normaliseText(replaceWebAddress(text))).to.equal(name)
     })
   }
 
   for (const text of OTHERS) {
-    it(`[12.20] is not in ${text}`, () => {
+    it(`[12.19] is not in ${text}`, () => {
       expect(replaceWebAddress(text)).to.equal(text)
     })
   }

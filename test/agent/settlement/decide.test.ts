@@ -94,7 +94,7 @@ describe('interpretNonce', () => {
 describe('decide', () => {
   for (const state of RECORD_STATES)
     for (const cause of CAUSES)
-      it(`[5.7.4, 5.7.5] has one action for each finding of a ${state} record, for the cause ${cause}`, () => {
+      it(`[5.7.4] has one action for each finding of a ${state} record, for the cause ${cause}`, () => {
         expect(FINDINGS.map((finding) => decideFor(state, finding, cause)).join(' ')).to.equal(EXPECTED[state][cause])
       })
 
@@ -127,7 +127,7 @@ describe('decide', () => {
     })
   })
 
-  it('[5.7.5] reopens only in a block after the settlement was recorded', () => {
+  it('[5.7.4] reopens only in a block after the settlement was recorded', () => {
     const updated = (seconds: number) => ({ updated_at: new Date((NOW + seconds) * 1000).toISOString() })
     expect(decideFor('settled', 'free', 'reconciler', updated(-1))).to.equal('reopen')
     expect(decideFor('settled', 'free', 'reconciler', updated(0))).to.equal('wait')

@@ -67,7 +67,7 @@ describe('the calls to the node', () => {
     return calls
   }
 
-  it('are one before a sale, none after its success, and two to confirm it beside the observation of all payments', async () => {
+  it('[5.7.8] are one before a sale, none after its success, and two to confirm it beside the observation of all payments', async () => {
     shop.script.settle = async (payload) => {
       expect(takeCalls()).to.equal(1)
       return { ...settledReply(payload), transaction: send(payload) }

@@ -98,7 +98,7 @@ describe('the reconciler', () => {
   /** The distance of the two observations that end a payment. */
   const passObservations = () => (clock += 60 * SECOND_MS)
 
-  it('[5.7.5] settles an unknown record with a free nonce without a request of the buyer', async () => {
+  it('[5.7.4] settles an unknown record with a free nonce without a request of the buyer', async () => {
     await claim('unknown')
     setNonce(free())
     await open().reconcileDue()
@@ -221,7 +221,7 @@ describe('the reconciler', () => {
     })
   }
 
-  it('[5.7.5] settles again while the authorization is valid if the chain does not show the settlement', async () => {
+  it('[5.7.4] settles again while the authorization is valid if the chain does not show the settlement', async () => {
     const bought = await shop.lookup(payment)
     passDelay()
     setNonce(free())

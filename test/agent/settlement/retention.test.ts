@@ -57,7 +57,7 @@ describe('the retention', () => {
     [-LIMIT_MS - 1000, false],
     [31 * DAY_MS, false],
   ] as const) {
-    it(`[5.6.5] ${isRemoved ? 'removes' : 'keeps'} an old record with a clock ${difference / 1000} s ahead`, async () => {
+    it(`[5.6.4] ${isRemoved ? 'removes' : 'keeps'} an old record with a clock ${difference / 1000} s ahead`, async () => {
       chainTime = async () => clock - difference
       const stop = start()
       await untilScheduled(1)
@@ -67,7 +67,7 @@ describe('the retention', () => {
     })
   }
 
-  it('[5.6.5] keeps records while the chain cannot be read, and tries again', async () => {
+  it('[5.6.4] keeps records while the chain cannot be read, and tries again', async () => {
     chainTime = () => Promise.reject(new Error('no node'))
     const stop = start()
     await untilScheduled(1)
@@ -79,7 +79,7 @@ describe('the retention', () => {
     expect([timers[0]?.milliseconds, await isKept()]).to.deep.equal([LIMIT_MS, false])
   })
 
-  it('[5.6.5] removes nothing in the run after the clock was set back', async () => {
+  it('[5.6.4] removes nothing in the run after the clock was set back', async () => {
     const young = makeRecord({
       ...record,
       identity: 'young',

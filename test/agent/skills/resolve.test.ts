@@ -242,7 +242,7 @@ describe('resolve', () => {
       expectMatch(resolve({ name: 'Pinehollow Gardens Ltd' }), '453')
     })
 
-    it('[12.12] has no candidates below a similarity of 0.67, which a search has', () => {
+    it('[12.3] has no candidates below a similarity of 0.67, which a search has', () => {
       const names = ROWS.map(({ name }) => `${name.split(' ')[0]} Zyxwvu`)
       const similarities = names.flatMap((name) =>
         register.search({ q: name, limit: 10 }).candidates.map(({ signals }) => signals.name_similarity),
@@ -315,7 +315,7 @@ describe('resolve', () => {
   })
 
   describe('quarantined records', () => {
-    it('[12.6] are never candidates', () => {
+    it('[11.4] are never candidates', () => {
       expectNoMatch(resolve({ name: 'Torn Record Limited' }), 'no_match', [])
       expectMatch(resolve({ name: 'Twofold Limited' }), '610')
     })
@@ -335,7 +335,7 @@ describe('resolve', () => {
     expect(conflicting.kind).to.equal('prepared')
   })
 
-  it('[12.7] refuses a query that exceeds the time limit', () => {
+  it('[12.9] refuses a query that exceeds the time limit', () => {
     const prepared = register.prepare('resolve', { name: 'Kerigan Foods' }, slowClock())
     expect(prepared).to.deep.equal({ kind: 'refused', refusal: { code: 'query_too_broad' } })
   })
@@ -391,7 +391,7 @@ describe('resolve', () => {
       }
     })
 
-    it('[12.8] conflicts with a similar name that another company has', () => {
+    it('[12.4] conflicts with a similar name that another company has', () => {
       for (const name of ['Ballybrennan Farm Limited', 'Ballybrennan Farm Ltd', 'Ballybrennan Farm']) {
         const resolved = resolve({ company_number: '400', name })
         expectNoMatch(resolved, 'conflicting', ['400'])
@@ -402,7 +402,7 @@ describe('resolve', () => {
       expectMatch(resolve({ company_number: '400', name: 'Ballyprennan Farm Limited' }), '400')
     })
 
-    it('[12.8] agrees with the name of its company that another one has too', () => {
+    it('[12.4] agrees with the name of its company that another one has too', () => {
       for (const number of ['200', '201'])
         expectMatch(resolve({ company_number: number, name: 'Clearwater Power Consulting Ltd' }), number)
       for (const number of ['300', '301', '302'])

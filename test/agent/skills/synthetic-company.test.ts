@@ -77,7 +77,7 @@ describe('the synthetic company', () => {
     expect(resolved.snapshot_id).to.equal(testnet.snapshot.info.snapshot_id)
   })
 
-  it('[12.8] has a name that contradicts the number of another company', () => {
+  it('[12.4] has a name that contradicts the number of another company', () => {
     const resolve = (register: TestRegister) => register.resolve({ company_number: '101', name: NAME })
     expect(resolve(testnet).candidates[0]?.conflicts).to.deep.equal(['name_mismatch'])
     expect(resolve(mainnet).status).to.equal('matched')

@@ -16,7 +16,7 @@ export interface QueryInput {
 /** The characters of Eircodes, which leave out letters that look like others. */
 const EIRCODE_CHARACTERS = Array.from('ACDEFHKNPRTVWXY0123456789')
 const ROUTING_KEYS = ['D02', 'T12', 'H91', 'V94', 'A65', 'W23', 'F91', 'X91'] as const
-/** The input limit (contract 8.2). */
+/** The input limit (contract 4.2.1). */
 const ADDRESS_CHARACTERS_MAX = 160
 
 export function withWrongEircode(random: Random, { name, eircode }: BenchCompany): QueryInput | undefined {

@@ -169,7 +169,7 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  describe('[8.1, 8.2, 8.4, 8.5] has the limits of texts as minLength, maxLength and pattern', () => {
+  describe('[4.1.1, 4.2.1] has the limits of texts as minLength, maxLength and pattern', () => {
     const parameters = (path: string) =>
       (Object.values(testnet.paths[path] ?? {})[0] as unknown as { parameters: { name: string; schema: TextSchema }[] })
         .parameters

@@ -255,7 +255,7 @@ describe('an import', () => {
     expect(current().info.imported_at).to.equal('2026-01-02T03:04:05.000Z')
   })
 
-  it('[11.12] counts the numbers that were added and removed, and those with another record', async () => {
+  it('[11.6] counts the numbers that were added and removed, and those with another record', async () => {
     const first = await importRows(...numberedRows(5))
     expect(first.changes).to.deep.equal({ added: 5, removed: 0, changed: 0 })
     const second = await importRows(
@@ -282,7 +282,7 @@ describe('an import', () => {
     expect(catalog.retrieval()?.changes).to.deep.include({ added: 2, removed: 1, changed: 2 })
   })
 
-  it('[11.12] reports another snapshot once, whichever process has imported it', async () => {
+  it('[11.6] reports another snapshot once, whichever process has imported it', async () => {
     const seen: unknown[] = []
     await importRows(...numberedRows(2))
     const service = openCatalog(directory, { onChange: ({ changes }) => void seen.push(changes) })

@@ -71,7 +71,7 @@ describe('a CSV', () => {
     expect(read).to.be.lessThan(100)
   })
 
-  describe('[11.13] with a large row', () => {
+  describe('[11.2] with a large row', () => {
     const first = 'a,b\n'
     const malformed = 'x,y"z"\n'
     const read = async (csv: string) => outcomeOf(recordsOf(csv, 64 * 1024))

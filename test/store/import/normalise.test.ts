@@ -142,7 +142,7 @@ describe('a text of the register', () => {
     ),
   ]
   for (const [what, text, ...expected] of TEXTS) {
-    it(`[11.8] ${what}`, () => {
+    it(`[11.3] ${what}`, () => {
       expect(name(text)).to.deep.equal(expected)
     })
   }
@@ -152,7 +152,7 @@ describe('a text of the register', () => {
     expect(company({ company_type: ' LTD  -  x ' }).company_type).to.equal('LTD - x')
   })
 
-  it('[11.8] contains no hidden character of Unicode', () => {
+  it('[11.3] contains no hidden character of Unicode', () => {
     for (const text of allOfUnicode(64)) {
       const { company_type, status, legal_name, registered_address, findings } = company({
         company_name: `A${text}`,
@@ -200,7 +200,7 @@ describe('an address of the register', () => {
     expect(lines(', Ireland', 'DUBLIN 7, DUBLIN,', 'A,, B')).to.deep.equal(['Ireland', 'DUBLIN 7, DUBLIN', 'A,, B'])
   })
 
-  it('[11.8] loses hidden characters, which are counted', () => {
+  it('[11.3] loses hidden characters, which are counted', () => {
     const { registered_address, findings } = company({ company_address_2: 'A\u202EB' })
     expect(registered_address.lines[1]).to.equal('AB')
     expect(findings).to.deep.equal(['hidden_characters_removed'])

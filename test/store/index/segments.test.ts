@@ -9,7 +9,7 @@ const split = (names: readonly string[], word: string, splitsMax = 4) =>
   segmentWord(buildIndex(names), word, { splitsMax, budget: unlimited() })
 
 describe('splitting a word', () => {
-  it('[12.15] finds words of the register that make up the whole word, common words first', () => {
+  it('[12.14] finds words of the register that make up the whole word, common words first', () => {
     const names = ['DUBLIN BUS SERVICES LIMITED', 'DUBLIN BUSS ERVICES LIMITED', 'DUBLIN SERVICES LIMITED']
     expect(split(names, 'dublinbusservices')).to.deep.equal([
       ['dublin', 'bus', 'services'],
