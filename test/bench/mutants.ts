@@ -23,6 +23,8 @@ const RACE_WORKERS = 3
 const TESTS_MS_MAX = 600_000
 /** Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s. */
 const TEST_MS_MAX = 20_000
+/** A bug that stops every sale makes each seed long. The longest search takes 20 s. */
+const SIMULATION_MS_MAX = 300_000
 const FAILOVER_MS_MAX = 300_000
 /** A race or a failover is random. It is run at most this often until it shows the seeded bug. */
 const RANDOM_RUNS_MAX = 5
@@ -111,11 +113,12 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
 async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): Promise<Verdict> {
   const url = pathToFileURL(join(copy, 'dist/test/bench/simulate/run.js')).href
   const { run } = (await import(url)) as Simulation
-  for (let seed = 1; seed <= seedsMax; seed += 1) {
+  const end = performance.now() + SIMULATION_MS_MAX
+  for (let seed = 1; seed <= seedsMax && performance.now() < end; seed += 1) {
     const { broken } = await run({ seed, seen: new Map(), logKind })
     if (broken) return { verdict: 'caught', what: `${broken.invariant}, after ${seed} seeds` }
   }
-  return missed(`by ${seedsMax} seeds`)
+  return missed(`by ${seedsMax} seeds or in ${SIMULATION_MS_MAX / 1000} s`)
 }
 
 async function tryRace(copy: string, log: LogKind): Promise<Verdict> {

@@ -204,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: perform,
     find: 'const claim = await storeClaim(',
     replace:
-      'payments.facilitator.settle(examined.payment, examined.payment.accepted).catch(() => undefined);' +
+      'payments.facilitator.settle(checked.payment, checked.payment.accepted).catch(() => undefined);' +
       'const claim = await storeClaim(',
     caughtBy: 'simulate',
   },
