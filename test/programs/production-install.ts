@@ -46,7 +46,14 @@ async function install(): Promise<void> {
 
 async function build(): Promise<void> {
   await npm(['run', 'build'], BUILD_MS_MAX)
-  expect(await readdir(join(folder, 'dist'))).to.have.members(['.built', '.tsbuildinfo', 'agent', 'keys', 'rest-facade', 'store'])
+  expect(await readdir(join(folder, 'dist'))).to.have.members([
+    '.built',
+    '.tsbuildinfo',
+    'agent',
+    'keys',
+    'rest-facade',
+    'store',
+  ])
   for (const name of BUILD_TOOLS) await rm(join(folder, 'node_modules', name), { recursive: true })
 }
 
