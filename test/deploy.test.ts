@@ -21,7 +21,7 @@ const tryRun = (file: string, args: string[]) =>
 
 describe('the deployment files', () => {
   it(`restrict the unit to an exposure of at most ${EXPOSURE_MAX}`, async function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     const result = await tryRun('systemd-analyze', ['security', '--offline=true', '--no-pager', UNIT])
     if (!result) return this.skip()
     const exposure = /Overall exposure level for \S+ (\d+\.\d)/.exec(result.stdout)?.[1]

@@ -20,8 +20,8 @@ interface PurchaseTask {
   request: PurchaseRequest
   entry: StoredEntry
   privateKey: `0x${string}`
-  /** Throws if the quote must not be signed. */
-  approve: (quote: DecodedQuote) => void
+  /** Throws or rejects if the quote must not be signed. */
+  approve: (quote: DecodedQuote) => void | Promise<void>
   /** Limits the spending of a day. */
   spending?: Spending | undefined
   receipts: ReceiptPolicy
@@ -43,7 +43,8 @@ export interface BoughtAnswer extends PurchaseAnswer {
 
 /**
  * Returns the bought answer or the refusal.
- * @throws if `approve` does, if the file belongs to another request, if no answer arrives, or if the receipt is wrong
+ * @throws PurchaseError if the file belongs to another request, if no answer to the payment arrives, or if the receipt is
+ *   wrong; the error of `approve`; the error of `fetch` before a payment is signed
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   const { request, entry, privateKey, approve, spending, runtime } = task
@@ -54,7 +55,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   if (unpaid.status !== 402 || unpaid.paymentRequired === null)
     return { ...unpaid, receipt: 'missing', isPaymentSent: false }
   const quote = decodeQuote(unpaid.paymentRequired)
-  approve(quote)
+  await approve(quote)
 
   const reserve = spending && reserveAmount(spending, { purchase: entry.name, quote })
   const purchase = await signPurchase(request, quote, { privateKey, now: new Date(), reserve })
@@ -73,15 +74,24 @@ function reserveAmount(spending: Spending, { purchase, quote }: { purchase: stri
   }
 }
 
-/** Sends the payment of a purchase that is on disk. */
-async function completePurchase(task: PurchaseTask, saved: Purchase): Promise<BoughtAnswer> {
+/**
+ * Sends the payment of a purchase that is on disk.
+ * @throws PurchaseError as {@link buyIntoFile}
+ */
+export async function completePurchase(
+  task: Pick<PurchaseTask, 'request' | 'entry' | 'receipts' | 'runtime'>,
+  saved: Purchase,
+): Promise<BoughtAnswer> {
   const { request, entry, runtime } = task
-  if (!isSameRequest(saved.request, request)) {
-    const file = locationOf(entry)
+  const file = locationOf(entry)
+  if (!isSameRequest(saved.request, request))
     throw new PurchaseError('purchase_unreadable', `${file} is the purchase of another request`, { file })
-  }
   const purchase = { ...saved, request }
-  const answer = await sendPayment(runtime, entry, purchase)
+  const answer = await sendPayment(runtime, entry, purchase).catch((cause: unknown) => {
+    if (cause instanceof PurchaseError) throw cause
+    const message = 'No answer to the payment arrived, or it could not be saved'
+    throw new PurchaseError('outcome_unknown', message, { file, cause })
+  })
   const receipt = await checkReceipt(task, { ...purchase, answer: toSaved(answer) })
   return { ...answer, receipt, isPaymentSent: true }
 }

@@ -1,28 +1,29 @@
 /** The actions of the command `client`. They print each step. The command line escapes what they print. */
 import { join } from 'node:path'
-import { decodePaymentResponseHeader } from '@x402/core/http'
 import { z } from 'zod'
-import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
+import { REFUSALS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import { parseOperation } from '../operation/operations.ts'
 import { DEPLOYMENTS, priceOf, type Mode } from '../payment/terms.ts'
+import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchDocument } from './bounded-fetch.ts'
-import { isSavedAnswer, readPayment, REPEAT_STATUSES, sendPayment, sendRequest, signPurchase } from './buy.ts'
-import type { BuyerRuntime, PurchaseAnswer } from './buy.ts'
-import { readPrivateKey } from './private-key.ts'
+import { isSavedAnswer, readPayment, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
+import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
 import { fileEntry, removeOldTemporaryFiles } from './folder-storage.ts'
-import { readPurchase, writePurchase, type Purchase } from './purchase-file.ts'
+import { readPrivateKey } from './private-key.ts'
+import { PurchaseError } from './purchase-error.ts'
+import { readPurchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
 import {
   compareQuote,
-  decodeQuote,
   isWithinLimit,
   metadataSchema,
   MICRO_USDC_PER_USDC,
   publishedTerms,
   type DecodedQuote,
 } from './quote.ts'
+import { describeAnswer } from './service-answer.ts'
 import { verifyCard } from './verify-card.ts'
 
 export interface ClientContext extends BuyerRuntime {
@@ -49,48 +50,44 @@ interface BuyOptions {
   purchasesDirectory: string
 }
 
-/** A payment that was sent, and its file. */
-interface SentPayment {
-  path: string
-  purchase: Purchase
-}
-
 /** Buys one answer. Signs nothing if the quote is not the expected one. */
 export async function buyAnswer(context: ClientContext, options: BuyOptions): Promise<PurchaseResult> {
   const { print, fetch, now } = context
+  const { purchasesDirectory: folder } = options
   const parsed = parseOperation(options.operation, options.input)
   if (parsed.kind === 'invalid') {
     print([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
     return 'refused'
   }
   const { operation } = parsed
-
-  const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(options.baseUrl, operation)
-  const unpaid = await sendRequest(context, request)
-  if (unpaid.status !== 402 || unpaid.paymentRequired === null) {
-    printBody(print, unpaid)
-    print(nextStep(unpaid))
-    return 'refused'
-  }
-  const quote = decodeQuote(unpaid.paymentRequired)
-  if (!(await checkQuote(context, quote, operation, options))) return 'refused'
-
   const privateKey = await readPrivateKey(options.keyFile)
-  await removeOldTemporaryFiles({ folder: options.purchasesDirectory, now: now() })
-  const purchase = await signPurchase(request, quote, { privateKey, now: now() })
-  const path = join(options.purchasesDirectory, `${readPayment(purchase).nonce}.json`)
-  await writePurchase(fileEntry(path), purchase)
-  print(`payment saved in ${path}`)
-  return (await sendAndPrint(context, { path, purchase })).result
+  const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(options.baseUrl, operation)
+  await removeOldTemporaryFiles({ folder, now: now() })
+  const path = join(folder, `${now().toISOString().replaceAll(':', '')}-${crypto.randomUUID()}.json`)
+  const approve = async (quote: DecodedQuote) => {
+    await checkQuote(context, quote, operation, options)
+    print(`The payment is saved in ${path} before it is sent.`)
+  }
+  const purchase = {
+    request,
+    entry: fileEntry(path),
+    privateKey,
+    approve,
+    receipts: 'verify',
+    runtime: context,
+  } as const
+  return (await report(context, path, () => buyIntoFile(purchase))).result
 }
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
 export async function retryPurchase(context: ClientContext, path: string): Promise<PurchaseResult> {
   const { print } = context
-  const purchase = await readPurchase(fileEntry(path))
-  const { method, url } = purchase.request
-  print(`repeating ${method} ${url} with the payment of ${purchase.signed_at}`)
-  const { result, answer } = await sendAndPrint(context, { path, purchase })
+  const entry = fileEntry(path)
+  const purchase = await readPurchase(entry)
+  const { request } = purchase
+  print(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
+  const repeat = () => completePurchase({ request, entry, receipts: 'verify', runtime: context }, purchase)
+  const { result, answer } = await report(context, path, repeat)
   if (result !== 'bought' || purchase.answer?.status !== 200) return result
   if (!answer || !isSavedAnswer(purchase.answer, answer)) {
     print('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
@@ -107,13 +104,16 @@ export async function verifyCardSignature({ print, fetch }: ClientContext, baseU
   return kid !== undefined
 }
 
-/** Prints the quote and its checks. Returns whether all of them passed. */
+/**
+ * Prints the quote and its checks.
+ * @throws PurchaseError unless all of them pass
+ */
 async function checkQuote(
   { print, fetch }: ClientContext,
   quote: DecodedQuote,
   operation: Operation,
   { mode, baseUrl, amountMax }: Pick<BuyOptions, 'mode' | 'baseUrl' | 'amountMax'>,
-): Promise<boolean> {
+): Promise<void> {
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
@@ -125,55 +125,76 @@ async function checkQuote(
     { name: 'limit', value: `${limit} micro-USDC`, passed: isWithinLimit(quote, limit) },
   ]
   for (const { name, value, passed } of checks) print(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
-  const failed = new Set(checks.flatMap(({ name, passed }) => (passed ? [] : [name])))
-  if (failed.size === 0) return true
-  print(`The quote differs from what is expected on ${mode}: ${[...failed].join(', ')}. Nothing was signed.`)
-  if (failed.has('limit')) print('To pay more than the limit, add --max-amount.')
-  if (failed.has('network')) print('To pay on another network, add --mode.')
-  return false
+  const failed = checks.flatMap(({ name, passed }) => (passed ? [] : [name]))
+  if (failed.length === 0) return
+  const advice = Object.entries(QUOTE_ADVICE).flatMap(([name, text]) => (failed.includes(name) ? [text] : []))
+  const message = `The quote differs from what is expected on ${mode}: ${failed.join(', ')}. Nothing was signed.`
+  throw new PurchaseError('quote_unexpected', [message, ...advice].join(' '))
 }
 
-async function sendAndPrint(
-  context: ClientContext,
-  sent: SentPayment,
-): Promise<{ result: PurchaseResult; answer?: PurchaseAnswer }> {
+/** By the check that failed. */
+const QUOTE_ADVICE = {
+  limit: 'To pay more than the limit, add --max-amount.',
+  network: 'To pay on another network, add --mode.',
+}
+
+/** Prints what a purchase has brought. */
+async function report(
+  { print }: ClientContext,
+  path: string,
+  buy: () => Promise<BoughtAnswer>,
+): Promise<{ result: PurchaseResult; answer?: BoughtAnswer }> {
   try {
-    const answer = await sendPayment(context, fileEntry(sent.path), sent.purchase)
-    return { result: printPaidAnswer(context.print, answer, sent), answer }
+    const answer = await buy()
+    return { result: await printAnswer(print, answer, path), answer }
   } catch (cause) {
-    context.print(cause instanceof Error ? cause.message : 'No answer arrived')
-    return { result: printUnknown(context.print, sent) }
+    if (!(cause instanceof PurchaseError) || cause.file === undefined) throw cause
+    if (cause.code !== 'outcome_unknown') {
+      print(`${cause.message}. ${cause.advice}`)
+      return { result: 'unknown' }
+    }
+    print(cause.cause instanceof Error ? cause.cause.message : cause.message)
+    return { result: printUnknown(print, path) }
   }
 }
 
-/** Prints the answer to a payment, its charge and what to do next. */
-function printPaidAnswer(print: ClientContext['print'], answer: PurchaseAnswer, sent: SentPayment): PurchaseResult {
+/** Prints the answer, its charge and what to do next. */
+async function printAnswer(print: ClientContext['print'], answer: BoughtAnswer, path: string): Promise<PurchaseResult> {
   printBody(print, answer)
-  const { network, payer, validBefore } = readPayment(sent.purchase)
+  if (!answer.isPaymentSent) {
+    print(nextStep(answer))
+    return 'refused'
+  }
+  const purchase = await readPurchase(fileEntry(path))
+  const { network, payer, validBefore } = readPayment(purchase)
   if (answer.status === 200) {
-    const transaction = readTransaction(answer.paymentResponse, { network, payer })
-    if (transaction === undefined) {
-      print('The answer has no valid receipt of this payment.')
-      return printUnknown(print, sent)
+    const transaction =
+      answer.receipt !== 'missing' && readSettlementResponse(answer.paymentResponse ?? '')?.transaction
+    if (!transaction) {
+      print('The answer has no receipt of this payment.')
+      return printUnknown(print, path)
     }
     print(`paid by ${payer} on ${network} in transaction ${transaction}`)
+    print(
+      answer.receipt === 'valid' ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.',
+    )
     return 'bought'
   }
-  if (REPEAT_STATUSES.has(answer.status)) return printUnknown(print, sent)
-  const code = readCode(answer)
+  const { code } = describeAnswer(answer)
+  if (REPEAT_STATUSES.has(answer.status)) return printUnknown(print, path)
   if (code !== undefined && REFUSALS[code].charged === 'earlier') {
     print('The service states that this payment was settled before, and that it has no answer for it.')
-    print(`Do not sign another one. Keep ${sent.path} and contact the operator of the service.`)
+    print(`Do not sign another one. Keep ${path} and contact the operator of the service.`)
     return 'unknown'
   }
   // A refusal after a payment is only a statement: whoever has the payment can settle it until it expires.
-  print(`The service states that it did not charge this payment${describeCode(answer)}.`)
+  print(`The service states that it did not charge this payment${code === undefined ? '' : ` (${code})`}.`)
   print(`The payment can be settled until ${validBefore.toISOString()}. Do not sign another one before that time.`)
-  print(`To send the same payment again: --retry ${sent.path}`)
+  print(`To send the same payment again: --retry ${path}`)
   return 'refused'
 }
 
-function printUnknown(print: ClientContext['print'], { path }: SentPayment): PurchaseResult {
+function printUnknown(print: ClientContext['print'], path: string): PurchaseResult {
   print('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
   print(`To send the same payment again: --retry ${path}`)
   return 'unknown'
@@ -194,7 +215,7 @@ function printBody(print: ClientContext['print'], { status, body }: PurchaseAnsw
 
 /** The advice for the answer to a request without a payment. */
 function nextStep(answer: PurchaseAnswer): string {
-  const code = readCode(answer)
+  const { code } = describeAnswer(answer)
   if (code !== undefined) {
     const { charged, advice } = REFUSALS[code]
     return `charged: ${charged}. ${advice}`
@@ -202,39 +223,4 @@ function nextStep(answer: PurchaseAnswer): string {
   if (answer.status === 200) return 'The answer was free.'
   if (REPEAT_STATUSES.has(answer.status)) return 'The service failed. Nothing was signed.'
   return 'The service refused the request. Change it before you try again.'
-}
-
-function describeCode(answer: PurchaseAnswer): string {
-  const code = readCode(answer)
-  return code === undefined ? '' : ` (${code})`
-}
-
-/** The error code, if it is one of this contract. */
-function readCode({ body }: PurchaseAnswer): RefusalCode | undefined {
-  const code = z.object({ error: z.object({ code: z.string() }) }).safeParse(parseJson(body)).data?.error.code
-  return code !== undefined && Object.hasOwn(REFUSALS, code) ? (code as RefusalCode) : undefined
-}
-
-const receiptSchema = z.object({
-  success: z.literal(true),
-  transaction: z.string().regex(/^0x[0-9a-fA-F]{64}$/),
-  network: z.string(),
-  payer: z.string().optional(),
-})
-
-/** The transaction of a receipt. Undefined if it is not a receipt of this payment. */
-function readTransaction(header: string | null, expected: { network: string; payer: string }): string | undefined {
-  const receipt = receiptSchema.safeParse(header === null ? undefined : decodeReceipt(header)).data
-  if (!receipt || receipt.network !== expected.network) return undefined
-  const payer = receipt.payer ?? expected.payer
-  return payer.toLowerCase() === expected.payer.toLowerCase() ? receipt.transaction : undefined
-}
-
-/** Undefined if the header is not base64 JSON. */
-function decodeReceipt(header: string): unknown {
-  try {
-    return decodePaymentResponseHeader(header)
-  } catch {
-    return undefined
-  }
 }

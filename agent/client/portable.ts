@@ -161,7 +161,7 @@ async function readBought(settings: Settings, entry: StoredEntry, saved: Purchas
   return { status, body, paymentResponse, paymentRequired: null, receipt, isPaymentSent: true }
 }
 
-async function complete(
+function complete(
   { key, expected, spending, receipts, runtime }: Settings,
   { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
@@ -172,16 +172,7 @@ async function complete(
     if (isWithinLimit(quote, amountMax)) return
     throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   }
-  try {
-    return await buyIntoFile({ request, entry, privateKey: key, approve, spending, receipts, runtime })
-  } catch (cause) {
-    if (cause instanceof PurchaseError || !(await findPurchase(entry))) throw cause
-    const file = locationOf(entry)
-    throw new PurchaseError('outcome_unknown', 'No answer to the payment arrived, or it could not be saved', {
-      file,
-      cause,
-    })
-  }
+  return buyIntoFile({ request, entry, privateKey: key, approve, spending, receipts, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */

@@ -23,7 +23,7 @@ const STORES: Record<string, () => Promise<ResponseLog>> = {
 
 for (const [name, openEmpty] of Object.entries(STORES)) {
   describe(`the owner of a response log in ${name}`, function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     let log: ResponseLog
     let dataDirectory: string
 

@@ -56,7 +56,7 @@ describe('a service with a dataset from a portal', () => {
 
   it('[2.2, 3.1, 11.1] reports the update time, goes stale 72 hours after the last success, and recovers', async function () {
     // Each import starts a process.
-    this.timeout(60_000)
+    this.timeout(240_000)
     const first = await meta()
     expect(first).to.deep.include({ dataset_status: 'ready' })
     expect(first.source).to.include({ source_updated_at: '2026-01-05T06:07:08.000Z', synthetic: false })

@@ -27,7 +27,7 @@ const codesOf = ({ reports }: TestService) =>
 
 describe('a service whose source sends an archive that cannot be read', function () {
   // A start and several imports, on a machine that may be busy.
-  this.timeout(120_000)
+  this.timeout(240_000)
 
   let exploding: Buffer
   let portal: TestPortal

@@ -90,7 +90,7 @@ for (const reply of REPLIES)
     const codes = new Map<Row, string[]>()
 
     before(async function () {
-      this.timeout(60_000)
+      this.timeout(240_000)
       await Promise.all(ROWS.map(async (row) => codes.set(row, await sell(row, reply))))
     })
 

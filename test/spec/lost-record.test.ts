@@ -21,7 +21,7 @@ interface Asked {
 }
 
 describe('[5.7.12] a settled payment without a record', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
   let service: TestService
   /** Replaces the search of the node, if set. */
   let nonceState: (() => Promise<never>) | undefined

@@ -16,7 +16,7 @@ import { loadDescription } from '../support/openapi-check.ts'
 import { requestOverTransports } from '../support/transports.ts'
 
 const LIMIT = 12
-const TIMEOUT_MS = 90_000
+const TIMEOUT_MS = 240_000
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 
 for (const log of ['LMDB', 'PostgreSQL'])

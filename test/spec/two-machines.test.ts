@@ -15,7 +15,7 @@ const LOOKUP_AMOUNT = 1_000n
 const TRIES_MAX = 50
 
 describe('two machines with one response log', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let services: TestService[]
 
   before(async function () {
@@ -82,7 +82,7 @@ describe('two machines with one response log', function () {
 })
 
 describe('a machine whose database is lost', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let server: PostgresServer
   let service: TestService
 

@@ -29,7 +29,7 @@ const STORES: Record<string, MakeStore> = {
 
 for (const [name, makeStore] of Object.entries(STORES)) {
   describe(`the response log in ${name}`, function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     let open: (salesPerMinute?: number) => Promise<ResponseLog>
     let logs: ResponseLog[]
     let log: ResponseLog

@@ -7,7 +7,7 @@ const root = new URL('../../../../', import.meta.url)
 const read = (path: string) => readFile(new URL(path, root), 'utf8')
 
 describe('monitoring', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
   let existing: Set<string>
   let startedWith: string[]
   let [alerts, dashboard, operations] = ['', '', '']

@@ -6,7 +6,7 @@ import { runCommand } from '../../support/cli.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../../support/postgres.ts'
 
 describe('irish-company-agent migrate', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   it('needs RESPONSE_LOG', async () => {
     expect(await runCommand(['migrate'])).to.include({ code: 1, stderr: 'RESPONSE_LOG must be set for this command\n' })

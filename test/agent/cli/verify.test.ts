@@ -23,7 +23,7 @@ import { receiptIn } from '../../support/unsigned-receipt.ts'
 const noNetwork: typeof fetch = () => Promise.reject(new TypeError('fetch failed'))
 
 describe('[5.9.5] the command verify', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let service: TestService
   let directory: string
   let keySet: unknown

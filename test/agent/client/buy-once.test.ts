@@ -8,6 +8,7 @@ import {
   encodePaymentSignatureHeader,
 } from '@x402/core/http'
 import { expect } from 'chai'
+import { PurchaseError } from '../../../agent/client/purchase-error.ts'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
 import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
@@ -108,7 +109,7 @@ describe('buyOnce', () => {
         throw new TypeError('fetch failed')
       }
       const lost = await buyOnce(options({ fetch: losing })).catch((cause: unknown) => cause)
-      expect(lost).to.be.instanceOf(TypeError)
+      expect(lost).to.be.instanceOf(PurchaseError).with.property('code', 'outcome_unknown')
       expect(payments.size).to.equal(1)
       expect((await buyOnce(options())).status).to.equal(200)
     }))

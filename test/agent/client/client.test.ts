@@ -8,15 +8,19 @@ import { signPurchase } from '../../../agent/client/buy.ts'
 import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
 import { compareQuote, decodeQuote, isWithinLimit, publishedTerms, type Access } from '../../../agent/client/quote.ts'
+import { requestedOperation } from '../../../agent/client/purchase-request.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { buildRequirements, DEPLOYMENTS } from '../../../agent/payment/terms.ts'
+import { jsonDigest, RECEIPT_EXTENSION, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { runCommand } from '../../support/cli.ts'
 import { testTerms } from '../../support/payments.ts'
+import { keySetOf, makeReceiptKey, receiptFor, type TestKey } from '../../support/signed-receipt.ts'
 
 const BASE = 'http://127.0.0.1:4021'
 const RESOURCE = { url: `${BASE}/api/v1/company/1` }
 const OTHER = '0x00000000000000000000000000000000000000d3'
 const KEY = `0x${'42'.repeat(32)}` as const
+const SNAPSHOT_ID = `sha256:${'5a'.repeat(32)}`
 const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
 
 const access: Access = {
@@ -124,21 +128,52 @@ describe('the client', () => {
   let card: unknown
   /** The purchase file when the first paid request arrived. */
   let keptBefore: string | undefined
+  let key: TestKey
+  /** The key set, or null if it cannot be read. */
+  let keys: object | null
+  let receipts: Map<string, string>
 
   const transaction = `0x${'ab'.repeat(32)}`
-  const receipt = encodePaymentResponseHeader({ success: true, transaction, network: 'eip155:84532' })
-  const paid: Exclude<Answer, string> = {
-    status: 200,
-    headers: { 'PAYMENT-RESPONSE': receipt },
-    body: { company: 'A\u202EB\uFE0F' },
-  }
-  const other = { ...paid, body: { company: 'other' } }
+  const paid: Exclude<Answer, string> = { status: 200, body: { company: 'A\u202EB\uFE0F', snapshot_id: SNAPSHOT_ID } }
+  const other = { ...paid, body: { company: 'other', snapshot_id: SNAPSHOT_ID } }
   const unknown = { status: 503, headers: { 'Retry-After': '7' }, body: { error: {} } }
+
+  /** The header for a sale, the same each time. */
+  function settle(
+    { method, url, body, payment }: { method: string; url: string; body: string; payment: string },
+    answer: object,
+  ) {
+    const { accepted, payload } = decodePaymentSignatureHeader(payment)
+    const { from, to, value: amount, nonce } = (payload as { authorization: Record<string, string> }).authorization
+    const { network, asset } = accepted
+    const operation = requestedOperation({ method: method as 'GET', url: BASE + url, headers: {}, body })
+    const claims = {
+      iss: BASE,
+      jti: [network, asset, from, nonce].join('/').toLowerCase(),
+      operation,
+      operation_digest: jsonDigest(operation),
+      payment: { network, asset, payer: from, pay_to: to, amount, nonce, transaction },
+    } as Partial<ReceiptClaims>
+    const receipt = receiptFor(key, answer as { snapshot_id: string }, claims)
+    const extensions = { [RECEIPT_EXTENSION]: { info: { receipt } } }
+    const header = encodePaymentResponseHeader({
+      success: true,
+      transaction,
+      network,
+      payer: from,
+      amount,
+      extensions,
+    } as never)
+    const id = payment + JSON.stringify(answer)
+    receipts.set(id, receipts.get(id) ?? header)
+    return receipts.get(id) ?? ''
+  }
 
   const service: typeof fetch = async (input, init) => {
     const { url } = new Request(input)
     if (url === `${BASE}/api/v1/meta`) return Response.json(meta)
     if (url === `${BASE}/.well-known/agent-card.json`) return Response.json(card)
+    if (url === `${BASE}/.well-known/jwks.json`) return keys ? Response.json(keys) : Response.error()
     const { payment, ...request } = {
       payment: new Headers(init?.headers).get('PAYMENT-SIGNATURE'),
       method: init?.method ?? '',
@@ -153,7 +188,9 @@ describe('the client', () => {
     keptBefore ??= await readFile(purchasePath(), 'utf8')
     const answer = answers.shift() ?? paid
     if (answer === 'no answer') throw new TypeError('fetch failed')
-    const { status, headers = {}, body = {}, text } = answer
+    const { status, body = {}, text } = answer
+    const headers =
+      answer.headers ?? (status === 200 ? { 'PAYMENT-RESPONSE': settle({ payment, ...request }, body as object) } : {})
     return text === undefined ? Response.json(body, { status, headers }) : new Response(text, { status, headers })
   }
 
@@ -162,6 +199,9 @@ describe('the client', () => {
     await mkdir(join(directory, 'sandbox'))
     await writeFile(join(directory, 'sandbox', 'buyer.key'), `${KEY}\n`, { mode: 0o600 })
     ;[requests, answers, printed, slept] = [[], [], [], []]
+    key = await makeReceiptKey()
+    keys = keySetOf(key)
+    receipts = new Map()
     terms = {}
     meta = { access }
     card = {}
@@ -181,14 +221,16 @@ describe('the client', () => {
   }
 
   const paymentsSent = () => requests.flatMap(({ payment }) => payment ?? [])
-  const purchasePath = () => /payment saved in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
+  const purchasePath = () => /payment is saved in (\S+)/.exec(printed.join('\n'))?.[1] ?? ''
 
   it('saves the payment, readable by the owner only, before sending it, and prints the answer escaped', async () => {
     expect(await client('lookup', '1')).to.equal(0)
     expect(JSON.parse(keptBefore ?? '{}')).to.deep.include({ payment: paymentsSent()[0], answer: null })
     expect((await stat(purchasePath())).mode & 0o777).to.equal(0o600)
-    const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: receipt }
+    const [header] = receipts.values()
+    const answer = { status: 200, body: JSON.stringify(paid.body), payment_response: header }
     expect(await readPurchase(fileEntry(purchasePath()))).to.deep.include({ answer })
+    expect(printed.at(-1)).to.equal('The receipt is valid.')
     expect(printed.join('\n')).to.contain('A\\u{202e}B\\u{fe0f}')
   })
 
@@ -218,7 +260,7 @@ describe('the client', () => {
   it('keeps the bought answer if a later repetition is refused, or has another answer, which it reports', async () => {
     await client('lookup', '1')
     const bought = await readPurchase(fileEntry(purchasePath()))
-    answers = [{ status: 402 }, { status: 200 }, other]
+    answers = [{ status: 402 }, { status: 200, headers: {} }, other]
     expect(await client('--retry', purchasePath())).to.equal(1)
     expect(await client('--retry', purchasePath())).to.equal(4)
     expect(await client('--retry', purchasePath())).to.equal(1)
@@ -270,26 +312,38 @@ describe('the client', () => {
     expect(lines.at(-1)).to.match(/^charged: no\. Use the number /)
   })
 
-  const RECEIPT = { success: true, transaction, network: 'eip155:84532' } as const
-  const RECEIPTS: Record<string, string | undefined> = {
-    'no receipt': undefined,
-    'a receipt that is not base64 JSON': '\u00ff',
-    'a receipt of a failed settlement': encodePaymentResponseHeader({ ...RECEIPT, success: false }),
-    'a receipt without a transaction': encodePaymentResponseHeader({ ...RECEIPT, transaction: '' }),
-    'a receipt of another network': encodePaymentResponseHeader({ ...RECEIPT, network: 'eip155:8453' }),
-    'a receipt of another payer': encodePaymentResponseHeader({ ...RECEIPT, payer: OTHER }),
+  const SETTLED = { success: true, transaction, network: 'eip155:84532' } as const
+  const HEADERS: Record<string, string | undefined> = {
+    'no settlement response': undefined,
+    'one that is not base64 JSON': '\u00ff',
+    'one without a receipt': encodePaymentResponseHeader(SETTLED),
   }
-  for (const [name, header] of Object.entries(RECEIPTS)) {
+  for (const [name, header] of Object.entries(HEADERS)) {
     it(`[14.5] exits with 4 after a 200 with ${name}, and keeps the payment`, async () => {
       answers = [{ status: 200, headers: header === undefined ? {} : { 'PAYMENT-RESPONSE': header } }]
       expect(await client('lookup', '1')).to.equal(4)
       expect(printed.slice(-3)).to.deep.equal([
-        'The answer has no valid receipt of this payment.',
+        'The answer has no receipt of this payment.',
         OUTCOME_UNKNOWN,
         `To send the same payment again: --retry ${purchasePath()}`,
       ])
     })
   }
+
+  it('[14.5] exits with 4 after an answer with a wrong receipt, which it keeps, and names the checks that failed', async () => {
+    keys = keySetOf(await makeReceiptKey())
+    expect(await client('lookup', '1')).to.equal(4)
+    expect(printed.at(-1)).to.match(
+      /^The receipt is wrong: signature\. The answer is in \S+\. Keep the file of the purchase/,
+    )
+    expect((await readPurchase(fileEntry(purchasePath()))).answer?.status).to.equal(200)
+  })
+
+  it('tells that a receipt was not checked if the key set cannot be read', async () => {
+    keys = null
+    expect(await client('lookup', '1')).to.equal(0)
+    expect(printed.at(-1)).to.equal('The receipt was not checked: the key set cannot be read.')
+  })
 
   it('[14.5] exits with 4 if no answer to the payment arrives', async () => {
     answers = Array.from({ length: 7 }, () => 'no answer')
@@ -313,23 +367,23 @@ describe('the client', () => {
       pricedAt(1_000_000)
       expect(await client('lookup', '1', '--max-amount', '1000000')).to.equal(1)
       expect(paymentsSent()).to.deep.equal([])
-      expect(printed.slice(-2)).to.deep.equal([
-        'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed.',
-        'To pay on another network, add --mode.',
-      ])
+      expect(printed.at(-1)).to.equal(
+        'The quote differs from what is expected on testnet: network, asset, token. Nothing was signed. ' +
+          'To pay on another network, add --mode.',
+      )
     })
 
     it('[14.7] signs for mainnet with --mode mainnet, up to the usual price', async () => {
       pricedAt(10_000)
-      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(4)
+      expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(0)
       expect(paymentsSent()).to.have.lengthOf(1)
       pricedAt(10_001)
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
-      expect(printed.slice(-2)).to.deep.equal([
-        'The quote differs from what is expected on mainnet: limit. Nothing was signed.',
-        'To pay more than the limit, add --max-amount.',
-      ])
+      expect(printed.at(-1)).to.equal(
+        'The quote differs from what is expected on mainnet: limit. Nothing was signed. ' +
+          'To pay more than the limit, add --max-amount.',
+      )
     })
 
     it('[14.7] signs at most --max-amount', async () => {
@@ -337,8 +391,8 @@ describe('the client', () => {
       const buy = (max: string) => client('lookup', '1', '--mode', 'mainnet', '--max-amount', max)
       expect(await buy('999999')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(0)
-      expect(await buy('1000000')).to.equal(4)
-      expect(await buy('1000001')).to.equal(4)
+      expect(await buy('1000000')).to.equal(0)
+      expect(await buy('1000001')).to.equal(0)
       expect(paymentsSent()).to.have.lengthOf(2)
     })
 

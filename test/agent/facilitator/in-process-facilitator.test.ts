@@ -29,7 +29,7 @@ async function pendingTransaction(place: SaleOnChain): Promise<string> {
 
 describe('a relayer whose transaction is dropped', function () {
   // Waiting for a receipt takes up to 3 s, and so does the start of a chain.
-  this.timeout(90_000)
+  this.timeout(240_000)
   let place: SaleOnChain
 
   beforeEach(async () => {
@@ -99,7 +99,7 @@ async function forward(url: string, call: RpcCall): Promise<unknown> {
 }
 
 describe('a relayer whose node once names a newest block far beyond the chain', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
 
   it('still finds the receipt of its transaction', async () => {
     let isFirst = true
@@ -143,7 +143,7 @@ const NO_GAS = {
 }
 
 describe('a relayer without gas', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
   let place: SaleOnChain
   let node: ListeningServer
   let hasGas = false
@@ -175,7 +175,7 @@ const TRANSFER_SELECTOR = '0xe3ee160e'
 const REVERT = { error: { code: 3, message: 'execution reverted', data: '0x' } }
 
 describe('[5.7.11] a transfer that the token reverts', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
   let place: SaleOnChain
   let node: ListeningServer
   /** The reply to a simulation. */

@@ -26,7 +26,7 @@ function reorder(value: unknown, seed: number): unknown {
 }
 
 describe('the verification of a receipt', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let key: TestKey
   const answer = ANSWERS['search'] ?? expect.fail('no answer')
 

@@ -59,7 +59,7 @@ describe('[5.3.4] a payment that the key of the payer did not sign', () => {
   })
 
   describe('on a real chain', function () {
-    this.timeout(60_000)
+    this.timeout(240_000)
     let place: SaleOnChain
 
     const balance = () => tokenOn(place.sandbox.chain.url).balanceOf(wallet)

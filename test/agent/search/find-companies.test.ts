@@ -136,7 +136,7 @@ function scanAll({ snapshot, names }: TestRegister, query: CompanyQuery) {
 describe('finding companies by name', () => {
   it('[12.3] returns the same ten companies as an exhaustive scan', async function () {
     // Eight imports, which take long on a loaded machine.
-    this.timeout(120_000)
+    this.timeout(240_000)
     await fc.assert(
       fc.asyncProperty(anyRows, fc.array(anyQuery, { minLength: 40, maxLength: 40 }), async (rows, queries) => {
         const register = await openTestRegister(rows)

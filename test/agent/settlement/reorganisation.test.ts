@@ -13,7 +13,7 @@ const SETTLEMENTS_APART_SECONDS = 20
 
 describe('a reorganisation that removes a settled transfer', function () {
   // Settlements after the reorganisation time out once, because the relayer's nonce is too high.
-  this.timeout(90_000)
+  this.timeout(240_000)
   let place: SaleOnChain
   let earlier: string[]
 

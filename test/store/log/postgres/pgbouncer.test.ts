@@ -25,7 +25,7 @@ const failureOf = (work: Promise<unknown>) =>
 const open = (url: string) => openPostgresResponseLog({ url, salesPerMinute: 1000, report: () => undefined })
 
 describe('the response log behind pgbouncer in transaction mode', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let server: PostgresServer
   let pooler: Pooler
   let direct: string

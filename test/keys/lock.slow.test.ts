@@ -18,7 +18,7 @@ const SECOND_KEY_SECONDS = START_SECONDS + ROTATION_SECONDS_MIN
 const NOW_SECONDS = SECOND_KEY_SECONDS + ROTATION_SECONDS_MIN
 
 describe('the lock of a key directory', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let directory: string
   let children: Child[]
 

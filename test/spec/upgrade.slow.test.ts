@@ -96,7 +96,7 @@ class Machine {
 }
 
 describe('the documented upgrade', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let machine: Machine
   let server: PostgresServer | undefined
 

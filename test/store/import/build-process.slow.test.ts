@@ -21,7 +21,7 @@ const SMALL_HEAP_MIB = 10
 
 describe('a build in a child process', function () {
   // Several processes start in one test, on a machine that may be busy.
-  this.timeout(120_000)
+  this.timeout(240_000)
   let directory: string
   let builds: ReturnType<typeof openBuildProcesses>
   let seen: ImportProgress[]

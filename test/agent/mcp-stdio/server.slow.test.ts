@@ -25,7 +25,7 @@ const CALLS = [
 ]
 
 describe('[15.5, 15.10] the command mcp', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let service: TestService
   let directory: string
   let keyFile: string

@@ -226,7 +226,7 @@ function unitTest(alert: string, scrapes: readonly Samples[]) {
 }
 
 describe('the alerts', function () {
-  this.timeout(120_000)
+  this.timeout(240_000)
   let directory: string
   let used: Set<string>
 

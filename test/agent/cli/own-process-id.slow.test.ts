@@ -16,7 +16,7 @@ const PROGRAM = fileURLToPath(new URL(import.meta.resolve('#root/dist/agent/main
 
 describe('[14.10] a service whose process id another process of the data directory has', function () {
   // Each start takes seconds on a loaded machine.
-  this.timeout(120_000)
+  this.timeout(240_000)
   let directory: string
   let environment: Record<string, string>
   let started: Child[]

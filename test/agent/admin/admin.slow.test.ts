@@ -19,7 +19,7 @@ import { COMPANY } from '../../support/transports.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 describe('the admin address', function () {
-  this.timeout(60_000)
+  this.timeout(240_000)
   let service: TestService
 
   const start = async (options: TestServiceOptions = {}) => {

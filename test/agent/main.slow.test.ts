@@ -295,7 +295,7 @@ describe('the commands beside a running service', () => {
         expect(bought.text).to.match(new RegExp(`${check} .* ok`))
       for (const text of expected) expect(bought.text).to.contain(text)
       expect(bought.text).to.match(/in transaction 0x[0-9a-f]{64}/)
-      const [, file = ''] = /payment saved in (\S+)/.exec(bought.text) ?? []
+      const [, file = ''] = /payment is saved in (\S+)/.exec(bought.text) ?? []
       const repeated = await run('client', '--retry', file)
       expect(repeated.code, repeated.text + repeated.stderr).to.equal(0)
       expect(repeated.text).to.contain('nothing was charged again')
