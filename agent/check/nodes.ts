@@ -1,21 +1,17 @@
 /** Checks of the chain: every node, the local clock, the token, the receiver, and the gas of the relayer. */
 import { openChain } from '../chain/chain.ts'
+import { CLOCK_DIFFERENCE_MS_MAX } from '../chain/clock.ts'
 import type { Observation } from '../chain/observe.ts'
 import { readToken } from '../chain/token.ts'
 import type { Config, ConfiguredFacilitator } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
-import { openInProcessFacilitator } from '../facilitator/in-process-facilitator.ts'
+import { openInProcessFacilitator, SETTLEMENTS_LEFT_MIN } from '../facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openRpc, RpcError, WrongChain } from '../rpc/json-rpc.ts'
 import { failed, passed, warning, type Check, type Finding } from './check.ts'
 
 /** For one call. */
 const NODE_MS_MAX = 5_000
-/** A minute, after which a sale is refused (contract 14.12). */
-const LAG_SECONDS_MAX = 60
-/** Below this the gas of the relayer lasts for a day of a busy service at most. */
-const SETTLEMENTS_LEFT_MIN = 1_000n
-
 type Node = { observation: Observation } | { cause: unknown }
 
 /** Every node is observed once. The checks share what it answered, so they run in this order. */
@@ -29,7 +25,7 @@ export function nodeChecks(config: Config, now: () => Date): Check[] {
   const observeAll = () => (nodes ??= Promise.all(rpcUrls.map((url) => observeNode(url, { chainId, now }))))
   const perNode = rpcUrls.map((url, index) => ({
     name: `node ${index + 1}`,
-    run: async () => describeNode((await observeAll())[index], { chainId, url, now }),
+    run: async () => describeNode(await observeAll(), { index, chainId, url, now }),
   }))
   const working = async () => {
     const index = (await observeAll()).findIndex((node) => 'observation' in node)
@@ -55,14 +51,17 @@ const lagSeconds = ({ time }: Observation, now: () => Date) => Math.round(now().
 
 /** Nodes are numbered in the order of RPC_URL, because a URL can hold a key. */
 async function describeNode(
-  node: Node | undefined,
-  { chainId, url, now }: { chainId: number; url: string; now: () => Date },
+  nodes: readonly Node[],
+  { index, chainId, url, now }: { index: number; chainId: number; url: string; now: () => Date },
 ): Promise<Finding[]> {
+  const node = nodes[index]
+  // A sale uses the next node if one fails or is behind.
+  const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, now))
+  const unusable = isOtherFresh ? warning : failed
   if (node && 'observation' in node) {
     const { number, final } = node.observation
-    const lag = lagSeconds(node.observation, now)
-    const state = `chain ${chainId}, block ${number}, ${lag} s old`
-    if (lag > LAG_SECONDS_MAX) return failed(`${state}: the node is behind, name another one in RPC_URL`)
+    const state = `chain ${chainId}, block ${number}, ${lagSeconds(node.observation, now)} s old`
+    if (!isFresh(node, now)) return unusable(`${state}: the node is behind, name another one in RPC_URL`)
     if (final === undefined) return warning(`${state}, but no final block: payments stay open, name another node`)
     return (await readsLogs(url, number))
       ? passed(state)
@@ -71,9 +70,12 @@ async function describeNode(
   const cause = node?.cause
   if (cause instanceof WrongChain) return failed(`belongs to another chain: name a node of chain ${chainId} in RPC_URL`)
   if (cause instanceof RpcError)
-    return failed('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
-  return failed('does not answer: check its URL and key in RPC_URL, or name another node')
+    return unusable('refuses the eth_call without a contract that every sale needs: name another node in RPC_URL')
+  return unusable('does not answer: check its URL and key in RPC_URL, or name another node')
 }
+
+const isFresh = (node: Node, now: () => Date) =>
+  'observation' in node && lagSeconds(node.observation, now) * 1_000 <= CLOCK_DIFFERENCE_MS_MAX
 
 /** Any node serves the logs of one block. */
 async function readsLogs(url: string, block: bigint): Promise<boolean> {
@@ -88,7 +90,9 @@ function checkClock(nodes: readonly Node[], now: () => Date): Finding[] {
   if (lags.length === 0) return failed('no node shows the time of a block')
   const best = lags.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one))
   const difference = `${Math.abs(best)} s ${best < 0 ? 'behind' : 'after'} the newest block`
-  return Math.abs(best) > LAG_SECONDS_MAX ? failed(`${difference}: set the clock of this machine`) : passed(difference)
+  return Math.abs(best) * 1_000 > CLOCK_DIFFERENCE_MS_MAX
+    ? failed(`${difference}: set the clock of this machine`)
+    : passed(difference)
 }
 
 async function checkToken(url: string | undefined, receiver: string, mode: Config['mode']): Promise<Finding[]> {

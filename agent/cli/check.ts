@@ -28,6 +28,10 @@ export const addCheckCommand: AddCommand = (program, context) => {
     .action(async ({ buy, listing }: CheckOptions) => {
       const config = await loadConfig(context)
       if (listing === true) return printListing(context, config)
+      if (buy !== undefined && config.mode !== 'testnet') {
+        const { ConfigError } = await import('../config.ts')
+        throw new ConfigError('MODE must be testnet for --buy')
+      }
       const { runChecks } = await import('../check/check.ts')
       const { listChecks } = await import('../check/list.ts')
       const { environment, now, fetch, print } = context
@@ -46,8 +50,6 @@ async function printListing(context: CommandContext, { mode, payTo }: Config): P
 }
 
 async function buyOne(context: CommandContext, { mode, dataDirectory }: Config, keyFile: string): Promise<void> {
-  const { ConfigError } = await import('../config.ts')
-  if (mode !== 'testnet') throw new ConfigError('MODE must be testnet for --buy')
   const { buyAnswer } = await import('../client/commands.ts')
   const { SYNTHETIC_COMPANY } = await import('../../store/dataset/synthetic.ts')
   const { company_number } = SYNTHETIC_COMPANY

@@ -124,11 +124,18 @@ describe('the command check', function () {
       expect(code).to.equal(1)
     })
 
-    it('fails with one node of two that does not answer, and never prints its URL', async () => {
+    it('warns of one node of two that does not answer, and never prints its URL', async () => {
       const result = await check({ RPC_URL: `${service.rpcUrl},http://127.0.0.1:1/secret-key` })
       expect(linesOf(result, 'node 1')[0]).to.match(/^ok /)
-      expect(linesOf(result, 'node 2')[0]).to.match(/^FAILED does not answer/)
+      expect(linesOf(result, 'node 2')[0]).to.match(/^WARNING does not answer/)
+      expect(result.code).to.equal(0)
       expect(linesOf(result, 'token')[0]).to.match(/^ok /)
+      expect(result.text).not.to.contain('secret-key')
+    })
+
+    it('fails if no node answers', async () => {
+      const result = await check({ RPC_URL: 'http://127.0.0.1:1/secret-key' })
+      for (const name of ['node 1', 'clock', 'token']) expect(linesOf(result, name)[0], name).to.match(/^FAILED /)
       expect(result.text).not.to.contain('secret-key')
     })
 
@@ -292,6 +299,11 @@ describe('the command check', function () {
       expect(result.code, result.text).to.equal(0)
       expect(result.text).to.match(/paid by 0x[0-9a-fA-F]{40} on eip155:84532 in transaction 0x/)
       expect((await service.paid()).received - before.received).to.equal(1000n)
+    })
+
+    it('[14.22] refuses to buy on mainnet', async () => {
+      const { code, stderr } = await check({ MODE: 'mainnet' }, ['--buy', '/none'])
+      expect({ code, stderr }).to.deep.equal({ code: 1, stderr: 'MODE must be testnet for --buy\n' })
     })
 
     it('[14.22] buys nothing if a check fails', async () => {
