@@ -61,7 +61,7 @@ export const search = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
   quotedExample: () => ({ q: 'ryanair', limit: '5' }),
 
-  resource: 'Irish companies ranked by the similarity of their names, at most ten, with the evidence for each.',
+  resource: 'Up to ten Irish companies, ranked by the similarity of their names, with the evidence for each.',
   skill: {
     name: 'Company name search',
     description:
