@@ -25,6 +25,8 @@ export async function checkResponseLog(config: Config): Promise<Finding[]> {
   await checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys: false })
   const open = `${(await log.unfinished()).length} payments without a final outcome`
   if (url === undefined) return passed(`LMDB, ${open}`)
+  // The write leaves nothing. It fails on a full disk, and while no synchronous standby follows.
+  await log.checkWritable()
   const standbys = await readSynchronousStandbys(url)
   return standbys === ''
     ? warning(
