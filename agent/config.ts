@@ -5,6 +5,7 @@ import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/base/url-policy
 import { CRO_COMPANIES_LOCATION } from '../store/dataset/source.ts'
 import { isPayableAddress } from './payment/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from './chain/blocks.ts'
+import { DEPLOYMENTS } from './payment/terms.ts'
 
 /** Contract 6.2.1. */
 const RATE_LIMIT_PER_MINUTE = 120
@@ -222,6 +223,10 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
   }
   if (rpcUrls === undefined) throw new ConfigError('RPC_URL must be set when FACILITATOR is not sandbox')
   if (payTo === undefined) throw new ConfigError('PAY_TO must be set when FACILITATOR is not sandbox')
+  // USDC refuses transfers to its own contract.
+  if (payTo.toLowerCase() === DEPLOYMENTS[mode].asset.toLowerCase()) {
+    throw new ConfigError('PAY_TO must be an account, not the token contract')
+  }
   if (chosen !== 'self') {
     return { kind: 'remote', url: chosen, authorization: values.FACILITATOR_AUTHORIZATION, rpcUrls, payTo }
   }

@@ -89,7 +89,8 @@ async function lockRelayer(
   throw new ConfigError('RELAYER_KEY_FILE must hold a key that no other process of DATA_DIR uses')
 }
 
-async function readRelayerKey(path: string): Promise<`0x${string}`> {
+/** @throws ConfigError */
+export async function readRelayerKey(path: string): Promise<`0x${string}`> {
   await using file = await open(path, 'r').catch(() => {
     throw new ConfigError('RELAYER_KEY_FILE must be a file that can be read')
   })

@@ -7,7 +7,7 @@ import { expect } from 'chai'
 const ROOT = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
 
 /** Folders that connect the parts. They may import everything, and only they import each other. */
-const COMPOSITION = new Set(['agent', 'agent/cli'])
+const COMPOSITION = new Set(['agent', 'agent/cli', 'agent/check'])
 
 const DOCUMENT = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 

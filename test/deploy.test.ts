@@ -44,7 +44,9 @@ describe('the deployment files', () => {
     }
     const folder = /^ReadWritePaths=(\S+)$/m.exec(backup)?.[1]
     expect(backup).to.match(new RegExp(`^ExecStart=.* backup "${folder}/`, 'm'))
-    expect(await readFile(path('docs/operations.md'), 'utf8')).to.match(new RegExp(`^ +install -d .* ${folder}$`, 'm'))
+    expect(await readFile(path('docs/operations/testnet.md'), 'utf8')).to.match(
+      new RegExp(`^ +install -d .* ${folder}$`, 'm'),
+    )
   })
 
   it('copy only paths into the container that exist in a built checkout', async () => {

@@ -4,7 +4,7 @@
  */
 
 /** More than blocks and clocks of a working chain differ. */
-const DIFFERENCE_MS_MAX = 60_000
+export const CLOCK_DIFFERENCE_MS_MAX = 60_000
 
 interface ObservedBlock {
   number: bigint
@@ -30,13 +30,13 @@ export class ClockCheck {
   }
 
   isFresh({ time }: ObservedBlock): boolean {
-    return this.#aheadMs(time) >= -DIFFERENCE_MS_MAX
+    return this.#aheadMs(time) >= -CLOCK_DIFFERENCE_MS_MAX
   }
 
   /** Notes the newest block of all nodes that were asked. */
   note(block: ObservedBlock): void {
     const aheadMs = this.#aheadMs(block.time)
-    const kind = aheadMs > DIFFERENCE_MS_MAX ? 'ahead' : aheadMs < -DIFFERENCE_MS_MAX ? 'behind' : undefined
+    const kind = aheadMs > CLOCK_DIFFERENCE_MS_MAX ? 'ahead' : aheadMs < -CLOCK_DIFFERENCE_MS_MAX ? 'behind' : undefined
     const earlier = this.#earlier
     this.#earlier = kind && { kind, number: block.number }
     if (kind === undefined) this.#set(false)

@@ -14,7 +14,7 @@ Example:
 
 const RESTORE_HELP = `
 DATA_DIR must have no response log and no keys. Payments after the backup are on chain and not in the restored log: they
-are neither charged again nor answered (409 payment_already_settled). docs/operations.md explains what to do for their buyers.
+are neither charged again nor answered (409 payment_already_settled). docs/operations/drills.md explains what to do for their buyers.
 
 Example:
   DATA_DIR=/var/lib/companies irish-company-agent restore /var/backups/companies-1`

@@ -1,6 +1,7 @@
 /** The commands of the program `irish-company-agent` (contract 14.5). */
 import { ImportError } from '../../store/import/errors.ts'
 import { addBackupCommands } from './backup.ts'
+import { addCheckCommand } from './check.ts'
 import { addClientCommand } from './client.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
 import { addKeysCommand } from './keys.ts'
@@ -32,6 +33,7 @@ const PROGRAM = {
   help: HELP,
   commands: [
     addServeCommand,
+    addCheckCommand,
     addClientCommand,
     addVerifyCommand,
     addMcpCommand,

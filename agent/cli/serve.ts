@@ -1,7 +1,5 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
 import { timer } from './runtime.ts'
@@ -31,7 +29,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const config = await loadConfig(context)
   const { prepareDataDirectory } = await import('../../store/files/data-directory.ts')
   await prepareDataDirectory(config.dataDirectory)
-  await checkDirectories(config)
+  const { checkPermissions } = await import('../check/machine.ts')
+  await checkPermissions(config)
   const { runInChildIfIdTaken, stopOfParent } = await import('./own-process-id.ts')
   const stop = nextSignal()
   const { environment } = context
@@ -44,6 +43,8 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   const log = openLog(config.logLevel)
   const { findIgnored } = await import('../ignored-variables.ts')
   for (const ignored of findIgnored(environment, config)) log.warn(ignored, 'variable_ignored')
+  const { findQuickFaults } = await import('../check/list.ts')
+  for (const fault of await findQuickFaults(config)) log.warn(fault, 'check_failed')
   const events = logEvents(log)
   const { report } = events
   // On a full disk LMDB also rejects promises that have no handler. The failed write itself was reported to its caller.
@@ -67,15 +68,6 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   print(`ready ${service.baseUrl}`)
   log.info({ signal: await signal }, 'stopping')
   await service.stop()
-}
-
-/** Refuses directories of payments and keys that other users of this machine can access (contract 14.6). */
-async function checkDirectories({ dataDirectory, keysDirectory }: Config): Promise<void> {
-  const { checkPrivateDirectory } = await import('../../store/files/private-files.ts')
-  const { responsesFolder } = await import('../../store/files/layout.ts')
-  for (const path of [responsesFolder(dataDirectory), join(dataDirectory, 'keys'), keysDirectory]) {
-    await checkPrivateDirectory(path)
-  }
 }
 
 /** Handles one signal only, so that the second one ends the process at once. */

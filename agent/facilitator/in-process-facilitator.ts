@@ -33,7 +33,7 @@ const GAS_MAX = 300_000n
 /** The gas of a typical transfer, to estimate how many settlements the balance pays for. */
 const GAS_USUAL = 100_000n
 /** The balance is reported when it pays for fewer settlements than this. */
-const SETTLEMENTS_LEFT_MIN = 1_000n
+export const SETTLEMENTS_LEFT_MIN = 1_000n
 const BALANCE_CHECK_INTERVAL_MS = 10 * 60_000
 
 const NO_PENDING_SETTLEMENTS: PendingSettlementStore = {

@@ -39,13 +39,14 @@ export const lookup = defineOperation({
     company_number: mode === 'testnet' ? SYNTHETIC_COMPANY.company_number : '{company_number}',
   }),
 
-  resource: 'One Irish company record by its number.',
+  resource:
+    'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',
   skill: {
     name: 'Company lookup',
     description:
       'One Irish company record by exactly its company number, with source, licence and snapshot id. ' +
       'Not charged when there is no such record.',
-    tags: ['ireland', 'company', 'registry', 'lookup', 'kyb', 'x402'],
+    tags: ['ireland', 'company', 'registry', 'lookup', 'kyb'],
   },
   tool: {
     name: 'lookup_company',

@@ -55,9 +55,9 @@ export interface OperationDefinition<
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, string>
 
-  /** The `resource.description` of a quote. */
+  /** The `resource.description` of a quote. Catalogues accept at most 500 characters. */
   resource: string
-  /** The skill in the agent card. */
+  /** The skill in the agent card. Its tags are also those of the quote, of which catalogues accept at most five. */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, and what is charged. */
   tool: { name: string; title: string; use: string; charge: string }

@@ -77,13 +77,13 @@ export const resolve = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),
   quotedExample: () => ({ name: 'Ryanair Holdings' }),
 
-  resource: 'The resolution of a name to one Irish company, or an honest "ambiguous".',
+  resource: 'The one Irish company that a name or a number means, or why it cannot be decided.',
   skill: {
     name: 'Company resolution',
     description:
       'A name, with number, Eircode or address as evidence, to one Irish company, or an honest "ambiguous", ' +
       '"conflicting" or "no_match", which are answers and are charged.',
-    tags: ['ireland', 'company', 'registry', 'entity-resolution', 'kyb', 'x402'],
+    tags: ['ireland', 'company', 'registry', 'entity-resolution', 'kyb'],
   },
   tool: {
     name: 'resolve_company',

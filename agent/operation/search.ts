@@ -61,13 +61,13 @@ export const search = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
   quotedExample: () => ({ q: 'ryanair', limit: '5' }),
 
-  resource: 'A ranked search of Irish companies by name.',
+  resource: 'Up to ten Irish companies, ranked by the similarity of their names, with the evidence for each.',
   skill: {
     name: 'Company name search',
     description:
       'Up to ten Irish companies ranked by how well their names fit, with the evidence for each. ' +
       'An empty list is an answer and is charged.',
-    tags: ['ireland', 'company', 'registry', 'search', 'kyb', 'x402'],
+    tags: ['ireland', 'company', 'registry', 'search', 'kyb'],
   },
   tool: {
     name: 'search_companies',

@@ -14,8 +14,11 @@ interface QuoteRequest {
   reason: QuoteReason
 }
 
-/** Above this URL length the quote has no `bazaar` extension, so that the header stays under 4 KiB for proxies. */
-const URL_CHARACTERS_WITH_BAZAAR_MAX = 1024
+/**
+ * Above this URL length the quote has nothing for catalogues (no `bazaar` extension, name and tags), so that the header stays
+ * under 4 KiB for proxies.
+ */
+const URL_CHARACTERS_LISTED_MAX = 896
 /**
  * Above this length the URL has UTF-8 characters instead of percent escapes, which URL parsers treat the same. Only long
  * searches in non-Latin scripts reach it.
@@ -33,6 +36,9 @@ const constantMembers = memoizePerOperation((terms, operation) => {
   return { full: encode({ bazaar, ...others }), short: encode(others) }
 })
 
+/** What catalogues show as the provider (x402 `ResourceInfo`: at most 32 ASCII characters). */
+const SERVICE_NAME = 'Irish company records'
+
 function describeResource({ resource }: OperationDefinition, url: string): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
   return { url: short, description: resource, mimeType: 'application/json' }
@@ -42,12 +48,14 @@ export function buildQuote(request: QuoteRequest): Quote {
   const { terms, operation, url, reason } = request
   const definition = definitionOf(operation, terms.operations)
   const { full, short } = constantMembers(terms, operation)
+  const isListed = url.length <= URL_CHARACTERS_LISTED_MAX
+  const resource = describeResource(definition, url)
   const variableMembers: Omit<PaymentRequired, 'accepts' | 'extensions'> = {
     x402Version: X402_VERSION,
     error: reason,
-    resource: describeResource(definition, url),
+    resource: isListed ? { ...resource, serviceName: SERVICE_NAME, tags: definition.skill.tags } : resource,
   }
-  const members = url.length > URL_CHARACTERS_WITH_BAZAAR_MAX ? short : fillPlaceholders(full, definition, url)
+  const members = isListed ? fillPlaceholders(full, definition, url) : short
   const json = `${JSON.stringify(variableMembers).slice(0, -1)},${members}`
   // The same bytes as encodePaymentRequiredHeader of x402, which would double the time to build a quote.
   return { header: Buffer.from(json).toString('base64'), json }

@@ -40,7 +40,13 @@ const requirementsSchema = z.strictObject({
   extra: z.strictObject({ name: z.string(), version: z.string() }),
 })
 
-const resourceSchema = z.strictObject({ url: z.string(), description: z.string(), mimeType: z.string() })
+const resourceSchema = z.strictObject({
+  url: z.string(),
+  description: z.string(),
+  mimeType: z.string(),
+  serviceName: z.string().optional(),
+  tags: z.array(z.string()).optional(),
+})
 
 /** The decoded `PAYMENT-REQUIRED` header. */
 const quoteSchema = z

@@ -41,13 +41,14 @@ const PAYMENT_PARAMETER: Parameter = {
   schema: base64Of('Payment'),
 }
 
-const A2A_PARAMETERS: readonly Parameter[] = [
+const listA2aParameters = (extensionUri: string): Parameter[] => [
   {
     name: 'A2A-Version',
     in: 'header',
     required: true,
     description: 'The protocol version.',
     schema: { type: 'string', const: '1.0' },
+    example: '1.0',
   },
   {
     name: 'A2A-Extensions',
@@ -55,6 +56,7 @@ const A2A_PARAMETERS: readonly Parameter[] = [
     required: false,
     description: 'Must contain the URI of the payment extension, from the agent card, for every structured request.',
     schema: { type: 'string' },
+    example: extensionUri,
   },
 ]
 
@@ -130,7 +132,7 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
   const { operationId, tag, summary, description, sells, input, a2aOnly = false } = route
   const parameters = [
     ...inputParameters(route, deployment, schemas),
-    ...(a2aOnly ? A2A_PARAMETERS : []),
+    ...(a2aOnly ? listA2aParameters(deployment.extensionUri) : []),
     ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
   ]
   return {

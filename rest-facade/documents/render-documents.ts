@@ -142,7 +142,7 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
     ['address_budget', String(addressBudget)],
     ['retention_days', String(retentionDays)],
     ['extension_uri', extensionUri],
-    ['operations', terms.operations.map((each) => `- ${endpoint(each)}: ${usd(deployment, each)} USD`).join('\n')],
+    ['operations', terms.operations.map((each) => describeOperation(each, deployment)).join('\n')],
     ['first_url', resourceUrl(baseUrl, first, terms.operations)],
     ['licence', licence.name],
     ['licence_url', licence.url],
@@ -164,6 +164,18 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
 }
 
 const usd = ({ terms }: DocumentedDeployment, { name }: OperationDefinition) => formatUsd(priceOf(terms, name))
+
+/** The route, the price, and the first example as a command, if there is one. */
+function describeOperation(definition: OperationDefinition, deployment: DocumentedDeployment): string {
+  const { baseUrl, terms, examples } = deployment
+  const { name, method } = definition
+  const priced = `- ${endpoint(definition)}: ${usd(deployment, definition)} USD`
+  const [input] = examples[name] ?? []
+  if (!input) return priced
+  const url = resourceUrl(baseUrl, { operation: name, input }, terms.operations)
+  const body = method === 'POST' ? ` -H 'Content-Type: application/json' -d '${JSON.stringify(input)}'` : ''
+  return `${priced}, for example \`curl -i '${url}'${body}\``
+}
 
 /** The price of an operation, its route, an answer, and its first example as a URL, as a body and by member. */
 function operationValues(definition: OperationDefinition, deployment: DocumentedDeployment): [string, string][] {

@@ -1,5 +1,6 @@
 /** The configuration: its defaults, and one line for each wrong value. */
 import { expect } from 'chai'
+import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { ConfigError, readConfig } from '../../agent/config.ts'
 
 /** The values that break a rule of a variable. */
@@ -45,7 +46,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['LOG_LEVEL', /level/, 'loud'],
 ]
 
-const PAY_TO = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
+const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 describe('[14.1] the configuration', () => {
   it('is the sandbox on the loopback address by default', () => {
@@ -119,7 +120,7 @@ describe('[14.1] the configuration', () => {
   }
 
   describe('[14.2] outside the sandbox', () => {
-    const payTo = '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913'
+    const payTo = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
     const rpcUrl = 'https://node.example/key?a=b'
     const live = { FACILITATOR: 'https://facilitator.example/x402/', RPC_URL: rpcUrl, PAY_TO: payTo }
 
@@ -162,6 +163,14 @@ describe('[14.1] the configuration', () => {
         expect(() => readConfig(environment)).to.throw(ConfigError, new RegExp(`^${variable} must be set`))
       })
     }
+
+    it('refuses the token of the network as the receiver', () => {
+      const { asset } = DEPLOYMENTS.testnet
+      for (const token of [asset, asset.toLowerCase()]) {
+        expect(() => readConfig({ ...live, PAY_TO: token })).to.throw(ConfigError, 'PAY_TO must be an account')
+        expect(readConfig({ ...live, PAY_TO: token, MODE: 'mainnet' }).payTo).to.equal(token)
+      }
+    })
   })
 
   describe('[14.2] HOST without BASE_URL', () => {

@@ -130,6 +130,18 @@ describe('the command serve, if it cannot start', () => {
       await expectFailure(start({ DATA_DIR: path }), /^DATA_DIR "\/proc.*" cannot be used as a directory \(\w+\)\n$/)
   })
 
+  it('[14.22] logs at the start what a check of this machine finds', async () => {
+    const child = start({ BASE_URL: 'https://companies.example' })
+    await ready(child)
+    child.process.kill('SIGTERM')
+    await child.ended
+    const lines = child.stderr().trim().split('\n')
+    const found = lines
+      .map((line) => JSON.parse(line) as Record<string, string>)
+      .filter(({ msg }) => msg === 'check_failed')
+    expect(found.map(({ check }) => check)).to.deep.equal(['proxies'])
+  })
+
   it('[14.1] tells once which variables have no effect', async () => {
     const ignored = { RATE_LIMIT: '5', RATE_LIMIT_PER_MINUT: '5', RELAYER_KEY_FILE: '/none', ADMIN_HOST: '127.0.0.1' }
     const child = start({ ...ignored, ADMIN_PORT: 'off' })

@@ -61,8 +61,11 @@ describe('a paid lookup', () => {
       error: 'PAYMENT-SIGNATURE header is required',
       resource: {
         url: `${service.url}/api/v1/company/73848`,
-        description: 'One Irish company record by its number.',
+        description:
+          'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',
         mimeType: 'application/json',
+        serviceName: 'Irish company records',
+        tags: ['ireland', 'company', 'registry', 'lookup', 'kyb'],
       },
       accepts: [
         {

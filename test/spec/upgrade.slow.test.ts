@@ -1,4 +1,4 @@
-/** The upgrade of docs/operations.md: its commands, on the data that a service of the version before has left. */
+/** The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left. */
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, cp, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -26,8 +26,8 @@ interface Sold {
 
 /** The commands of the document, without their comments. Those of PostgreSQL name its variable. */
 async function documentedCommands(hasDatabase: boolean): Promise<string[]> {
-  const text = await readFile(join(ROOT, 'docs/operations.md'), 'utf8')
-  const block = /### Upgrade\n.*?```sh\n(.*?)```/s.exec(text)?.[1] ?? ''
+  const text = await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8')
+  const block = /## Upgrade\n.*?```sh\n(.*?)```/s.exec(text)?.[1] ?? ''
   const lines = block.split('\n').filter((line) => line !== '' && (hasDatabase || !line.includes('RESPONSE_LOG')))
   return lines.map((line) => line.replace(/ +#.*$/, ''))
 }
@@ -195,7 +195,7 @@ describe('the documented upgrade', function () {
 
     await machine.stop()
     const restore = /^pg_restore .*\$RESPONSE_LOG" log\.dump/m.exec(
-      await readFile(join(ROOT, 'docs/operations.md'), 'utf8'),
+      await readFile(join(ROOT, 'docs/operations/drills.md'), 'utf8'),
     )
     await machine.shell(restore?.[0].replace('log.dump', `${BACKUPS}/before-upgrade.dump`) ?? 'exit 1')
     expect(await machine.agent(['serve'])).to.contain('has version 4')

@@ -59,6 +59,18 @@ async function checkServer(client: ClientBase): Promise<void> {
     )
 }
 
+/** The synchronous standbys that the server waits for, as `synchronous_standby_names` has them. Empty for none. */
+export async function readSynchronousStandbys(url: string): Promise<string> {
+  const pool = openPool({ url, report: () => undefined, connections: 1 })
+  try {
+    const statement = `select current_setting('synchronous_standby_names', true) as standbys`
+    const { rows } = await pool.query<{ standbys: string | null }>(statement)
+    return rows[0]?.standbys ?? ''
+  } finally {
+    await pool.end()
+  }
+}
+
 /** The result of a statement. */
 export type Rows<Row> = Pick<QueryResult<Row & QueryResultRow>, 'rows' | 'rowCount'>
 

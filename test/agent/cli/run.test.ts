@@ -8,7 +8,7 @@ import { openImportBar, openRowsBar } from '../../../agent/cli/progress-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../keys/support.ts'
 import { runCommand } from '../../support/cli.ts'
 
-const COMMANDS = ['serve', 'client', 'import', 'snapshot-id', 'generate', 'keys', 'payments', 'registry']
+const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'generate', 'keys', 'payments', 'registry']
 
 describe('the command line', () => {
   let directory: string

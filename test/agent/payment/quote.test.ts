@@ -42,6 +42,14 @@ describe('a quote', () => {
         expect(parsed.kind).to.equal('valid')
       })
 
+      it('[5.1.4] has a description, a name and tags within the limits of catalogues', () => {
+        const { description = '', serviceName = '', tags = [] } = decoded.resource ?? {}
+        expect(description.length).to.be.within(20, 500)
+        expect(serviceName).to.match(/^[ -~]{1,32}$/)
+        expect(tags.length).to.be.within(1, 5)
+        for (const tag of tags) expect(tag).to.match(/^[ -~]{1,32}$/)
+      })
+
       it('has a bazaar schema that rejects a wrong example', () => {
         const wrong = { ...bazaar, info: { ...bazaar.info, input: { type: 'http', method: 'PUT' } } }
         expect(validateAndExtract(wrong as unknown as DiscoveryExtension).valid).to.equal(false)

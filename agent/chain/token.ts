@@ -1,0 +1,38 @@
+/** Reads the token contract: its EIP-712 domain, and whether it refuses transfers to a receiver. */
+import { domainSeparator, pad, toFunctionSelector, type Hex } from 'viem'
+import { RpcError, type Rpc } from '../rpc/json-rpc.ts'
+
+interface TokenQuery {
+  asset: Hex
+  chainId: number
+  domain: { name: string; version: string }
+  receiver: string
+}
+
+export interface TokenState {
+  /** Whether the contract has the expected domain. With another one every signature is invalid. */
+  isDomainEqual: boolean
+  isPaused: boolean
+  isReceiverBlacklisted: boolean
+}
+
+/** Rejects if the node does not answer. A contract without a function of USDC gives the answer false. */
+export async function readToken(rpc: Rpc, { asset, chainId, domain, receiver }: TokenQuery): Promise<TokenState> {
+  const call = async (signature: string, argument = '') => {
+    try {
+      return await rpc('eth_call', [{ to: asset, data: toFunctionSelector(signature) + argument }, 'latest'])
+    } catch (cause) {
+      // The node answered: the contract reverts, or the node does not want the call.
+      if (cause instanceof RpcError) return undefined
+      throw cause
+    }
+  }
+  const isTrue = (word: unknown) => typeof word === 'string' && /^0x0{63}1$/.test(word)
+  const address = pad(receiver.toLowerCase() as Hex).slice(2)
+  const expected = domainSeparator({ domain: { ...domain, chainId, verifyingContract: asset } })
+  return {
+    isDomainEqual: (await call('DOMAIN_SEPARATOR()')) === expected,
+    isPaused: isTrue(await call('paused()')),
+    isReceiverBlacklisted: isTrue(await call('isBlacklisted(address)', address)),
+  }
+}

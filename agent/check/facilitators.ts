@@ -1,0 +1,42 @@
+/** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
+import { z } from 'zod'
+import { X402_VERSION } from '../payment/terms.ts'
+import { fetchText, type Fetch } from '../client/bounded-fetch.ts'
+import { parseJson } from '../rpc/read-body.ts'
+import { failed, passed, type Check, type Finding } from './check.ts'
+
+export interface CheckedFacilitator {
+  /** Without a trailing slash. */
+  url: string
+  /** The `Authorization` header of `GET /supported`, if the facilitator needs one. */
+  authorization: () => Promise<string | undefined> | string | undefined
+}
+
+const supportedSchema = z.object({
+  kinds: z.array(z.looseObject({ x402Version: z.unknown(), scheme: z.string(), network: z.string() })),
+})
+
+export function facilitatorChecks(facilitators: readonly CheckedFacilitator[], network: string, fetch: Fetch): Check[] {
+  return facilitators.map((each) => ({ name: 'facilitator', run: () => checkFacilitator(each, network, fetch) }))
+}
+
+async function checkFacilitator(
+  { url, authorization }: CheckedFacilitator,
+  network: string,
+  fetch: Fetch,
+): Promise<Finding[]> {
+  const header = await authorization()
+  const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
+  const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
+  if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)
+  const { status } = reply.response
+  if (status === 401 || status === 403) return failed(`${url} refuses the credentials (${status}): correct them`)
+  const supported = status === 200 ? supportedSchema.safeParse(parseJson(reply.text)).data : undefined
+  if (!supported) return failed(`${url} does not list what it supports (status ${status}): check FACILITATOR`)
+  const isSupported = supported.kinds.some(
+    (kind) =>
+      kind.x402Version === X402_VERSION && kind.scheme === 'exact' && [network, 'eip155:*'].includes(kind.network),
+  )
+  if (isSupported) return passed(`${url} settles "exact" on ${network}`)
+  return failed(`${url} does not settle x402 version ${X402_VERSION} "exact" on ${network}: name another one`)
+}
