@@ -1,10 +1,13 @@
 /** The configuration: the environment, read once and checked (contract 14.1). Without configuration the sandbox runs. */
+import { readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
+import { findOpenMode } from '../store/files/private-files.ts'
 import { isLoopback, isUrl, mayFetch, toUrlHost } from '../store/base/url-policy.ts'
 import { CRO_COMPANIES_LOCATION } from '../store/dataset/source.ts'
 import { isPayableAddress } from './payment/accounts.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT } from './chain/blocks.ts'
+import { CDP_HOST, parseCdpKey, type CdpKey } from './facilitator/cdp-token.ts'
 import { DEPLOYMENTS } from './payment/terms.ts'
 
 /** Contract 6.2.1. */
@@ -22,6 +25,8 @@ const RATE_LIMIT_MAX = 100_000
 /** The smallest default of ADDRESS_BUDGET, and the default as a multiple of RATE_LIMIT_PER_MINUTE. */
 const ADDRESS_BUDGET_MIN = 300
 const ADDRESS_BUDGET_SHARE = 2.5
+/** More than a PEM file of a key on P-256. */
+const SECRET_CHARACTERS_MAX = 4_096
 const AGENT_ID_RULE = `must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}`
 
 /** An invalid variable. The message is one line with its name and the rule, and never repeats the value. */
@@ -67,8 +72,20 @@ const facilitatorUrl = safeUrl
   .refine((value) => !/[?#]/.test(value), 'must be a URL without a query')
   .transform((value) => value.replace(/\/+$/, ''))
 
-const facilitatorSchema = z.union([z.literal(['sandbox', 'self']), facilitatorUrl], {
-  error: 'must be sandbox, self, an https URL without password and query, or such an http URL on a loopback address',
+const facilitatorUrls = notEmpty
+  .transform((value) => value.split(',').map((each) => each.trim()))
+  .pipe(z.tuple([facilitatorUrl], facilitatorUrl))
+  .refine((urls) => new Set(urls).size === urls.length)
+
+const FACILITATOR_RULE =
+  'must be sandbox, self, or different https URLs without password and query, separated by commas; http only on a loopback address'
+
+const facilitatorSchema = z.string().transform((value, context) => {
+  if (value === 'sandbox' || value === 'self') return value
+  const urls = facilitatorUrls.safeParse(value)
+  if (urls.success) return urls.data
+  context.addIssue(FACILITATOR_RULE)
+  return z.NEVER
 })
 
 const retentionDays = z
@@ -98,6 +115,12 @@ const schema = z.object({
     .string()
     .regex(/^[!-~]([ -~]*[!-~])?$/, 'must be the value of an Authorization header')
     .optional(),
+  CDP_API_KEY_ID: z
+    .string()
+    .regex(/^[!-~]{1,200}$/, 'must be the id of an API key')
+    .optional(),
+  CDP_API_KEY_SECRET: notEmpty.optional(),
+  CDP_API_KEY_SECRET_FILE: notEmpty.optional(),
   RELAYER_KEY_FILE: notEmpty.optional(),
   RPC_URL: nodeUrls.optional(),
   FINAL_CONFIRMATIONS: positive.default(FINAL_CONFIRMATIONS_DEFAULT),
@@ -205,11 +228,20 @@ function readAdmin({ MODE: mode, ADMIN_HOST: host, ADMIN_PORT: given }: z.infer<
 /** The nodes of the chain. The registry and the relayer use the first one. */
 type NodeUrls = readonly [string, ...string[]]
 
+export interface RemoteFacilitatorConfig {
+  /** Without a trailing slash. */
+  url: string
+  authorization: { kind: 'none' } | { kind: 'fixed'; header: string } | { kind: 'cdp'; key: CdpKey }
+}
+
+/** In the order in which they are asked. */
+type RemoteFacilitators = readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]]
+
 /** The facilitator that settles payments. Outside the sandbox RPC_URL and PAY_TO have no default (contract 14.2). */
 export type ConfiguredFacilitator =
   | { kind: 'sandbox' }
   | { kind: 'self'; relayerKeyFile: string; rpcUrls: NodeUrls; payTo: string }
-  | { kind: 'remote'; url: string; authorization: string | undefined; rpcUrls: NodeUrls; payTo: string }
+  | { kind: 'remote'; facilitators: RemoteFacilitators; rpcUrls: NodeUrls; payTo: string }
 
 function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator {
   const { MODE: mode, FACILITATOR: chosen, RPC_URL: rpcUrls, PAY_TO: payTo, RELAYER_KEY_FILE: keyFile } = values
@@ -228,8 +260,52 @@ function readFacilitator(values: z.infer<typeof schema>): ConfiguredFacilitator 
     throw new ConfigError('PAY_TO must be an account, not the token contract')
   }
   if (chosen !== 'self') {
-    return { kind: 'remote', url: chosen, authorization: values.FACILITATOR_AUTHORIZATION, rpcUrls, payTo }
+    return { kind: 'remote', facilitators: readRemotes(chosen, values), rpcUrls, payTo }
   }
   if (keyFile === undefined) throw new ConfigError('RELAYER_KEY_FILE must be set when FACILITATOR is self')
   return { kind: 'self', relayerKeyFile: resolve(keyFile), rpcUrls, payTo }
+}
+
+/** Credentials go only to the facilitator for which they are meant. */
+function readRemotes(
+  [first, ...others]: readonly [string, ...string[]],
+  values: z.infer<typeof schema>,
+): RemoteFacilitators {
+  const { FACILITATOR_AUTHORIZATION: header } = values
+  const key = readCdpKey(values)
+  const isOnly = others.length === 0
+  const isCdp = (each: string) => key !== undefined && (isOnly || new URL(each).host === CDP_HOST)
+  const urls = [first, ...others]
+  if (key !== undefined && !urls.some(isCdp))
+    throw new ConfigError(`FACILITATOR must have a URL of ${CDP_HOST} when CDP_API_KEY_ID is set`)
+  if (header !== undefined && (!isOnly || key !== undefined))
+    throw new ConfigError('FACILITATOR_AUTHORIZATION must not be set with CDP_API_KEY_ID or with several facilitators')
+  const toRemote = (each: string): RemoteFacilitatorConfig => {
+    if (key !== undefined && isCdp(each)) return { url: each, authorization: { kind: 'cdp', key } }
+    return { url: each, authorization: header === undefined ? { kind: 'none' } : { kind: 'fixed', header } }
+  }
+  return [toRemote(first), ...others.map(toRemote)]
+}
+
+function readCdpKey(values: z.infer<typeof schema>): CdpKey | undefined {
+  const { CDP_API_KEY_ID: id, CDP_API_KEY_SECRET: text, CDP_API_KEY_SECRET_FILE: file } = values
+  if (id === undefined && text === undefined && file === undefined) return undefined
+  if (id === undefined || (text === undefined) === (file === undefined)) {
+    throw new ConfigError('CDP_API_KEY_ID must come with either CDP_API_KEY_SECRET or CDP_API_KEY_SECRET_FILE')
+  }
+  const key = parseCdpKey({ id, secret: text ?? readSecret(file ?? '') })
+  const name = text === undefined ? 'CDP_API_KEY_SECRET_FILE' : 'CDP_API_KEY_SECRET'
+  if (!key) throw new ConfigError(`${name} must hold a private key: PEM on P-256, or Ed25519 as Base64 of 64 bytes`)
+  return key
+}
+
+function readSecret(path: string): string {
+  try {
+    if (findOpenMode(statSync(path).mode) !== undefined)
+      throw new ConfigError('CDP_API_KEY_SECRET_FILE must be readable by its owner only: chmod 600')
+    return readFileSync(path, 'utf8').slice(0, SECRET_CHARACTERS_MAX)
+  } catch (cause) {
+    if (cause instanceof ConfigError) throw cause
+    throw new ConfigError('CDP_API_KEY_SECRET_FILE must be a file that can be read')
+  }
 }

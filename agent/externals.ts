@@ -9,7 +9,7 @@ import { openChain } from './chain/chain.ts'
 import { openInProcessFacilitator } from './facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from './rpc/json-rpc.ts'
 import { addressOf, isPrivateKey } from './payment/accounts.ts'
-import { openRemoteFacilitator } from './facilitator/remote-facilitator.ts'
+import { openRemoteFacilitators } from './remote-facilitators.ts'
 import { DEPLOYMENTS } from './payment/terms.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 import type { Externals } from './service.ts'
@@ -61,7 +61,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   }
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
-    const facilitator = openRemoteFacilitator({ url: configured.url, authorization: () => configured.authorization })
+    const facilitator = openRemoteFacilitators(configured.facilitators)
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
   }
   const relayerKey = await readRelayerKey(configured.relayerKeyFile)

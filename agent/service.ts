@@ -1,6 +1,5 @@
 /** Creates the parts of the service, starts them in order, and stops them in reverse order. */
 import { setMaxListeners } from 'node:events'
-import type { FacilitatorClient } from '@x402/core/server'
 import { signCard } from '../keys/card-signature.ts'
 import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
@@ -48,6 +47,7 @@ import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './chain/chain.ts'
 import { SettlementMemory } from './settlement/memory.ts'
 import type { SignReceipt } from './settlement/services.ts'
+import type { Facilitator } from './facilitator/facilitator.ts'
 import type { RelayerFunds } from './facilitator/in-process-facilitator.ts'
 import { startReconciler } from './settlement/reconciler.ts'
 import { startRetention } from './settlement/retention.ts'
@@ -59,7 +59,7 @@ import { cachedNameIndex } from './skills/name-index-cache.ts'
 
 /** The remote services. Tests pass their own. */
 export interface Externals {
-  facilitator: FacilitatorClient
+  facilitator: Facilitator
   chain: Chain
   payTo: string
   /** Only an in-process facilitator has a relayer. */

@@ -18,7 +18,7 @@ const MAY_IMPORT = readImportTable(DOCUMENT)
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
   [/^lmdb$/, ['store/dataset', 'store/files', 'store/log']],
   [/^undici$/, ['agent/rpc']],
-  [/^jose$/, ['keys', 'agent/client', 'agent/receipt']],
+  [/^jose$/, ['keys', 'agent/client', 'agent/receipt', 'agent/facilitator']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/sale', 'keys']],
   [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
   [/^@x402\//, ['agent/payment', 'agent/facilitator', 'agent/settlement', 'agent/client', 'agent/sandbox', 'agent']],

@@ -138,10 +138,6 @@ class ObservedFacilitator implements Facilitator {
   settle(...call: Parameters<Facilitator['settle']>) {
     return timed(this.#observer, 'facilitator_settle', () => this.#facilitator.settle(...call))
   }
-
-  getSupported() {
-    return this.#facilitator.getSupported()
-  }
 }
 
 class ObservedChain implements Chain {

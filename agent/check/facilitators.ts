@@ -1,5 +1,6 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
 import { z } from 'zod'
+import type { Authorization } from '../facilitator/remote-facilitator.ts'
 import { X402_VERSION } from '../payment/terms.ts'
 import { fetchText, type Fetch } from '../client/bounded-fetch.ts'
 import { parseJson } from '../rpc/read-body.ts'
@@ -8,8 +9,7 @@ import { failed, passed, type Check, type Finding } from './check.ts'
 export interface CheckedFacilitator {
   /** Without a trailing slash. */
   url: string
-  /** The `Authorization` header of `GET /supported`, if the facilitator needs one. */
-  authorization: () => Promise<string | undefined> | string | undefined
+  authorization: Authorization
 }
 
 const supportedSchema = z.object({
@@ -25,7 +25,7 @@ async function checkFacilitator(
   network: string,
   fetch: Fetch,
 ): Promise<Finding[]> {
-  const header = await authorization()
+  const header = await authorization('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
   if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)

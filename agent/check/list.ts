@@ -2,6 +2,7 @@
 import type { Config } from '../config.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import type { Fetch } from '../client/bounded-fetch.ts'
+import { authorizationOf } from '../remote-facilitators.ts'
 import { findings, type Check } from './check.ts'
 import { facilitatorChecks, type CheckedFacilitator } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
@@ -55,5 +56,5 @@ export async function findQuickFaults(config: Config): Promise<{ check: string; 
 
 function listFacilitators({ facilitator }: Config): CheckedFacilitator[] {
   if (facilitator.kind !== 'remote') return []
-  return [{ url: facilitator.url, authorization: () => facilitator.authorization }]
+  return facilitator.facilitators.map((each) => ({ url: each.url, authorization: authorizationOf(each) }))
 }

@@ -21,7 +21,13 @@ const verifyReplySchema = z.object({
   isValid: z.boolean(),
   invalidReason: optionalText,
   payer: optionalText,
+  /** Which of several facilitators has answered. */
+  facilitator: z.string().optional(),
 })
+
+/** @throws if a reply is no answer to `verify` */
+export const parseVerifyReply = (reply: unknown) => verifyReplySchema.parse(reply)
+
 const settleReplySchema = z.object({
   success: z.boolean(),
   errorReason: optionalText,
@@ -59,8 +65,20 @@ export const REFUSED_BEFORE_BROADCAST: ReadonlySet<string> = new Set([
 /** The error reason of the in-process facilitator if the token reverted the transfer, in a simulation or on chain. */
 export const TRANSFER_REVERTED = 'transfer_reverted'
 
+type Verify = FacilitatorClient['verify']
+type Settle = FacilitatorClient['settle']
+
+export interface Facilitator {
+  /** The reply names the facilitator that gave it. A single facilitator of this process has no name. */
+  verify(...call: Parameters<Verify>): Promise<Awaited<ReturnType<Verify>> & { facilitator?: string }>
+  /** `name`: the facilitator that verified the payment. Undefined in records of versions that had only one. */
+  settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
+}
+
 export type Verification =
-  { kind: 'verified' } | { kind: 'refused'; reason: QuoteReason } | { kind: 'unclear'; cause: unknown }
+  | { kind: 'verified'; facilitator: string | undefined }
+  | { kind: 'refused'; reason: QuoteReason }
+  | { kind: 'unclear'; cause: unknown }
 
 export type Settlement =
   | { kind: 'settled'; transaction: string }
@@ -69,7 +87,7 @@ export type Settlement =
   | { kind: 'unclear'; cause: unknown; transaction?: string | undefined; isReverted?: boolean }
 
 interface FacilitatorRequest {
-  facilitator: FacilitatorClient
+  facilitator: Facilitator
   timer: Timer
   payment: Payment
   requirements: PaymentRequirements
@@ -79,20 +97,21 @@ export async function verifyWithFacilitator(request: FacilitatorRequest): Promis
   const { facilitator, timer, payment, requirements } = request
   try {
     const call = facilitator.verify(toPaymentPayload(payment), requirements)
-    const reply = verifyReplySchema.parse(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    const reply = parseVerifyReply(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
     if (!reply.isValid) return { kind: 'refused', reason: toQuoteReason(reply.invalidReason) }
     return isPayer(reply.payer, payment)
-      ? { kind: 'verified' }
+      ? { kind: 'verified', facilitator: reply.facilitator }
       : { kind: 'unclear', cause: 'the facilitator verified another payer' }
   } catch (cause) {
     return { kind: 'unclear', cause }
   }
 }
 
-export async function settleWithFacilitator(request: FacilitatorRequest): Promise<Settlement> {
+/** `name`: the facilitator that verified the payment. */
+export async function settleWithFacilitator(request: FacilitatorRequest, name?: string): Promise<Settlement> {
   const { facilitator, timer, payment, requirements } = request
   try {
-    const call = facilitator.settle(toPaymentPayload(payment), requirements)
+    const call = facilitator.settle(toPaymentPayload(payment), requirements, name)
     const reply = settleReplySchema.parse(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
     return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
   } catch (cause) {

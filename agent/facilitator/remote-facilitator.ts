@@ -3,9 +3,9 @@
  * checks. Otherwise it throws, and the outcome is unknown. Unlike the x402 client library, it follows no redirect, bounds
  * the reply, and has a time limit.
  */
-import type { FacilitatorClient } from '@x402/core/server'
 import { postJson, ReplyError } from '../rpc/post-json.ts'
 import { FACILITATOR_TIMEOUT_MS } from './facilitator.ts'
+import type { NamedFacilitator } from './facilitators.ts'
 import { X402_VERSION } from '../payment/terms.ts'
 
 const REPLY_BYTES_MAX = 64 * 1024
@@ -13,25 +13,28 @@ const REPLY_BYTES_MAX = 64 * 1024
 /** Facilitators refuse with these statuses. Any other error status may come from a proxy or after broadcast. */
 const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 402, 422])
 
-type FacilitatorEndpoint = 'verify' | 'settle'
+/** Returns the `Authorization` header of a call, or undefined if the facilitator needs none. */
+export type Authorization = (method: 'GET' | 'POST', url: string) => Promise<string | undefined>
 
 export interface RemoteFacilitatorOptions {
   /** Without a trailing slash. */
   url: string
-  /** Returns the `Authorization` header of one call, if needed. Called each time, because tokens can be short-lived. */
-  authorization?: (endpoint: FacilitatorEndpoint) => string | undefined
+  /** The `Authorization` header of one call. Called each time, because tokens can be short-lived. */
+  authorization?: Authorization
   timeoutMs?: number
+  /** For `verify`. Default: `timeoutMs`. */
+  verifyTimeoutMs?: number
 }
 
-export function openRemoteFacilitator(options: RemoteFacilitatorOptions): FacilitatorClient {
-  const { url, timeoutMs = FACILITATOR_TIMEOUT_MS } = options
-  async function post(endpoint: FacilitatorEndpoint, payment: unknown, requirements: unknown): Promise<unknown> {
-    const authorization = options.authorization?.(endpoint)
+export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedFacilitator['client'] {
+  const { url, timeoutMs = FACILITATOR_TIMEOUT_MS, verifyTimeoutMs = timeoutMs } = options
+  async function post(endpoint: 'verify' | 'settle', payment: unknown, requirements: unknown): Promise<unknown> {
+    const authorization = await options.authorization?.('POST', `${url}/${endpoint}`)
     const { status, json } = await postJson({
       url: `${url}/${endpoint}`,
       headers: authorization === undefined ? {} : { Authorization: authorization },
       body: { x402Version: X402_VERSION, paymentPayload: payment, paymentRequirements: requirements },
-      timeoutMs,
+      timeoutMs: endpoint === 'verify' ? verifyTimeoutMs : timeoutMs,
       bytesMax: REPLY_BYTES_MAX,
       isTypeChecked: true,
     })
@@ -42,8 +45,6 @@ export function openRemoteFacilitator(options: RemoteFacilitatorOptions): Facili
     // The replies are not validated here: payments/facilitator.ts parses them.
     verify: async (payment, requirements) => (await post('verify', payment, requirements)) as never,
     settle: async (payment, requirements) => (await post('settle', payment, requirements)) as never,
-    // Never requested: quotes are built from constants, so that they do not depend on a facilitator.
-    getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
   }
 }
 

@@ -26,6 +26,7 @@ export function storeClaim(
     attempt: 1,
     payment: checked.payment,
     requirements: { ...requirements },
+    ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
     from_block: String(verified.fromBlock),
     from_block_hash: verified.fromBlockHash,
     snapshot_id: prepared.snapshotId,

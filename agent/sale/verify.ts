@@ -34,6 +34,8 @@ export interface Verified extends Disposable {
   fromBlockHash: string
   /** The chain before the settlement. */
   start: SaleStart
+  /** The facilitator that verified the payment, if it has a name. It alone settles the payment. */
+  facilitator: string | undefined
 }
 
 /** The chain shows the transfer of this payment to the service. */
@@ -55,9 +57,9 @@ export async function verifyAndReserve(
   for (;;) {
     const verified = await verifications.run(quoted.client.address, () => verifyPayment(payments, quoted))
     if (verified.kind !== 'verified') return verified
-    const { balance, ...blocks } = verified
+    const { balance, ...sale } = verified
     const reservation = payers.reserve(payer, { amount: BigInt(value), balance })
-    if (reservation) return { ...blocks, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
+    if (reservation) return { ...sale, [Symbol.dispose]: () => reservation[Symbol.dispose]() }
     const leftMs = endAt - payments.now().getTime()
     const limited = leftMs > 0 ? quoted.client.budget.spend(WEIGHTS.payment) : rateLimited(0)
     if (limited) return limited
@@ -78,7 +80,9 @@ async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment
   }
   const { anchor } = observed.observation
   const { balance } = observed.payer
-  return { kind: 'verified', fromBlock: anchor.number, fromBlockHash: anchor.hash, start: observed, balance } as const
+  const { facilitator } = verified
+  const blocks = { fromBlock: anchor.number, fromBlockHash: anchor.hash }
+  return { kind: 'verified', ...blocks, start: observed, facilitator, balance } as const
 }
 
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>

@@ -1,8 +1,8 @@
 /** The services that the payment code uses: response log, facilitator, chain, clocks, timer and report. */
-import type { FacilitatorClient } from '@x402/core/server'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { Chain } from '../chain/chain.ts'
+import type { Facilitator } from '../facilitator/facilitator.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
 
 /** Adds the issuer and signs with the current key. */
@@ -10,7 +10,7 @@ export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string
 
 export interface PaymentServices {
   log: ResponseLog
-  facilitator: FacilitatorClient
+  facilitator: Facilitator
   chain: Chain
   signReceipt: SignReceipt
   now: () => Date

@@ -53,7 +53,7 @@ export async function settle(
   { start, patience }: SettleOptions,
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
-  const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) })
+  const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
   const reported = {
     ...(settlement.transaction !== undefined && { reported_transaction: settlement.transaction }),
     ...(settlement.kind === 'unclear' && settlement.isReverted && { reverts: (record.reverts ?? 0) + 1 }),

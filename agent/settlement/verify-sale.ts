@@ -80,7 +80,7 @@ export async function verifySale(
   payments: PaymentServices,
   offered: OfferedPayment,
   { observation }: SaleObservation,
-): Promise<{ kind: 'verified' } | NotForSale> {
+): Promise<{ kind: 'verified'; facilitator: string | undefined } | NotForSale> {
   const { facilitator, timer, report, now } = payments
   const { payment, requirements } = offered
   const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
@@ -88,7 +88,7 @@ export async function verifySale(
     case 'verified': {
       // The remote calls took time, and settlement needs time too.
       const reason = checkTimes(payment.payload.authorization, now())
-      return reason ? { kind: 'refused', code: 'payment_invalid', reason } : { kind: 'verified' }
+      return reason ? { kind: 'refused', code: 'payment_invalid', reason } : verification
     }
     case 'unclear':
       report('verification_unclear', verification.cause)

@@ -129,8 +129,7 @@ describe('[14.1] the configuration', () => {
         const url = 'https://facilitator.example/x402'
         expect(readConfig({ ...live, MODE, FACILITATOR_AUTHORIZATION: 'Bearer x y' }).facilitator).to.deep.equal({
           kind: 'remote',
-          url,
-          authorization: 'Bearer x y',
+          facilitators: [{ url, authorization: { kind: 'fixed', header: 'Bearer x y' } }],
           rpcUrls: [rpcUrl],
           payTo,
         })
@@ -151,7 +150,10 @@ describe('[14.1] the configuration', () => {
 
     it('accepts http on a loopback address', () => {
       const { facilitator } = readConfig({ ...live, FACILITATOR: 'http://127.0.0.1:9', RPC_URL: 'http://[::1]:8545' })
-      expect(facilitator).to.deep.include({ url: 'http://127.0.0.1:9', rpcUrls: ['http://[::1]:8545'] })
+      expect(facilitator).to.deep.include({
+        facilitators: [{ url: 'http://127.0.0.1:9', authorization: { kind: 'none' } }],
+        rpcUrls: ['http://[::1]:8545'],
+      })
     })
 
     for (const [variable, environment] of [

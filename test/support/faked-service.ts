@@ -52,7 +52,6 @@ function acceptingExternals({ now, onSettle }: { now: () => Date; onSettle: () =
         await onSettle()
         return { ...settledReply(payload), network: payload.accepted.network }
       },
-      getSupported: async () => ({ kinds: [], extensions: [], signers: {} }),
     },
     chain: chainOf(now, () => ({ nonce: 'free', time: BigInt(Math.floor(now().getTime() / 1000)), finalTime: 0n })),
     payTo: testTerms.payTo,

@@ -1337,4 +1337,25 @@ export const MUTANTS: readonly Mutant[] = [
     replace: '',
     caughtBy: checkCommand,
   },
+  {
+    name: 'a payment is settled by the first facilitator instead of the one that verified it',
+    file: 'agent/settlement/settle.js',
+    find: ', record.facilitator)',
+    replace: ')',
+    caughtBy: 'test/agent/facilitator/facilitators.test.js',
+  },
+  {
+    name: 'another facilitator gets the payment of one that was removed',
+    file: 'agent/facilitator/facilitators.js',
+    find: 'facilitators.find((each) => each.name === name)',
+    replace: '(facilitators.find((each) => each.name === name) ?? facilitators[0])',
+    caughtBy: 'test/agent/facilitator/facilitators.test.js',
+  },
+  {
+    name: 'the API key of Coinbase is used for every facilitator',
+    file: 'agent/config.js',
+    find: 'key !== undefined && (isOnly || new URL(each).host === CDP_HOST)',
+    replace: 'key !== undefined',
+    caughtBy: 'test/agent/facilitator/facilitators.test.js',
+  },
 ]
