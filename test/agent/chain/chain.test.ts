@@ -1,6 +1,7 @@
 /** Nonces of authorizations, read from a real chain and token for every way to spend a nonce. */
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { text as readText } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -370,17 +371,37 @@ describe('the nonce on chain', () => {
     expect(await nonceState(payment).catch((error: unknown) => error)).to.be.instanceOf(Error)
   })
 
-  it('is found days later on a node that searches at most a thousand blocks', async () => {
-    const payment = await sign()
-    await cancel(url, key, payment.payload.authorization.nonce)
-    const node = await startNode(({ method, params }) => {
-      if (method === 'eth_blockNumber') return { result: '0xfffff' }
-      const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
-      const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= 1000n
-      return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
+  for (const blocks of [1_000n, 500n, 10n])
+    it(`is found days later on a node that searches at most ${blocks} blocks`, async () => {
+      const payment = await sign()
+      await cancel(url, key, payment.payload.authorization.nonce)
+      const node = await startNode(({ method, params }) => {
+        if (method === 'eth_blockNumber') return { result: '0xfffff' }
+        const { fromBlock: first = '0x0', toBlock: last = '0xfffff' } = (params[0] ?? {}) as Record<string, Hex>
+        const isWide = method === 'eth_getLogs' && BigInt(last) - BigInt(first) >= blocks
+        return isWide ? { error: { code: -32_005, message: 'too many blocks' } } : undefined
+      })
+      chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
+      expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
     })
-    chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
-    expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
+
+  it('is observed on a node that limits the rate, and that refuses batches of calls', async () => {
+    let refused = 0
+    const node = await listen(
+      createServer(async (request, response) => {
+        const body = await readText(request)
+        if (refused === 0 || body.startsWith('[')) {
+          refused += 1
+          return void response.writeHead(429, { 'Retry-After': '1', 'Content-Type': 'text/plain' }).end('slow down')
+        }
+        const reply = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(await reply.text())
+      }),
+    )
+    const limited = openChain({ urls: [node.url], now: () => new Date(), chainId })
+    expect((await limited.observe([])).number >= 0n).to.equal(true)
+    expect(refused).to.equal(1)
+    node.close()
   })
 
   it('is an error after the time limit if the node never finishes its reply', async () => {
