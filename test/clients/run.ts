@@ -1,6 +1,6 @@
 /**
  * `npm run clients`: third-party clients buy from a new sandbox over REST, A2A and MCP, each in its own process, and the
- * official conformance suite of MCP tests it. They are installed in this folder, separate from the packages of the service.
+ * official conformance suite of MCP tests it. The tokens for Coinbase's facilitator are compared with those of its SDK. They are installed in this folder, separate from the packages of the service.
  */
 import { execFile } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { ready, startChild } from '../support/child.ts'
+import { compareTokens } from './compare-tokens.ts'
 import { conform } from './conformance.ts'
 
 const CLIENTS = ['axios', 'faremeter', 'mppx', 'a2a', 'mcp', 'agents']
@@ -17,11 +18,18 @@ const CLIENT_MS_MAX = 60_000
 
 const run = promisify(execFile)
 
-async function buy(client: string, url: string, key: string): Promise<string | undefined> {
-  const path = fileURLToPath(new URL(import.meta.resolve(`#root/test/clients/${client}.js`)))
+async function start(program: string, environment: Record<string, string>): Promise<string> {
+  const path = fileURLToPath(new URL(import.meta.resolve(`#root/test/clients/${program}.js`)))
   const { PATH = '', HOME = '' } = process.env
-  const env = { PATH, HOME, BUYER_KEY: key, RESOURCE: `${url}/api/v1/company/00000000` }
-  const { stdout } = await run(process.execPath, [path], { env, timeout: CLIENT_MS_MAX })
+  const { stdout } = await run(process.execPath, [path], {
+    env: { PATH, HOME, ...environment },
+    timeout: CLIENT_MS_MAX,
+  })
+  return stdout
+}
+
+async function buy(client: string, url: string, key: string): Promise<string | undefined> {
+  const stdout = await start(client, { BUYER_KEY: key, RESOURCE: `${url}/api/v1/company/00000000` })
   const [status, receipt = ''] = stdout.trim().split(' ')
   if (status !== '200') return undefined
   const { success, transaction } = decodePaymentResponseHeader(receipt)
@@ -44,7 +52,12 @@ try {
   }
   const faults = await conform(`${url}/mcp`, join(directory, 'conformance'))
   for (const fault of faults) console.error(fault)
-  process.exitCode = transactions.size === CLIENTS.length && faults.length === 0 ? 0 : 1
+  const differing = await compareTokens((environment) => start('cdp-token', environment))
+  console.log(
+    differing.length === 0 ? 'tokens for CDP equal those of its SDK' : `tokens DIFFER: ${differing.join(', ')}`,
+  )
+  const isDone = transactions.size === CLIENTS.length && faults.length === 0 && differing.length === 0
+  process.exitCode = isDone ? 0 : 1
 } finally {
   service.process.kill('SIGTERM')
   await service.ended
