@@ -23,7 +23,7 @@ const RACE_WORKERS = 3
 const TESTS_MS_MAX = 600_000
 /** Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s. */
 const TEST_MS_MAX = 20_000
-/** A bug that stops every sale makes each seed long. The longest search takes 20 s. */
+/** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
 const SIMULATION_MS_MAX = 300_000
 const FAILOVER_MS_MAX = 300_000
 /** A race or a failover is random. It is run at most this often until it shows the seeded bug. */

@@ -21,7 +21,7 @@ function target(file: string, row: string, unit: string, digits: number, limit?:
 }
 
 /** Contract 6.1.1: a refusal before the check of the signature costs at most this many times as much as a quote. */
-const FORGED_RATIO_MAX = 1.3
+const FORGED_RATIO_MAX = 2
 
 /** With a million companies, a search is at least this many times as fast as another search engine. */
 const MILLION_FASTER_MIN = 20

@@ -587,7 +587,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'an unknown outcome gets a 402',
     file: 'agent/sale/record-outcome.js',
     find: "case 'unknown': return outcomeUnknown();",
-    replace: "case 'unknown': return refusePayment('payment_failed', 'settlement_refused');",
+    replace: "case 'unknown': return refusedPayment('payment_failed', 'settlement_refused');",
     caughtBy: 'simulate',
   },
   {
