@@ -9,7 +9,7 @@ import { createBuyer, PurchaseError, type Buyer, type BuyerOptions } from '../cl
 import { folderStorage } from '../client/folder-storage.ts'
 import { pinReceiver } from '../client/pinned-receiver.ts'
 import { restRequest } from '../client/purchase-request.ts'
-import { metadataSchema } from '../client/quote.ts'
+import { termsDocumentSchema } from '../client/quote.ts'
 import { describeAnswer, type ServiceAnswer } from '../client/service-answer.ts'
 import { INFO_TOOL, listTools, operationOf } from '../mcp/tools.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
@@ -106,7 +106,7 @@ async function openBuyer(options: LocalServerOptions): Promise<Buyer> {
   const storage = folderStorage(folder)
   const { network, asset, domain } = DEPLOYMENTS[mode]
   const readPublished = async () => {
-    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, termsDocumentSchema)
     return access.pay_to
   }
   const payTo = options.payTo ?? (await pinReceiver({ storage, baseUrl, network, readPublished }))
