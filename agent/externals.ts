@@ -6,6 +6,7 @@ import { acquireProcessLock, type ProcessLock } from '../store/files/process-loc
 import type { Report } from '../store/base/runtime.ts'
 import { ConfigError, type Config } from './config.ts'
 import { openChain } from './chain/chain.ts'
+import { openFacilitators } from './facilitator/facilitators.ts'
 import { openInProcessFacilitator } from './facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from './rpc/json-rpc.ts'
 import { addressOf, isPrivateKey } from './payment/accounts.ts'
@@ -66,8 +67,10 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   }
   const relayerKey = await readRelayerKey(configured.relayerKeyFile)
   const lock = await lockRelayer(config.dataDirectory, { relayerKey, ownPid })
-  const facilitator = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
-  const externals: Externals = { facilitator, relayerFunds: () => facilitator.readFunds(), ...shared }
+  const client = openInProcessFacilitator({ deployment, rpcUrl, relayerKey, pollingMs: POLLING_MS, now, report })
+  // With a name, so that it never settles the payment of a remote one, and the other way round.
+  const facilitator = openFacilitators([{ name: 'self', client }], report)
+  const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
 }
 

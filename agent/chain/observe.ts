@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
-import { ReplyError } from '../rpc/post-json.ts'
+import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 import { readBlock, readFinalBlock, type BlockHeader } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
 import {
@@ -18,6 +18,8 @@ import {
 
 /** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300
+/** The longest `Retry-After` that a request waits for. Providers that limit calls per second ask for one second. */
+const RATE_WAIT_MS_MAX = 2_000
 /** Behind one URL, one of four nodes can be stuck on an old block. Four replies in a row are rarely all of that node. */
 const ROUNDS_MAX = 4
 
@@ -82,8 +84,9 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
 
   async function observeInRounds(order: readonly number[], read: Read): Promise<Observation> {
     let attempt = await observeInTurn(order, read)
-    if (attempt.kind === 'failed' && mayHelpToRepeat(attempt.cause)) {
-      await pause(REPEAT_MS)
+    const pauseMs = attempt.kind === 'failed' ? pauseBeforeRepeat(attempt.cause) : undefined
+    if (pauseMs !== undefined) {
+      await pause(pauseMs)
       attempt = await observeInTurn(order, read)
     }
     if (attempt.kind === 'failed') throw attempt.cause
@@ -109,9 +112,11 @@ export function openObserver(nodes: readonly Rpc[], options: ObserverOptions): O
   }
 }
 
-/** A node of another chain stays one, and a time-out has used up the time of the caller. */
-function mayHelpToRepeat(cause: unknown): boolean {
-  return !(cause instanceof WrongChain) && !(cause instanceof Error && cause.name === 'TimeoutError')
+/** Undefined if it cannot help: a node of another chain stays one, and a time-out has used up the time of the caller. */
+function pauseBeforeRepeat(cause: unknown): number | undefined {
+  if (cause instanceof WrongChain || (cause instanceof Error && cause.name === 'TimeoutError')) return undefined
+  if (!(cause instanceof RateLimited)) return REPEAT_MS
+  return cause.waitMs <= RATE_WAIT_MS_MAX ? Math.max(REPEAT_MS, cause.waitMs) : undefined
 }
 
 interface ReadOptions extends ObserverOptions {

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { RpcError } from '../rpc/json-rpc.ts'
-import { ReplyError } from '../rpc/post-json.ts'
+import { RateLimited, ReplyError } from '../rpc/post-json.ts'
 
 /** Covers the lifetime of an authorization if a block takes half a second or more. */
 const SPAN_FIRST_BLOCKS = 1_000n
@@ -78,6 +78,8 @@ export class RangeSearch {
 
 /** Whether a smaller range may help: the node refused this one, sent too much, or took too long. */
 function isTooWide(cause: unknown): boolean {
+  // More calls would make it worse. The next search continues here.
+  if (cause instanceof RateLimited) return false
   if (cause instanceof ReplyError) return cause.code !== 'UNREACHABLE'
   return cause instanceof RpcError || isTimeout(cause)
 }

@@ -2,7 +2,7 @@
  * The tokens that Coinbase's facilitator demands: a JWT for each call, signed by the API key of the operator
  * (docs.cdp.coinbase.com, "Authentication").
  */
-import { createPrivateKey, randomBytes, type KeyObject } from 'node:crypto'
+import { createPrivateKey, createPublicKey, randomBytes, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
 
 export const CDP_HOST = 'api.cdp.coinbase.com'
@@ -33,7 +33,10 @@ export function parseCdpKey({ id, secret }: { id: string; secret: string }): Cdp
     const bytes = Buffer.from(text, 'base64')
     if (bytes.length !== ED25519_BYTES || bytes.toString('base64') !== text) return undefined
     const key = Buffer.concat([ED25519_PKCS8_PREFIX, bytes.subarray(0, SEED_BYTES)])
-    return { id, algorithm: 'EdDSA', privateKey: createPrivateKey({ key, format: 'der', type: 'pkcs8' }) }
+    const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' })
+    // A secret that was copied wrong is found at the start.
+    const isPair = createPublicKey(privateKey).export({ format: 'jwk' }).x === bytes.toString('base64url', SEED_BYTES)
+    return isPair ? { id, algorithm: 'EdDSA', privateKey } : undefined
   } catch {
     return undefined
   }

@@ -8,7 +8,7 @@ import { ReplyError } from '../rpc/post-json.ts'
 import { parseVerifyReply, type Facilitator } from './facilitator.ts'
 
 export interface NamedFacilitator {
-  /** Its URL. */
+  /** Its URL, or `self` for the one in this process. */
   name: string
   client: Pick<FacilitatorClient, 'verify' | 'settle'>
 }
@@ -18,6 +18,7 @@ class FacilitatorFailure extends Error {
   override name = 'FacilitatorFailure'
   readonly code: string
 
+  /** @param position counts from 1 */
   constructor(position: number, cause: unknown) {
     super('No answer', { cause })
     this.code = `FACILITATOR_${position}`
@@ -30,15 +31,16 @@ export function openFacilitators(
 ): Facilitator {
   return {
     async verify(...call) {
+      /** Of the facilitator before. The last one is thrown as it is, because the metrics count its kind. */
       let failure: unknown
       for (const [index, { name, client }] of facilitators.entries()) {
-        if (failure !== undefined) report('facilitator_unanswered', failure)
+        if (failure !== undefined) report('facilitator_unanswered', new FacilitatorFailure(index, failure))
         try {
           const reply = await client.verify(...call)
           parseVerifyReply(reply)
           return { ...reply, facilitator: name }
         } catch (cause) {
-          failure = new FacilitatorFailure(index + 1, cause)
+          failure = cause
         }
       }
       throw failure

@@ -22,6 +22,8 @@ export interface HttpPost {
 export interface HttpReply {
   status: number
   type: string | undefined
+  /** The header `Retry-After`. */
+  retryAfter: string | undefined
   bytes: Buffer
 }
 
@@ -54,7 +56,7 @@ export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPo
     const timeout = setTimeout(() => fail(new DOMException('The time limit has passed', 'TimeoutError')), timeoutMs)
     signal?.addEventListener('abort', abort)
 
-    const reply = { status: 0, type: undefined as string | undefined }
+    const reply: Omit<HttpReply, 'bytes'> = { status: 0, type: undefined, retryAfter: undefined }
     const chunks: Buffer[] = []
     let length = 0
     agent.dispatch(
@@ -65,8 +67,8 @@ export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPo
           // The limit passed while the connection was opened.
           if (failure) started.abort(failure)
         },
-        onResponseStart(_, status, { 'content-type': type }) {
-          Object.assign(reply, { status, type: typeof type === 'string' ? type : undefined })
+        onResponseStart(_, status, { 'content-type': type, 'retry-after': retryAfter }) {
+          Object.assign(reply, { status, type: single(type), retryAfter: single(retryAfter) })
         },
         onResponseData(_, chunk) {
           length += chunk.length
@@ -81,4 +83,8 @@ export function post({ url, headers, body, timeoutMs, signal, bytesMax }: HttpPo
       },
     )
   })
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : undefined
 }

@@ -86,9 +86,9 @@ async function send(request: Request, post: Omit<Parameters<typeof postToNode>[0
   return toReply(parsed.data)
 }
 
-/** Some providers answer every batch with one error. They limit the rate with 429, which is none of these. */
+/** Some providers answer every batch with one error. */
 function isRefusedBatch(status: number, json: unknown): boolean {
-  return status < 500 && status !== 429 && typeof json === 'object' && json !== null && 'error' in json
+  return status < 500 && typeof json === 'object' && json !== null && 'error' in json
 }
 
 function toRequest({ method, params }: RpcCall) {

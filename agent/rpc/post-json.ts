@@ -16,6 +16,18 @@ export class ReplyError extends Error {
   }
 }
 
+/** The server limits the rate of requests. */
+export class RateLimited extends ReplyError {
+  override name = 'RateLimited'
+  /** Its `Retry-After`. 0 without one, and for a date. */
+  readonly waitMs: number
+
+  constructor(retryAfter: string | undefined) {
+    super('STATUS_429')
+    this.waitMs = /^[0-9]{1,6}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1000 : 0
+  }
+}
+
 const HEADERS = {
   'Content-Type': 'application/json',
   Accept: 'application/json',
@@ -33,7 +45,7 @@ interface JsonPost extends Pick<HttpPost, 'url' | 'timeoutMs' | 'signal' | 'byte
 }
 
 export async function postJson({ isTypeChecked, headers, body, ...limits }: JsonPost) {
-  const { status, type, bytes } = await post({
+  const { status, type, retryAfter, bytes } = await post({
     ...limits,
     headers: { ...HEADERS, ...headers },
     body: JSON.stringify(body),
@@ -41,6 +53,7 @@ export async function postJson({ isTypeChecked, headers, body, ...limits }: Json
     throw describeFailure(cause, limits.signal)
   })
   if (status >= 300 && status < 400) throw unreachable('REDIRECT')
+  if (status === 429) throw new RateLimited(retryAfter)
   if (isTypeChecked && !isJsonType(type)) throw new ReplyError('NOT_JSON')
   const parsed = parseStrictJson(bytes)
   if (parsed.kind !== 'valid') throw new ReplyError(parsed.kind === 'invalid' ? 'NOT_JSON' : 'DUPLICATE_NAME')

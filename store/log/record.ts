@@ -60,7 +60,7 @@ export interface ResponseRecord {
   /** The payment payload and its requirements, to settle again after a crash. Never logged. */
   readonly payment: Record<string, unknown>
   readonly requirements: Record<string, unknown>
-  /** The URL of the facilitator that verified the payment. Only this one settles it. */
+  /** The URL of the facilitator that verified the payment, or `self`. Only this one settles it. */
   readonly facilitator?: string
   /** The chain's head before the first settlement, in decimal. No older block contains this payment. */
   readonly from_block: string

@@ -79,6 +79,18 @@ describe('the configured externals', () => {
     expect(reports).to.deep.equal([])
   })
 
+  it('[5.8.1] settle no payment of a remote facilitator in this process', async () => {
+    const { externals } = await open(own())
+    const requirements = buildRequirements(terms, 'lookup')
+    const payment = (await signedPayment({ key: buyer, terms })) as never
+    expect(await externals.facilitator.verify(payment, requirements)).to.include({ isValid: true, facilitator: 'self' })
+    const before = await tokenOn(rpcUrl).balanceOf(PAY_TO)
+    const settling = externals.facilitator.settle(payment, requirements, 'https://facilitator.example')
+    expect(await settling.catch((error: unknown) => error)).to.include({ code: 'FACILITATOR_REMOVED' })
+    expect(await tokenOn(rpcUrl).balanceOf(PAY_TO)).to.equal(before)
+    expect((await externals.facilitator.settle(payment, requirements, 'self')).success).to.equal(true)
+  })
+
   it('warn of a relayer that is running out of gas', async () => {
     const poor = generatePrivateKey()
     await rpc(rpcUrl, 'anvil_setBalance', privateKeyToAddress(poor), '0x10')

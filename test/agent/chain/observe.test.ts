@@ -5,7 +5,7 @@ import { ClockCheck } from '../../../agent/chain/clock.ts'
 import { openObserver } from '../../../agent/chain/observe.ts'
 import { encodeView, PAYMENTS_MAX } from '../../../agent/chain/view.ts'
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
-import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { RateLimited, ReplyError } from '../../../agent/rpc/post-json.ts'
 
 const CHAIN_ID = 84_532
 const NOW = 1_800_000_000
@@ -29,11 +29,13 @@ function viewOf({ chainId = CHAIN_ID, number = 1_000, time = NOW, anchor = HASH,
 
 describe('an observation of the chain', () => {
   const calls: number[] = []
+  const pauses: number[] = []
   let isClockWrong = () => false
 
   /** Opens an observer of these nodes, each of which gives its replies in turn and repeats the last one. */
   function observerOf(...nodes: (State | Error | string)[][]) {
     calls.length = 0
+    pauses.length = 0
     const rpcs = nodes.map((replies, node): Rpc => async () => {
       calls.push(node)
       const reply = replies.length > 1 ? replies.shift() : replies[0]
@@ -45,7 +47,8 @@ describe('an observation of the chain', () => {
       () => undefined,
     )
     isClockWrong = () => clock.isWrong
-    return openObserver(rpcs, { chainId: CHAIN_ID, finalConfirmations: 900n, clock, pause: async () => undefined })
+    const pause = async (milliseconds: number) => pauses.push(milliseconds)
+    return openObserver(rpcs, { chainId: CHAIN_ID, finalConfirmations: 900n, clock, pause })
   }
   const codeOf = (work: Promise<unknown>) =>
     work.then(
@@ -108,6 +111,24 @@ describe('an observation of the chain', () => {
     expect(await codeOf(observerOf([late, {}]).observe([]))).to.equal('TIMEOUT')
     expect(calls).to.deep.equal([0])
     expect(await codeOf(observerOf([down, lagging, {}]).observe([]))).to.equal('-32000')
+  })
+
+  for (const [retryAfter, pauseMs] of [
+    [undefined, 300],
+    ['0', 300],
+    ['1', 1_000],
+    ['2', 2_000],
+    ['Mon, 23 Nov 2026 16:00:00 GMT', 300],
+  ] as const)
+    it(`comes from the only node ${pauseMs} ms after it limits the rate with Retry-After: ${retryAfter}`, async () => {
+      expect((await observerOf([new RateLimited(retryAfter), {}]).observe([])).number).to.equal(1_000n)
+      expect(pauses).to.deep.equal([pauseMs])
+    })
+
+  it('comes at once from the next node if the first one limits the rate, and fails at once if it must wait long', async () => {
+    expect((await observerOf([new RateLimited('1')], [{}]).observe([])).node).to.equal(1)
+    expect(await codeOf(observerOf([new RateLimited('3'), {}]).observe([]))).to.equal('STATUS_429')
+    expect({ calls, pauses }).to.deep.equal({ calls: [0], pauses: [] })
   })
 
   it('comes from a repeated call if the node behind the only URL is old, and says nothing of the clock', async () => {

@@ -1,7 +1,7 @@
 /** The search of block ranges on nodes with limits. */
 import { expect } from 'chai'
 import { RANGES_MAX, RangeSearch, type BlockRange } from '../../../agent/chain/search-block-ranges.ts'
-import { ReplyError } from '../../../agent/rpc/post-json.ts'
+import { RateLimited, ReplyError } from '../../../agent/rpc/post-json.ts'
 import { RpcError } from '../../../agent/rpc/json-rpc.ts'
 
 const FROM = 1_000n
@@ -119,6 +119,25 @@ describe('the search of block ranges', () => {
       expect(ranges.filter(({ from, to }) => to - from >= 300n).length).to.be.at.most(1)
     }
     expect(found.at(-1)).to.equal(event)
+  })
+
+  it('ends at once if the node limits the rate, and continues there with the same range in the next call', async () => {
+    const event = FROM + 300n
+    let calls = 0
+    const read = async (range: BlockRange) => {
+      calls += 1
+      if (calls % 3 === 0) throw new RateLimited('1')
+      ranges.push(range)
+      if (range.to - range.from >= 100n) throw new RpcError({ code: -32_005, message: 'too many blocks' })
+      return range.from <= event && event <= range.to ? event : undefined
+    }
+    const findOnce = () =>
+      search.find({ key: 'nonce', from: FROM, to: FROM + 500n, read }).catch(() => 'limited' as const)
+    const found: unknown[] = []
+    while (found.length < 30 && found.at(-1) !== event) found.push(await findOnce())
+    expect(found.at(-1)).to.equal(event)
+    // 501, 250 and 125 blocks are too many, and 62 are not.
+    expect(ranges.map(({ from, to }) => Number(to - from) + 1)).to.satisfy((all: number[]) => Math.min(...all) === 62)
   })
 
   it('fails if the node refuses one block, and at once if it is unreachable', async () => {

@@ -4,12 +4,17 @@ import { createServer } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
+import { failureKind } from '../../../agent/admin/failure-kind.ts'
 import { readConfig } from '../../../agent/config.ts'
 import { describeCause } from '../../../agent/log.ts'
+import { SettlementMemory } from '../../../agent/settlement/memory.ts'
+import { startReconciler } from '../../../agent/settlement/reconciler.ts'
+import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
+import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
 import { openRemoteFacilitators } from '../../../agent/remote-facilitators.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 import { signedPayment, testTerms } from '../../support/payments.ts'
-import { codeOf, SaleHarness, settledReply } from '../../support/sale-harness.ts'
+import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
 
 type Payload = Parameters<typeof settledReply>[0]
 type Answer = (payload: Payload) => { status: number; body: object }
@@ -47,6 +52,92 @@ class HttpFacilitator {
     return this.calls.map(({ path }) => path)
   }
 }
+
+const reply =
+  (status: number, body: (payload: Payload) => object): Answer =>
+  (payload) => ({ status, body: body(payload) })
+const pending = (change: object) => () => ({
+  success: false,
+  errorReason: 'settlement_pending',
+  transaction: TRANSACTION,
+  network: testTerms.network,
+  ...change,
+})
+
+interface Dialect {
+  name: string
+  verify?: Answer
+  settle?: Answer
+  /** The code of the first request, and of a retry after which the facilitator has settled. */
+  first: string
+  retry?: string
+}
+
+const UNKNOWN = 'payment_outcome_unknown'
+const AWAY = 'payment_verification_unavailable'
+const REJECTED = 'payment_rejected'
+
+/** All are read: in the documentation of Coinbase and Circle, and in the source of the reference servers. None is captured. */
+const DIALECTS: Dialect[] = [
+  { name: 'settlement_pending of Coinbase, as 500', settle: reply(500, pending({})), first: UNKNOWN, retry: 'answer' },
+  {
+    name: 'an invalid request at Coinbase',
+    verify: reply(400, () => ({ errorType: 'invalid_request', errorMessage: 'x', correlationId: 'x' })),
+    first: AWAY,
+  },
+  {
+    name: 'settlement_pending of Circle, with a payment id to ask for',
+    settle: reply(200, pending({ transaction: '', paymentId: '5b3f6c1e-9d2a-4f08-b1c7-2e9a14d0c3aa' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a pending settlement of Circle as 202',
+    settle: reply(202, () => ({
+      status: 'pending',
+      paymentId: '5b3f6c1e-9d2a-4f08-b1c7-2e9a14d0c3aa',
+      retryAfterMs: 1,
+    })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a sale at the reference server in Python',
+    verify: reply(200, (payload) => ({ isValid: true, payer: settledReply(payload).payer, invalidReason: null })),
+    settle: reply(200, (payload) => ({
+      ...settledReply(payload),
+      transaction: TRANSACTION.slice(2),
+      errorReason: null,
+    })),
+    first: 'answer',
+  },
+  {
+    name: 'a refusal of the reference server in Python',
+    verify: reply(200, () => ({
+      isValid: false,
+      payer: null,
+      invalidReason: 'invalid_exact_evm_insufficient_balance',
+    })),
+    first: REJECTED,
+  },
+  {
+    name: 'an exception in the reference server in Python',
+    settle: reply(500, () => ({ detail: 'connection refused' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+  {
+    name: 'a refusal of the reference server in Go, which is 500 without a reason',
+    verify: reply(500, () => ({ error: 'invalid_exact_evm_insufficient_balance' })),
+    first: AWAY,
+  },
+  {
+    name: 'a failed settlement of the reference server in Go, also 500',
+    settle: reply(500, () => ({ error: 'transaction_failed' })),
+    first: UNKNOWN,
+    retry: 'answer',
+  },
+]
 
 const live = { RPC_URL: 'https://node.example', PAY_TO: testTerms.payTo }
 
@@ -111,6 +202,16 @@ describe('[5.8.1] several facilitators', () => {
     expect(reports).to.deep.equal(['facilitator_unanswered FacilitatorFailure FACILITATOR_1 < ReplyError STATUS_503'])
   })
 
+  it('the failure of the last one has the kind that the metrics count', async () => {
+    two.answers['/verify'] = failed
+    one.answers['/verify'] = failed
+    const { facilitator } = harness.context.payments
+    const failure = await facilitator
+      .verify((await signedPayment()) as never, {} as never)
+      .catch((cause: unknown) => cause)
+    expect(failureKind(failure)).to.equal('http_status')
+  })
+
   it('a refusal of the first one counts, and the second one is not asked', async () => {
     one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
     expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('payment_rejected')
@@ -150,6 +251,36 @@ describe('[5.8.1] several facilitators', () => {
     expect(two.paths).to.deep.equal([])
   })
 
+  it('no other one gets the payment on another machine, over PostgreSQL, from a request or the reconciler', async function () {
+    if (findPostgres() === undefined) return this.skip()
+    const open = { url: await makeEmptyLog(), salesPerMinute: 10, report: () => undefined }
+    const [first, second] = [await openPostgresResponseLog(open), await openPostgresResponseLog(open)]
+    const payment = await signedPayment()
+    one.answers['/settle'] = failed
+    use(one, two)
+    const { log } = harness.context.payments
+    harness.context.payments.log = first
+    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+    harness.pass(60_000)
+    use(two)
+    Object.assign(harness.context.payments, { log: second, memory: new SettlementMemory(() => harness.now()) })
+    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
+    harness.pass(60_000)
+    const { payments } = harness.context
+    const runExclusively = (_: string, work: () => Promise<void>) => work()
+    const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
+    await reconciler.reconcileDue()
+    await reconciler.stop()
+    expect(two.paths).to.deep.equal([])
+    one.answers['/settle'] = settled
+    use(two, one)
+    harness.pass(60_000)
+    expect(codeOf(await harness.lookup(payment))).to.equal('answer')
+    expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle', '/settle'], []])
+    harness.context.payments.log = log
+    await Promise.all([first.close(), second.close()])
+  })
+
   it('the first one settles the record of a version that had only one', async () => {
     const payment = await signedPayment()
     harness.script.settle = () => Promise.reject(new Error('no answer'))
@@ -163,23 +294,18 @@ describe('[5.8.1] several facilitators', () => {
     expect([one.paths, two.paths]).to.deep.equal([['/settle'], []])
   })
 
-  it('`settlement_pending` as HTTP 500 is reconciled by the same payload', async () => {
-    const payment = await signedPayment()
-    const pending = { success: false, errorReason: 'settlement_pending', transaction: '', network: testTerms.network }
-    one.answers['/settle'] = () => ({ status: 500, body: pending })
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-    one.answers['/settle'] = settled
-    harness.pass(60_000)
-    expect(codeOf(await harness.lookup(payment))).to.equal('answer')
-    expect(one.paths).to.deep.equal(['/verify', '/settle', '/settle'])
-  })
-
-  it('a pending settlement with a payment id and a status URL is unclear, and is read from the chain', async () => {
-    const pending = { success: false, errorReason: 'settlement_pending', transaction: '', network: testTerms.network }
-    one.answers['/settle'] = () => ({ status: 200, body: { ...pending, paymentId: 'p1', statusUrl: '/status/p1' } })
-    expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('payment_outcome_unknown')
-    expect(one.paths).to.deep.equal(['/verify', '/settle'])
-  })
+  for (const { name, verify = verified, settle = settled, first, retry } of DIALECTS)
+    it(`${name} gets ${first}${retry === undefined ? '' : `, and ${retry} when the same payload is settled`}`, async () => {
+      const payment = await signedPayment()
+      Object.assign(one.answers, { '/verify': verify, '/settle': settle })
+      use(one)
+      expect(codeOf(await harness.lookup(payment))).to.equal(first)
+      if (retry === undefined) return
+      one.answers['/settle'] = settled
+      harness.pass(60_000)
+      expect(codeOf(await harness.lookup(payment))).to.equal(retry)
+      expect(one.paths).to.deep.equal(['/verify', '/settle', '/settle'])
+    })
 })
 
 describe('[14.2] the credentials of a CDP API key', () => {
@@ -250,6 +376,11 @@ describe('[14.2] the credentials of a CDP API key', () => {
       /_FILE must be a file that can/,
     ],
     ['32 bytes', { ...key, CDP_API_KEY_SECRET: d }, /^CDP_API_KEY_SECRET must hold a private key/],
+    [
+      'the public key of another key',
+      { ...key, CDP_API_KEY_SECRET: Buffer.from(bytes, 'base64').fill(7, 40).toString('base64') },
+      /^CDP_API_KEY_SECRET must hold a private key/,
+    ],
     ['text', { ...key, CDP_API_KEY_SECRET: 'not a key' }, /^CDP_API_KEY_SECRET must hold a private key/],
     [
       'another curve',

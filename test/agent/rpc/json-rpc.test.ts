@@ -4,6 +4,7 @@ import { json as readBody } from 'node:stream/consumers'
 import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { onChain, openRpc } from '../../../agent/rpc/json-rpc.ts'
+import { RateLimited } from '../../../agent/rpc/post-json.ts'
 import { DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 
@@ -61,6 +62,14 @@ describe('the JSON-RPC client', () => {
       expect(methods).to.have.lengthOf(1)
     })
   }
+
+  for (const body of ['slow down', '{"jsonrpc":"2.0","id":1,"error":{"code":429,"message":"compute units"}}'])
+    it(`tells a limit of the rate from other errors, and the time to wait: ${body.slice(0, 9)}`, async () => {
+      answer = (_call, response) => void response.writeHead(429, { 'Retry-After': '2' }).end(body)
+      const cause = await openRpc({ url, timeoutMs: 5_000 })('eth_blockNumber').catch((error: unknown) => error)
+      expect(cause).to.be.instanceOf(RateLimited).and.include({ code: 'STATUS_429', waitMs: 2_000 })
+      expect(methods).to.have.lengthOf(1)
+    })
 
   it('keeps the URL out of errors', async () => {
     const cause = await openRpc({ url: 'http://127.0.0.1:2/secret-key', timeoutMs: 5_000 })('eth_blockNumber').catch(

@@ -1352,6 +1352,27 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/facilitator/facilitators.test.js',
   },
   {
+    name: 'the facilitator of this process settles the payment of a remote one',
+    file: 'agent/externals.js',
+    find: "const facilitator = openFacilitators([{ name: 'self', client }], report);",
+    replace: 'const facilitator = client;',
+    caughtBy: 'test/agent/externals.test.js',
+  },
+  {
+    name: 'a limit of the rate makes the ranges of a search shorter',
+    file: 'agent/chain/search-block-ranges.js',
+    find: 'if (cause instanceof RateLimited) return false;',
+    replace: '',
+    caughtBy: 'test/agent/chain/search-block-ranges.test.js',
+  },
+  {
+    name: 'the time that a node asks to wait is ignored',
+    file: observe,
+    find: 'Math.max(REPEAT_MS, cause.waitMs)',
+    replace: 'REPEAT_MS',
+    caughtBy: 'test/agent/chain/observe.test.js',
+  },
+  {
     name: 'the API key of Coinbase is used for every facilitator',
     file: 'agent/config.js',
     find: 'key !== undefined && (isOnly || new URL(each).host === CDP_HOST)',
