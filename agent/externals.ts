@@ -61,7 +61,7 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   }
   const shared = { chain, payTo, registry: { rpcUrl } }
   if (configured.kind === 'remote') {
-    const facilitator = openRemoteFacilitators(configured.facilitators)
+    const facilitator = openRemoteFacilitators(configured.facilitators, report)
     return { externals: { facilitator, ...shared }, lines: [], [Symbol.asyncDispose]: async () => undefined }
   }
   const relayerKey = await readRelayerKey(configured.relayerKeyFile)

@@ -12,7 +12,7 @@ const RPC_TIMEOUT_MS = 5_000
 
 /** Blocks that are searched if the first block is above the newest one. */
 const BLOCKS_BEFORE_NEWEST = 999n
-/** How much earlier than needed a search by time may begin: the first range of a search (`range-search.ts`). */
+/** How much earlier than needed a search by time may begin: the first range of a search (`search-block-ranges.ts`). */
 const BLOCKS_TOO_EARLY_MAX = 1_000n
 
 export const USED = toEventSelector('AuthorizationUsed(address,bytes32)')

@@ -23,7 +23,7 @@ Examples:
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   irish-company-agent client resolve --number 100001
   irish-company-agent client reconcile suppliers.csv --column Supplier
-  irish-company-agent client --retry data/purchases/2026-11-23T….json
+  irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
 
 type ClientOptions = {

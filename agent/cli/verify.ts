@@ -16,11 +16,11 @@ purchase file can name the forger's own service. A saved key set does not show k
 compares the companies in the answer with those of the archive.
 
 Examples:
-  irish-company-agent verify data/purchases/2026-11-23T….json
+  irish-company-agent verify data/purchases/FILE.json
   irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
   irish-company-agent verify answer.json --receipt payment-response.txt --jwks jwks.json
   irish-company-agent verify tool-result.json --issuer https://companies.example
-  irish-company-agent verify data/purchases/2026-11-23T….json --rpc https://sepolia.base.org --dataset companies.csv.zip`
+  irish-company-agent verify data/purchases/FILE.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
 
 interface VerifyOptions {
   receipt?: string

@@ -150,7 +150,7 @@ export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonN
   return { status, body, payment_response: paymentResponse }
 }
 
-/** Whether a repeated answer is the saved one, byte for byte, but for a receipt that the saved one lacks. */
+/** Whether a repeated answer has the bytes of the saved one. The saved one may lack the receipt. */
 export function isSavedAnswer(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
   return isEqualJson(saved, toSaved(answer)) || addsReceipt(saved, answer)
 }

@@ -18,7 +18,7 @@ import { a2aRequest, restRequest } from './purchase-request.ts'
 import {
   compareQuote,
   isWithinLimit,
-  metadataSchema,
+  termsDocumentSchema,
   MICRO_USDC_PER_USDC,
   publishedTerms,
   type DecodedQuote,
@@ -118,7 +118,7 @@ async function checkQuote(
   const deployment = DEPLOYMENTS[mode]
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
   print(`The service asks ${price} on ${network}, paid to ${payTo}. The quote says:`)
-  const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, metadataSchema)
+  const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, termsDocumentSchema)
   const limit = amountMax ?? priceOf(deployment, operation.operation)
   const checks = [
     ...compareQuote(quote, publishedTerms(baseUrl, operation, { deployment, access })),

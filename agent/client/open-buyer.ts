@@ -6,7 +6,7 @@ import type { BuyerRuntime } from './buy.ts'
 import { createBuyer, type Buyer, type BuyerOptions } from './buyer.ts'
 import { folderStorage } from './folder-storage.ts'
 import { pinReceiver } from './pinned-receiver.ts'
-import { metadataSchema } from './quote.ts'
+import { termsDocumentSchema } from './quote.ts'
 
 export interface OpenBuyerOptions {
   baseUrl: string
@@ -31,7 +31,7 @@ export async function openBuyer(options: OpenBuyerOptions): Promise<Buyer> {
   const storage = folderStorage(folder)
   const { network, asset, domain } = DEPLOYMENTS[mode]
   const readPublished = async () => {
-    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, termsDocumentSchema)
     return access.pay_to
   }
   const payTo = options.payTo ?? (await pinReceiver({ storage, baseUrl, network, readPublished }))

@@ -16,11 +16,11 @@ export const MICRO_USDC_PER_USDC = 1_000_000
 const LIFETIME_SECONDS_MAX = 600
 
 /** The members of `/api/v1/meta` that the client reads (contract 2.9). Network and asset are not taken from the service. */
-export const metadataSchema = z.object({
+export const termsDocumentSchema = z.object({
   access: z.object({ pay_to: z.string(), endpoint_prices: z.record(z.string(), z.int()) }),
 })
 
-export type Access = z.infer<typeof metadataSchema>['access']
+export type Access = z.infer<typeof termsDocumentSchema>['access']
 
 export interface DecodedQuote {
   required: PaymentRequired

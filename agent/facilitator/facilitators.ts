@@ -3,6 +3,7 @@
  * payment then.
  */
 import type { FacilitatorClient } from '@x402/core/server'
+import type { Report } from '../../store/base/runtime.ts'
 import { ReplyError } from '../rpc/post-json.ts'
 import { parseVerifyReply, type Facilitator } from './facilitator.ts'
 
@@ -12,20 +13,35 @@ export interface NamedFacilitator {
   client: Pick<FacilitatorClient, 'verify' | 'settle'>
 }
 
-export function openFacilitators(facilitators: readonly [NamedFacilitator, ...NamedFacilitator[]]): Facilitator {
+/** A facilitator gave no answer to `verify`. The code has its position in the list, because a URL is not written to the log. */
+class FacilitatorFailure extends Error {
+  override name = 'FacilitatorFailure'
+  readonly code: string
+
+  constructor(position: number, cause: unknown) {
+    super('No answer', { cause })
+    this.code = `FACILITATOR_${position}`
+  }
+}
+
+export function openFacilitators(
+  facilitators: readonly [NamedFacilitator, ...NamedFacilitator[]],
+  report: Report,
+): Facilitator {
   return {
     async verify(...call) {
-      const causes: unknown[] = []
-      for (const { name, client } of facilitators) {
+      let failure: unknown
+      for (const [index, { name, client }] of facilitators.entries()) {
+        if (failure !== undefined) report('facilitator_unanswered', failure)
         try {
           const reply = await client.verify(...call)
           parseVerifyReply(reply)
           return { ...reply, facilitator: name }
         } catch (cause) {
-          causes.push(cause)
+          failure = new FacilitatorFailure(index + 1, cause)
         }
       }
-      throw causes.length === 1 ? causes[0] : new AggregateError(causes, 'No facilitator answers')
+      throw failure
     },
     async settle(payment, requirements, name = facilitators[0].name) {
       const chosen = facilitators.find((each) => each.name === name)

@@ -1,6 +1,6 @@
 /**
  * The facilitator of x402 in this process, with a relayer key that pays for gas. Its answers are checked like those of a
- * remote one (payments/facilitator.ts). Its store of pending settlements is disabled, because the response log replaces it.
+ * remote one (`facilitator.ts`). Its store of pending settlements is disabled, because the response log replaces it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { x402Facilitator, type PendingSettlementStore } from '@x402/core/facilitator'

@@ -1,5 +1,5 @@
 /**
- * HTTP client for a remote facilitator (x402 v2). It returns explicit answers only, which payments/facilitator.ts then
+ * HTTP client for a remote facilitator (x402 v2). It returns explicit answers only, which `facilitator.ts` then
  * checks. Otherwise it throws, and the outcome is unknown. Unlike the x402 client library, it follows no redirect, bounds
  * the reply, and has a time limit.
  */
@@ -42,7 +42,7 @@ export function openRemoteFacilitator(options: RemoteFacilitatorOptions): NamedF
     throw new ReplyError(`STATUS_${status}`)
   }
   return {
-    // The replies are not validated here: payments/facilitator.ts parses them.
+    // The replies are not validated here: `facilitator.ts` parses them.
     verify: async (payment, requirements) => (await post('verify', payment, requirements)) as never,
     settle: async (payment, requirements) => (await post('settle', payment, requirements)) as never,
   }

@@ -15,7 +15,7 @@ const SIGNATURE_BYTES_MAX = 2048
 /** Deeper than every known extension needs, and safe for recursive functions. */
 const DEPTH_MAX = 24
 /** A standard client repeats the extensions of the quote, which makes 53. `JSON.parse` is slowest for many short values. */
-export const COMMAS_MAX = 80
+export const COMMAS_MAX = 90
 
 const UINT256_MAX = 2n ** 256n - 1n
 

@@ -50,13 +50,7 @@ let lastId = 0
 
 export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }): Rpc {
   return async (method, params = []) => {
-    const request = toRequest({ method, params })
-    const { json } = await postToNode({ url, body: request, timeoutMs })
-    // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
-    const parsed = replySchema.safeParse(json)
-    if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
-    if (parsed.data.id !== request.id) throw new ReplyError('OTHER_ID')
-    const reply = toReply(parsed.data)
+    const reply = await send(toRequest({ method, params }), { url, timeoutMs })
     if (reply.kind === 'error') throw reply.error
     return reply.result
   }
@@ -65,7 +59,9 @@ export function openRpc({ url, timeoutMs }: { url: string; timeoutMs: number }):
 export function openRpcBatch({ url }: { url: string }): RpcBatch {
   return async (calls, signal) => {
     const requests = calls.map(toRequest)
-    const { status, json } = await postToNode({ url, body: requests, timeoutMs: BATCH_TIMEOUT_MS, signal })
+    const post = { url, timeoutMs: BATCH_TIMEOUT_MS, signal }
+    const { status, json } = await postToNode({ ...post, body: requests })
+    if (isRefusedBatch(status, json)) return Promise.all(requests.map((request) => send(request, post)))
     if (status !== 200) throw new ReplyError(`STATUS_${status}`)
     const parsed = z.array(replySchema).safeParse(json)
     if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
@@ -77,6 +73,22 @@ export function openRpcBatch({ url }: { url: string }): RpcBatch {
       return toReply(reply)
     })
   }
+}
+
+type Request = ReturnType<typeof toRequest>
+
+async function send(request: Request, post: Omit<Parameters<typeof postToNode>[0], 'body'>): Promise<RpcReply> {
+  const { json } = await postToNode({ ...post, body: request })
+  // The HTTP status is ignored: nodes send JSON-RPC errors with various statuses.
+  const parsed = replySchema.safeParse(json)
+  if (!parsed.success) throw new ReplyError('NOT_JSON_RPC')
+  if (parsed.data.id !== request.id) throw new ReplyError('OTHER_ID')
+  return toReply(parsed.data)
+}
+
+/** Some providers answer every batch with one error. They limit the rate with 429, which is none of these. */
+function isRefusedBatch(status: number, json: unknown): boolean {
+  return status < 500 && status !== 429 && typeof json === 'object' && json !== null && 'error' in json
 }
 
 function toRequest({ method, params }: RpcCall) {

@@ -62,7 +62,7 @@ function isDenial(action: Action): action is Denial {
 }
 
 /**
- * An end that costs the buyer needs two observations that agree: of two nodes, or of one node with a minute and a new final
+ * An end without an answer to the buyer needs two observations that agree: of two nodes, or of one node with a minute and a new final
  * block between them.
  */
 async function isDenied(

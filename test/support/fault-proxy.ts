@@ -16,6 +16,7 @@ export interface RpcAnswer {
 }
 
 export interface Exchange {
+  /** Those of a batch, or a single call. */
   calls: RpcCall[]
   /** Forwards the batch and returns the chain's responses. */
   answer: () => Promise<RpcAnswer[]>
@@ -35,7 +36,7 @@ export async function startFaultProxy(chainUrl: string) {
     request.on('data', (chunk: Buffer) => void chunks.push(chunk))
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
-      const calls = JSON.parse(body) as RpcCall[]
+      const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat()
       batches.push(calls.map(({ method }) => method))
       const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
       void (async () => (fault ?? passOn)({ calls, answer, response }))()

@@ -5,6 +5,7 @@ import { json as readBody } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { decodeProtectedHeader, jwtVerify } from 'jose'
 import { readConfig } from '../../../agent/config.ts'
+import { describeCause } from '../../../agent/log.ts'
 import { openRemoteFacilitators } from '../../../agent/remote-facilitators.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 import { signedPayment, testTerms } from '../../support/payments.ts'
@@ -59,9 +60,11 @@ describe('[5.8.1] several facilitators', () => {
   let harness: SaleHarness
   let one: HttpFacilitator
   let two: HttpFacilitator
+  let reports: string[]
 
   beforeEach(async () => {
     harness = await SaleHarness.open()
+    reports = []
     one = await HttpFacilitator.start()
     two = await HttpFacilitator.start()
     use(one, two)
@@ -75,6 +78,7 @@ describe('[5.8.1] several facilitators', () => {
   function use(...chosen: HttpFacilitator[]): void {
     const facilitator = openRemoteFacilitators(
       remotes({ FACILITATOR: chosen.map(({ server }) => server.url).join(', ') }),
+      (event, cause) => void reports.push(`${event} ${describeCause(cause).error}`),
     )
     harness.context = { ...harness.context, payments: { ...harness.context.payments, facilitator } }
   }
@@ -100,6 +104,12 @@ describe('[5.8.1] several facilitators', () => {
       expect(await recorded()).to.deep.equal([two.server.url])
     })
   }
+
+  it('the log tells which one gave no answer', async () => {
+    one.answers['/verify'] = failed
+    await harness.lookup(await signedPayment())
+    expect(reports).to.deep.equal(['facilitator_unanswered FacilitatorFailure FACILITATOR_1 < ReplyError STATUS_503'])
+  })
 
   it('a refusal of the first one counts, and the second one is not asked', async () => {
     one.answers['/verify'] = () => ({ status: 200, body: { isValid: false, invalidReason: 'insufficient_funds' } })
@@ -191,7 +201,10 @@ describe('[14.2] the credentials of a CDP API key', () => {
     it(`sign a token for each call: ${name}`, async () => {
       const own = await HttpFacilitator.start()
       const url = `${own.server.url}/platform/v2/x402`
-      const facilitator = openRemoteFacilitators(remotes({ ...key, CDP_API_KEY_SECRET: secret, FACILITATOR: url }))
+      const facilitator = openRemoteFacilitators(
+        remotes({ ...key, CDP_API_KEY_SECRET: secret, FACILITATOR: url }),
+        () => undefined,
+      )
       const payment = (await signedPayment()) as never
       own.answers = { '/platform/v2/x402/verify': verified, '/platform/v2/x402/settle': settled }
       await facilitator.verify(payment, {} as never)

@@ -60,6 +60,14 @@ const CASES: FaultCase[] = [
     name: 'an error instead of a batch',
     fault: changing(() => ({ jsonrpc: '2.0', id: null, error: { code: -32_600, message: '' } })),
   },
+  {
+    name: 'a refusal of every batch',
+    fault: (exchange) =>
+      exchange.calls.length === 1
+        ? passOn(exchange)
+        : sendJson(exchange.response, { jsonrpc: '2.0', id: null, error: { code: -32_600, message: 'no batches' } }),
+    outcome: 'correct',
+  },
   { name: 'a reversed batch', fault: changing((answers) => answers.toReversed()), outcome: 'correct' },
   { name: 'a batch without its first reply', fault: changing((answers) => answers.slice(1)) },
   { name: 'a batch with a duplicate reply', fault: changing((answers) => [...answers, answers[0]]) },
