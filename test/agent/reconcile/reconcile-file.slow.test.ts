@@ -231,4 +231,15 @@ describe('[15.11] the command client reconcile', function () {
     expect(code).to.equal(1)
     expect(text).to.contain('insufficient_funds')
   })
+
+  it('replaces a refused payment after it has expired', async () => {
+    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
+    await writeFile(file, 'name\nPlain Fixture\n')
+    await run(['--column', 'name', '--yes'])
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
+    const later = () => new Date(Date.now() + 600_000)
+    expect(await transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
+    expect((await readOut())[0]).to.include({ company_number: '73848' })
+  })
 })
