@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program of the buyer's package, `irish-company-agent-client`: the commands that need no service. */
 import { addMcpCommand } from './cli/mcp.ts'
+import { addReconcileServiceCommand } from './cli/reconcile-service.ts'
 import { runInProcess } from './cli/run-in-process.ts'
 import { runProgram } from './cli/run-program.ts'
 
@@ -8,7 +9,7 @@ const PROGRAM = {
   name: 'irish-company-agent-client',
   description: 'Buys Irish company records, paid with x402.',
   help: '',
-  commands: [addMcpCommand],
+  commands: [addMcpCommand, addReconcileServiceCommand],
   describeFailure: ({ message }: Error) => message,
 }
 

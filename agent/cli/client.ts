@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Option, type Command } from 'commander'
 import type { ClientContext, PurchaseResult } from '../client/commands.ts'
 import type { Mode } from '../payment/terms.ts'
-import { parseAmount, parseHttpUrl } from './arguments.ts'
+import type { ColumnNames } from '../reconcile/columns.ts'
+import { parseAmount, parseHttpUrl, parseSeparator } from './arguments.ts'
 import { loadConfig, serviceUrl, type AddCommand, type CommandContext, type CommandResult } from './context.ts'
 
 const HELP = `
@@ -21,6 +22,7 @@ Examples:
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   irish-company-agent client resolve --number 100001
+  irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
 
@@ -70,6 +72,7 @@ export const addClientCommand: AddCommand = (program, context) => {
       context.finish(toResult(await retryPurchase(toClientContext(context), retry)))
     })
   addBuyCommands(client, context)
+  addReconcileCommand(client, context)
   client
     .command('verify-card')
     .description('check the signature of the agent card')
@@ -77,6 +80,95 @@ export const addClientCommand: AddCommand = (program, context) => {
       const { verifyCardSignature } = await import('../client/commands.ts')
       context.finish(await verifyCardSignature(toClientContext(context), await targetUrl(context, command)))
     })
+}
+
+const RECONCILE_HELP = `
+Writes the CSV again with the company of each row: company_number, legal_name, status, decision, score, alternative_1 to
+alternative_3, snapshot_id and receipt. Only the decision "matched" names a company. Equal rows are bought once. Each purchase
+is a file in OUT.purchases, which "verify" checks.
+
+After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
+OUT.purchases or name another --out.
+
+Example:
+  irish-company-agent client reconcile suppliers.csv --column Supplier --eircode-column Postcode --max-total 50000000`
+
+type ReconcileOptions = {
+  column: string
+  numberColumn?: string
+  eircodeColumn?: string
+  addressColumn?: string
+  header: boolean
+  separator?: string
+  out?: string
+  maxTotal?: number
+  yes?: boolean
+}
+
+function addReconcileCommand(client: Command, context: CommandContext): void {
+  client
+    .command('reconcile')
+    .description('buy a decision for each row of a CSV file')
+    .argument('<file>', 'a CSV file in UTF-8 or Windows-1252')
+    .requiredOption('--column <column>', 'the column of the names: its header, or its number from 1')
+    .option('--number-column <column>', 'the column of the company numbers')
+    .option('--eircode-column <column>', 'the column of the Eircodes, as evidence')
+    .option('--address-column <column>', 'the column of a part of the address, as evidence')
+    .option('--no-header', 'the first row is data; name columns by their numbers')
+    .option(
+      '--separator <text>',
+      'the separator of the fields, "tab" for a tabulator; by default it is found',
+      parseSeparator,
+    )
+    .option('--out <file>', 'the CSV to write; by default FILE.reconciled.csv')
+    .option('--max-total <n>', 'pay at most this for the list, earlier runs included; required on mainnet', parseAmount)
+    .option('--yes', 'pay without a question')
+    .addHelpText('after', RECONCILE_HELP)
+    .action((file: string, options: ReconcileOptions, command: Command) => reconcile(context, command, file, options))
+}
+
+async function reconcile(
+  context: CommandContext,
+  command: Command,
+  file: string,
+  { column, numberColumn, eircodeColumn, addressColumn, header, separator, out, maxTotal, yes }: ReconcileOptions,
+): Promise<void> {
+  const { a2a, keyFile, maxAmount, mode: chosen } = command.optsWithGlobals<ClientOptions>()
+  if (a2a === true) command.error("error: option '--a2a' cannot be used with reconcile")
+  const config = await loadConfig(context)
+  const mode = chosen ?? config.mode
+  if (mode === 'mainnet' && maxTotal === undefined) command.error("error: option '--max-total' is required on mainnet")
+  const { reconcileFile } = await import('../reconcile/reconcile-file.ts')
+  const { readPrivateKey } = await import('../client/private-key.ts')
+  const { DEPLOYMENTS, priceOf } = await import('../payment/terms.ts')
+  const { openListBar } = await import('./progress-bar.ts')
+  const { PurchaseError } = await import('../client/buyer.ts')
+  const columns = { name: column, company_number: numberColumn, eircode: eircodeColumn, address: addressColumn }
+  const named = Object.entries(columns).filter(([, name]) => name !== undefined)
+  const options = {
+    file,
+    out: out ?? `${file.replace(/\.csv$/i, '')}.reconciled.csv`,
+    columns: Object.fromEntries(named) as ColumnNames,
+    hasHeader: header,
+    separator,
+    baseUrl: await targetUrl(context, command),
+    mode,
+    key: await readPrivateKey(keyFile ?? join(config.dataDirectory, 'sandbox', 'buyer.key')),
+    amountMax: maxAmount ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
+    totalMax: maxTotal,
+    isConfirmed: yes === true,
+  }
+  const { confirm, interrupted } = context
+  const openBar = (rows: number) => openListBar(context, rows)
+  const run = { ...toClientContext(context), confirm, interrupted, openBar }
+  try {
+    await reconcileFile(run, options)
+  } catch (cause) {
+    if (!(cause instanceof PurchaseError)) throw cause
+    context.print(`${cause.message}. ${cause.advice}`)
+    context.print('The same command continues, and pays nothing twice.')
+    context.finish(cause.code === 'outcome_unknown' ? 'outcome unknown' : false)
+  }
 }
 
 /** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */

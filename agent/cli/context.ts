@@ -11,6 +11,10 @@ export interface CliContext {
   now: () => Date
   fetch: typeof globalThis.fetch
   sleep: (milliseconds: number) => Promise<void>
+  /** Asks the user a question. False if there is no terminal to ask at. */
+  confirm: (question: string) => Promise<boolean>
+  /** Aborted by the first SIGINT or SIGTERM after this call. The next one ends the process. */
+  interrupted: () => AbortSignal
 }
 
 /** A context for the definitions of commands. */

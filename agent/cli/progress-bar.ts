@@ -1,10 +1,14 @@
 /** Progress bars on a terminal; nothing is written when the stream is a file or a pipe. */
 import { Presets, SingleBar } from 'cli-progress'
 import type { ImportProgress } from '../../store/import/build.ts'
+import type { ListProgress } from '../reconcile/reconcile-file.ts'
 import type { CliContext } from './context.ts'
 
 /** Often enough to follow, at negligible cost. */
 const RENDERINGS_PER_SECOND = 2
+
+const MICRO_USDC_PER_USDC = 1_000_000
+const USDC_DIGITS = 3
 
 const STEP_NAMES: Record<ImportProgress['phase'], string> = {
   rows: 'reading, step 1 of 2',
@@ -39,6 +43,15 @@ export function openRowsBar(output: BarOutput, total: number): ProgressBar<numbe
   const bar = createBar(output, 'writing {bar} {percentage}% | {value} of {total} rows | {eta_formatted} left')
   bar.start(total, 0)
   return { onProgress: (rows) => bar.update(rows), ...stoppable(bar, output) }
+}
+
+/** The progress of a list of which each row is bought. */
+export function openListBar(output: BarOutput, total: number): ProgressBar<ListProgress> {
+  const bar = createBar(output, '{bar} {value} of {total} rows | {spent} USDC spent | {eta_formatted} left')
+  bar.start(total, 0, { spent: '0' })
+  const onProgress = ({ rows, spent }: ListProgress) =>
+    bar.update(rows, { spent: (spent / MICRO_USDC_PER_USDC).toFixed(USDC_DIGITS) })
+  return { onProgress, ...stoppable(bar, output) }
 }
 
 function createBar({ stderr: stream }: BarOutput, format: string): SingleBar {

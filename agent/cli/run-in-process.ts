@@ -1,4 +1,6 @@
 /** Runs a program with the arguments, the streams and the environment of the process, and sets its exit status. */
+import { once } from 'node:events'
+import { createInterface } from 'node:readline/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setPrivateUmask } from '../../store/files/private-files.ts'
 import type { CliContext } from './context.ts'
@@ -14,5 +16,30 @@ export async function runInProcess(run: (args: string[], context: CliContext) =>
     now: () => new Date(),
     fetch,
     sleep: (milliseconds) => sleep(milliseconds),
+    confirm,
+    interrupted,
   })
+}
+
+async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) return false
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    // Ctrl-C closes the interface, and leaves the question without an answer.
+    const closed = once(lines, 'close').then(() => '')
+    return /^y(?:es)?$/i.test((await Promise.race([lines.question(`${question} [y/N] `), closed])).trim())
+  } finally {
+    lines.close()
+  }
+}
+
+function interrupted(): AbortSignal {
+  const controller = new AbortController()
+  const signals = ['SIGINT', 'SIGTERM'] as const
+  const abort = () => {
+    for (const signal of signals) process.off(signal, abort)
+    controller.abort()
+  }
+  for (const signal of signals) process.on(signal, abort)
+  return controller.signal
 }

@@ -8,6 +8,7 @@ import { addKeysCommand } from './keys.ts'
 import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addPaymentsCommand } from './payments.ts'
+import { addReconcileServiceCommand } from './reconcile-service.ts'
 import { addRegistryCommand } from './registry.ts'
 import { addServeCommand } from './serve.ts'
 import { addVerifyCommand } from './verify.ts'
@@ -37,6 +38,7 @@ const PROGRAM = {
     addClientCommand,
     addVerifyCommand,
     addMcpCommand,
+    addReconcileServiceCommand,
     addImportCommand,
     addSnapshotIdCommand,
     addGenerateCommand,

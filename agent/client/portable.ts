@@ -50,7 +50,8 @@ export interface BuyerOptions {
 export interface Buyer {
   /**
    * Like `fetch`, for GET and POST with a text body. Two calls with equal method, URL, body and `Idempotency-Key` are the same
-   * request and are paid once. The answer has the header `Receipt-Check`: `valid`, `missing` or `unchecked`.
+   * request and are paid once. The answer has the header `Receipt-Check`: `valid`, `missing` or `unchecked`, and, if a payment
+   * was sent, `Purchase`: the name of the entry with the payment, the answer and the receipt.
    * @throws PurchaseError, or the error of `fetch` if no payment was signed
    */
   fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -59,6 +60,9 @@ export interface Buyer {
 /** Names the purchase. It is not sent to the service. */
 const KEY_HEADER = 'Idempotency-Key'
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
+
+/** An answer, and the entry of its purchase. */
+type NamedAnswer = BoughtAnswer & { entry: string }
 
 interface Settings extends Omit<BuyerOptions, 'receipts' | 'runtime'> {
   receipts: ReceiptPolicy
@@ -75,7 +79,7 @@ export function createBuyer(options: BuyerOptions): Buyer {
   if (!/^0x[0-9a-fA-F]{64}$/.test(options.key)) throw new Error('The key must be 0x and 64 hex digits')
   const settings = toSettings(options)
   const { storage, runtime } = settings
-  const running = new Map<string, Promise<BoughtAnswer>>()
+  const running = new Map<string, Promise<NamedAnswer>>()
   let removal: Promise<void> | undefined
   return {
     async fetch(input, init) {
@@ -109,8 +113,13 @@ async function readRequest(request: Request): Promise<{ name: string; request: P
   const { [KEY_HEADER.toLowerCase()]: key = null, ...headers } = Object.fromEntries(request.headers)
   const url = new URL(request.url)
   url.hash = ''
-  const name = sha256Hex(canonicalJson({ method, url: url.href, body, key }))
-  return { name, request: { method, url: url.href, headers, body } }
+  const saved = { method, url: url.href, headers, body } as const
+  return { name: purchaseName(saved, key), request: saved }
+}
+
+/** Begins the names of all entries of the purchases of a request. */
+export function purchaseName({ method, url, body }: PurchaseRequest, key: string | null = null): string {
+  return sha256Hex(canonicalJson({ method, url: new URL(url).href, body, key }))
 }
 
 function decodeText(bytes: ArrayBuffer): string {
@@ -121,7 +130,7 @@ function decodeText(bytes: ArrayBuffer): string {
   }
 }
 
-async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<BoughtAnswer> {
+async function buy(settings: Settings, name: string, request: PurchaseRequest): Promise<NamedAnswer> {
   const { storage } = settings
   for (let index = await lastIndex(storage, name); ; index += 1) {
     const entry = entryOf(storage, name, index)
@@ -133,7 +142,7 @@ async function buy(settings: Settings, name: string, request: PurchaseRequest): 
     const mayRenew = saved !== undefined && settings.maxAgeSeconds !== undefined
     if (mayRenew && isRefusal(bought) && readPayment(saved).validBefore <= settings.runtime.now()) continue
     requireAnswer(request, bought, locationOf(entry))
-    return requireKnown(bought, locationOf(entry))
+    return { ...requireKnown(bought, locationOf(entry)), entry: entry.name }
   }
 }
 
@@ -210,8 +219,9 @@ function requireAnswer(request: PurchaseRequest, { status, body, isPaymentSent }
 /** Statuses whose answers have no body. The constructor of `Response` refuses one. */
 const EMPTY_STATUSES: ReadonlySet<number> = new Set([204, 205, 304])
 
-function toResponse({ status, body, paymentRequired, paymentResponse, receipt }: BoughtAnswer): Response {
-  const headers = new Headers({ 'Receipt-Check': receipt })
+function toResponse(answer: NamedAnswer): Response {
+  const { status, body, paymentRequired, paymentResponse, receipt, isPaymentSent, entry } = answer
+  const headers = new Headers({ 'Receipt-Check': receipt, ...(isPaymentSent && { Purchase: entry }) })
   // The answers of the service are JSON. Another text, such as the page of a proxy, is never HTML for the caller.
   headers.set('Content-Type', parseJson(body) === undefined ? 'text/plain; charset=utf-8' : 'application/json')
   if (paymentRequired !== null) headers.set('PAYMENT-REQUIRED', paymentRequired)

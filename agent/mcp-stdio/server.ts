@@ -3,25 +3,19 @@ import { ProtocolError, ProtocolErrorCode, Server, type CallToolResult } from '@
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
-import { fetchDocument, fetchText } from '../client/bounded-fetch.ts'
-import type { BuyerRuntime } from '../client/buy.ts'
-import { createBuyer, PurchaseError, type Buyer, type BuyerOptions } from '../client/buyer.ts'
-import { folderStorage } from '../client/folder-storage.ts'
-import { pinReceiver } from '../client/pinned-receiver.ts'
+import { fetchText } from '../client/bounded-fetch.ts'
+import { PurchaseError, type Buyer } from '../client/buyer.ts'
+import { openBuyer, type OpenBuyerOptions } from '../client/open-buyer.ts'
 import { restRequest } from '../client/purchase-request.ts'
-import { termsDocumentSchema } from '../client/quote.ts'
 import { describeAnswer, type ServiceAnswer } from '../client/service-answer.ts'
 import { INFO_TOOL, listTools, operationOf } from '../mcp/tools.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { inputRefusal, type Operation } from '../operation/operation.ts'
 import { OPERATIONS, parseOperation } from '../operation/operations.ts'
 import { REFUSALS, refusalBody } from '../operation/refusal.ts'
-import { DEPLOYMENTS, PAYMENT_HEADERS, type Mode } from '../payment/terms.ts'
+import { DEPLOYMENTS, PAYMENT_HEADERS } from '../payment/terms.ts'
 import { PAYMENT_RESPONSE_META } from '../receipt/claims.ts'
 import { parseJson } from '../rpc/read-body.ts'
-
-/** The register changes daily. Within this time an equal call returns the bought answer. */
-const ANSWER_AGE_SECONDS_MAX = 86_400
 
 const INSTRUCTIONS =
   'Irish company records. This local server pays for each answer with x402, within the limits of its user. An equal call ' +
@@ -32,22 +26,8 @@ const PAYMENT_NOTE =
 /** Enough for the metadata, and bounded, because clients give the text to a model. */
 const INFO_BYTES_MAX = 65_536
 
-export interface LocalServerOptions {
-  baseUrl: string
-  mode: Mode
-  key: `0x${string}`
-  /** The purchases and the spending of each day. */
-  folder: string
-  /** The receiver of payments. By default the one that the service published when the folder was used first. */
-  payTo: string | undefined
-  /** Micro-USDC for one call. */
-  amountMax: number
-  /** Micro-USDC for a UTC day, over all processes of the folder. */
-  amountPerDayMax: number
-  /** As in {@link BuyerOptions}. */
-  isUnusable: BuyerOptions['isUnusable']
+export interface LocalServerOptions extends OpenBuyerOptions {
   version: string
-  runtime: BuyerRuntime & { now: () => Date }
 }
 
 /** Serves until the client closes stdin. */
@@ -99,27 +79,6 @@ async function describeService({ baseUrl, runtime }: LocalServerOptions): Promis
   if (Buffer.byteLength(JSON.stringify(result)) <= INFO_BYTES_MAX) return result
   const error = { code: 'answer_too_large', message: `The documents of the service exceed ${INFO_BYTES_MAX} bytes.` }
   return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
-}
-
-async function openBuyer(options: LocalServerOptions): Promise<Buyer> {
-  const { baseUrl, mode, key, folder, amountMax, amountPerDayMax, isUnusable, runtime } = options
-  const storage = folderStorage(folder)
-  const { network, asset, domain } = DEPLOYMENTS[mode]
-  const readPublished = async () => {
-    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, termsDocumentSchema)
-    return access.pay_to
-  }
-  const payTo = options.payTo ?? (await pinReceiver({ storage, baseUrl, network, readPublished }))
-  const expected = { network, asset, domain, payTo, amountMax, amountPerDayMax }
-  const optional = isUnusable && { isUnusable }
-  return createBuyer({
-    key,
-    folder: storage,
-    expected,
-    maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
-    runtime,
-    ...optional,
-  })
 }
 
 async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise<CallToolResult> {

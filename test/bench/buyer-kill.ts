@@ -44,7 +44,7 @@ export async function buyerKill({ runs = RUNS_DEFAULT }: Record<string, string>)
 }
 
 /** The nonces of all payments that reach the service of this process. */
-function recordNonces(): ReadonlySet<string> {
+export function recordNonces(): ReadonlySet<string> {
   const nonces = new Set<string>()
   subscribe('http.server.request.start', (message) => {
     const payment = (message as { request: IncomingMessage }).request.headers['payment-signature']
@@ -209,7 +209,7 @@ function findReservationFaults({ purchases, reservations, unused }: Folder, left
 }
 
 /** Whether the saved answer is the one that the service has stored for the payment. */
-async function findFaults({ request, payment, answer }: Purchase): Promise<string[]> {
+export async function findFaults({ request, payment, answer }: Purchase): Promise<string[]> {
   const headers = { ...request.headers, 'PAYMENT-SIGNATURE': payment }
   const response = await fetch(request.url, { method: request.method, headers, body: request.body })
   const stored = toSaved({

@@ -11,6 +11,7 @@ import { order } from './order.ts'
 import { perf } from './perf.ts'
 import { quality } from './quality.ts'
 import { race } from './race.ts'
+import { reconcileKill } from './reconcile-kill.ts'
 import { report } from './report.ts'
 import { simulate } from './simulate.ts'
 import { sizing } from './sizing.ts'
@@ -34,6 +35,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
+  'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
   order: { run: order, usage: '' },
@@ -58,7 +60,7 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 function usage(): string {
-  const lines = Object.entries(PROGRAMMES).map(([name, { usage: options }]) => `  ${name.padEnd(12)} ${options}\n`)
+  const lines = Object.entries(PROGRAMMES).map(([name, { usage: options }]) => `  ${name.padEnd(14)} ${options}\n`)
   return `usage: npm run bench -- PROGRAMME [OPTIONS]\n\n${lines.join('')}`
 }
 

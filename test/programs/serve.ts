@@ -12,4 +12,6 @@ process.exitCode = await runCli(['serve'], {
   now: () => new Date(),
   fetch,
   sleep: (milliseconds) => sleep(milliseconds),
+  confirm: async () => false,
+  interrupted: () => new AbortController().signal,
 })

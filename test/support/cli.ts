@@ -21,6 +21,8 @@ export async function runCommand(args: readonly string[], change: Partial<CliCon
     now: () => new Date(),
     fetch,
     sleep: async () => undefined,
+    confirm: async () => false,
+    interrupted: () => new AbortController().signal,
     ...change,
   })
   return { code, lines, text: lines.join('\n'), stderr: String(stderr.read() ?? '') }

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { openImportBar, openRowsBar } from '../../../agent/cli/progress-bar.ts'
+import { openImportBar, openListBar, openRowsBar } from '../../../agent/cli/progress-bar.ts'
 import { makeKeyAt, START_SECONDS } from '../../keys/support.ts'
 import { runCommand } from '../../support/cli.ts'
 
@@ -134,6 +134,9 @@ describe('a progress bar', () => {
     using rows = openRowsBar(output, 1_000)
     rows.onProgress(400)
     rows.print('done')
+    using list = openListBar(output, 1_000)
+    list.onProgress({ rows: 250, spent: 5_400_000 })
+    list[Symbol.dispose]()
     expect(lines).to.deep.equal(['done'])
     return String(stderr.read() ?? '')
   }
@@ -143,6 +146,7 @@ describe('a progress bar', () => {
     expect(text).to.match(/reading, step 1 of 2 .*25% \| 500 rows/)
     expect(text).to.match(/step 2 of 2 .*50% \| 100 rows/)
     expect(text).to.match(/writing .*40% \| 400 of 1000 rows/)
+    expect(text).to.match(/250 of 1000 rows \| 5\.400 USDC spent \| .* left/)
   })
 
   it('writes nothing to a file or a pipe', () => expect(showAll(false)).to.equal(''))

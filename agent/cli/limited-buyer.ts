@@ -1,0 +1,93 @@
+/** The options of the commands that buy within limits until they are stopped: `mcp` and `reconcile-service`. */
+import { readFile } from 'node:fs/promises'
+import { Option, type Command } from 'commander'
+import type { BuyerOptions } from '../client/buyer.ts'
+import type { OpenBuyerOptions } from '../client/open-buyer.ts'
+import type { Mode } from '../payment/terms.ts'
+import { parseAmount, parseHttpUrl } from './arguments.ts'
+import type { CommandContext } from './context.ts'
+
+const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
+
+/** The register changes daily. Within this time an equal request returns the bought answer. */
+const ANSWER_AGE_SECONDS_MAX = 86_400
+
+export interface LimitedBuyerOptions {
+  url: string
+  keyFile: string
+  folder: string
+  mode: Mode
+  payTo?: string
+  maxAmount?: number
+  maxPerDay: number
+  rpc?: string
+  resetDay?: boolean
+}
+
+export function addLimitedBuyerOptions(command: Command): Command {
+  return command
+    .requiredOption('--url <url>', 'the URL of the service', parseHttpUrl)
+    .requiredOption('--key-file <file>', 'the private key of the buyer')
+    .requiredOption('--folder <folder>', 'the purchases and the spending of each day; a secret')
+    .addOption(new Option('--mode <mode>', 'the network to pay on').choices(['testnet', 'mainnet']).default('testnet'))
+    .option('--pay-to <address>', 'the receiver of payments; by default the one of the first purchase in the folder')
+    .option('--max-amount <n>', 'pay at most this for an answer; by default the highest usual price', parseAmount)
+    .option('--max-per-day <n>', 'pay at most this in a UTC day', parseAmount, AMOUNT_PER_DAY_MAX_DEFAULT)
+    .option(
+      '--rpc <url>',
+      'a node of the chain: a payment that it shows as expired no longer counts for the day',
+      parseHttpUrl,
+    )
+    .option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit')
+}
+
+/** Performs `--reset-day`. Returns whether it was given. */
+export async function resetDayIfAsked(
+  { now, print }: CommandContext,
+  { resetDay, folder }: LimitedBuyerOptions,
+): Promise<boolean> {
+  if (resetDay !== true) return false
+  const { resetSpending } = await import('../client/buyer.ts')
+  await resetSpending(folder, now())
+  print('The spending of this day begins again.')
+  return true
+}
+
+/** What `openBuyer` needs, and the version of the program. */
+export async function toBuyerOptions(
+  { fetch, sleep, now }: CommandContext,
+  { url, keyFile, folder, mode, payTo, maxAmount, maxPerDay, rpc }: LimitedBuyerOptions,
+): Promise<OpenBuyerOptions & { version: string }> {
+  const { readPrivateKey } = await import('../client/private-key.ts')
+  const { DEPLOYMENTS } = await import('../payment/terms.ts')
+  const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
+  return {
+    // The URL of the remote server is the one that directories of MCP servers list.
+    baseUrl: url.replace(/\/(?:mcp\/?)?$/, ''),
+    mode,
+    key: await readPrivateKey(keyFile),
+    folder,
+    payTo,
+    amountMax: maxAmount ?? Math.max(...Object.values(DEPLOYMENTS[mode].prices)),
+    amountPerDayMax: maxPerDay,
+    maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
+    isUnusable: rpc === undefined ? undefined : await checkOnChain(rpc, { mode, now }),
+    version: (JSON.parse(manifest) as { version: string }).version,
+    runtime: { fetch, sleep, now },
+  }
+}
+
+/** Whether the chain shows in a final block that an authorization was not used, and that it has expired. */
+async function checkOnChain(
+  url: string,
+  { mode, now }: { mode: Mode; now: () => Date },
+): Promise<BuyerOptions['isUnusable']> {
+  const { DEPLOYMENTS } = await import('../payment/terms.ts')
+  const { openChain } = await import('../chain/chain.ts')
+  const { network, asset } = DEPLOYMENTS[mode]
+  const chain = openChain({ urls: [url], chainId: Number(network.split(':')[1]), now })
+  return async ({ from: payer, nonce, validBefore }) => {
+    const { payments, final } = await chain.observe([{ asset, payer, nonce }], { withFinal: true })
+    return payments[0]?.isNonceUsed === false && final !== undefined && final.time >= BigInt(validBefore)
+  }
+}

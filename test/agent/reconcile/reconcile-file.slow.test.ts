@@ -1,0 +1,245 @@
+/** The command `client reconcile` with the real service and real payments. */
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+import { generatePrivateKey } from 'viem/accounts'
+import type { CliContext } from '../../../agent/cli/context.ts'
+import { SCORE_MAX } from '../../../agent/operation/result.ts'
+import { runCommand } from '../../support/cli.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const ADDED =
+  'company_number,legal_name,status,decision,score,alternative_1,alternative_2,alternative_3,snapshot_id,receipt'
+const LIST = `id,Supplier,note
+1,Plain Fixture Ltd,"a ""quoted"" note"
+2,PLAIN FIXTURE LTD,
+3,Twin Fixture Limited,"two
+lines"
+4,Unheard Of Holdings,=1+1
+5,,
+6,ab,too short
+7,Plain Fixture Ltd,
+`
+
+describe('[15.11] the command client reconcile', function () {
+  this.timeout(240_000)
+  let service: TestService
+  let directory: string
+  let file: string
+  let out: string
+
+  before(async () => {
+    service = await startTestService()
+  })
+  after(() => service.stop())
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    file = join(directory, 'list.csv')
+    out = join(directory, 'list.reconciled.csv')
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+  })
+
+  const run = (args: string[], change: Partial<CliContext> = {}) =>
+    runCommand(
+      ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'reconcile', file, ...args],
+      change,
+    )
+  const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
+  const purchases = async () =>
+    (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
+  const transfersOf = async (work: () => Promise<unknown>) => {
+    const before = (await service.paid()).transfers
+    await work()
+    return (await service.paid()).transfers - before
+  }
+
+  it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
+    await writeFile(file, LIST)
+    expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
+    expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,PLAIN FIXTURE LIMITED,')
+    const rows = await readOut()
+    expect(rows.map(({ decision }) => decision)).to.deep.equal([
+      'matched',
+      'matched',
+      'ambiguous',
+      'no_match',
+      '',
+      'invalid_body',
+      'matched',
+    ])
+    expect(rows[2]).to.include({ note: 'two\nlines', company_number: '', legal_name: '', status: '' })
+    const alternatives = [rows[2]?.['alternative_1'], rows[2]?.['alternative_2']]
+    expect(alternatives).to.have.members([
+      `1004 TWIN FIXTURE LIMITED (${SCORE_MAX})`,
+      `1005 TWIN FIXTURE LIMITED (${SCORE_MAX})`,
+    ])
+    expect(rows[0]).to.include({ company_number: '73848', status: 'Normal', receipt: rows[6]?.['receipt'] })
+    expect(rows[0]?.['snapshot_id']).to.match(/^sha256:/)
+    expect(rows[3]?.['note']).to.equal('=1+1')
+    const verified = await runCommand(['verify', join(directory, rows[0]?.['receipt'] ?? ''), '--issuer', service.url])
+    expect(verified.code).to.equal(0)
+  })
+
+  it('gives the decision that a single resolve gives', async () => {
+    await writeFile(file, 'name\nTwin Fixture Limited\nNumbered Fixture 7\nAleo Fixture\nIgnore previous\n')
+    await run(['--column', 'name', '--yes'])
+    for (const { name = '', decision, company_number } of await readOut()) {
+      const single = await runCommand(
+        ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'resolve', name],
+        { environment: { DATA_DIR: directory } },
+      )
+      const body = /\{\n[^]*\n\}/.exec(single.text)?.[0] ?? ''
+      const answer = JSON.parse(body) as { status: string; match: { company: { company_number: string } } | null }
+      expect({ decision, company_number }).to.deep.equal({
+        decision: answer.status,
+        company_number: answer.match?.company.company_number ?? '',
+      })
+    }
+  })
+
+  it('pays nothing when the same command runs again, and writes the same file', async () => {
+    await writeFile(file, LIST)
+    await run(['--column', 'Supplier', '--yes'])
+    const before = await readFile(out)
+    expect(await transfersOf(() => run(['--column', '2']))).to.equal(0)
+    expect((await readFile(out)).equals(before)).to.equal(true)
+  })
+
+  it('reads other separators, Windows-1252 and rows without a header', async () => {
+    await writeFile(
+      file,
+      Buffer.from('9;"Al\xe9o Fixture Teoranta"; D02 X285;n/a \x80\r\n8;Numbered Fixture 3\r\n', 'latin1'),
+    )
+    const args = ['--column', '2', '--eircode-column', '3', '--address-column', '4', '--no-header', '--yes']
+    const { code, stderr } = await run(args)
+    expect([code, stderr]).to.deep.equal([0, ''])
+    const text = await readFile(out, 'utf8')
+    expect(text.split('\r\n')[0]).to.match(
+      /^\uFEFF9;Aléo Fixture Teoranta; D02 X285;n\/a €;1002;ALÉO FIXTURE TEORANTA;/,
+    )
+    expect(text.split('\r\n')[1]).to.match(/^8;Numbered Fixture 3;;;5003;/)
+  })
+
+  it('leaves out evidence that is not valid, and refuses a number that is not valid or not in the register', async () => {
+    await writeFile(file, 'n\tc\te\nPlain Fixture\t\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n')
+    const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
+    expect(await transfersOf(() => run(args))).to.equal(1)
+    const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
+    expect(rows.map(({ decision }) => decision)).to.deep.equal(['matched', 'invalid_body', 'company_not_found'])
+  })
+
+  it('keeps columns of the file that have the names of added ones', async () => {
+    await writeFile(file, 'status,name\nold,Plain Fixture Limited\n')
+    await run(['--column', 'name', '--yes'])
+    expect((await readOut())[0]).to.include({ status: 'old', status_2: 'Normal', decision: 'matched' })
+  })
+
+  describe('signs nothing', () => {
+    const refuses = async (text: string | Buffer, args: string[], message: RegExp) => {
+      await writeFile(file, text)
+      const result = await run(args)
+      expect(`${result.text}\n${result.stderr}`).to.match(message)
+      expect(result.code).to.be.oneOf([1, 2])
+      expect(await purchases()).to.deep.equal([])
+    }
+    it('above --max-total, which counts every row of the list', () =>
+      refuses(
+        'name\nTwin Fixture\nPlain Fixture\n',
+        ['--column', 'name', '--yes', '--max-total', '3999'],
+        /4000 micro/,
+      ))
+    it('without an answer to the question', () => refuses('name\nTwin Fixture\n', ['--column', 'name'], /add --yes/))
+    it('for a column that the file lacks', () =>
+      refuses('name\nTwin Fixture\n', ['--column', 'nom', '--yes'], /no column nom\. Its columns are: name/))
+    it('for a row with too many fields in the last line', () =>
+      refuses(
+        'name\tb\nTwin Fixture\tc\na\tb\tc\n',
+        ['--column', 'name', '--separator', 'tab', '--yes'],
+        /Row 2 has 3/,
+      ))
+    it('for UTF-16', () =>
+      refuses(Buffer.from('\uFEFFname\nTwin\n', 'utf16le'), ['--column', 'name', '--yes'], /not text in UTF-8/))
+    it('for a file that would be overwritten', () =>
+      refuses('name\nTwin Fixture\n', ['--column', 'name', '--yes', '--out', file], /is the file itself/))
+    it('on mainnet without --max-total', async () => {
+      await writeFile(file, 'name\nTwin Fixture\n')
+      const args = ['client', '--mode', 'mainnet', '--url', service.url, 'reconcile', file, '--column', 'name', '--yes']
+      const result = await runCommand(args)
+      expect([result.code, result.stderr]).to.deep.equal([
+        2,
+        "error: option '--max-total' is required on mainnet (add --help for usage)\n",
+      ])
+    })
+  })
+
+  it('asks with the highest cost, and counts rows of earlier runs in --max-total', async () => {
+    await writeFile(file, 'name\nTwin Fixture\n')
+    const questions: string[] = []
+    const confirm = async (question: string) => questions.push(question) > 0
+    const first = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(first.lines).to.include('At most 0.002 USDC will be paid on eip155:84532, 0.002 for a row.')
+    expect([first.code, questions.length]).to.deep.equal([0, 1])
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const second = await run(['--column', 'name', '--max-total', '2000'], { confirm })
+    expect(second.stderr).to.match(/can cost 4000 micro-USDC/)
+  })
+
+  it('stops after an interruption, and continues with the same command', async () => {
+    const names = Array.from({ length: 25 }, (_, index) => `Numbered Fixture ${index + 1}`)
+    await writeFile(file, `name\n${names.join('\n')}\n`)
+    const controller = new AbortController()
+    const interruptAtFirst: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
+      return fetch(input, init)
+    }
+    const paid = await transfersOf(async () => {
+      const first = await run(['--column', 'name', '--yes'], {
+        fetch: interruptAtFirst,
+        interrupted: () => controller.signal,
+      })
+      expect([first.code, (await purchases()).length]).to.deep.equal([1, 9])
+      expect(first.stderr).to.match(/The same command continues/)
+      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+    })
+    expect([paid, (await purchases()).length]).to.deep.equal([25, 25])
+    expect((await readOut()).every(({ company_number }) => company_number !== undefined)).to.equal(true)
+  })
+
+  it('states that the outcome is unknown, and pays once when the service answers again', async () => {
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const loseAnswers: typeof fetch = async (input, init) => {
+      const response = await fetch(input, init)
+      if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
+      throw new TypeError('fetch failed')
+    }
+    const paid = await transfersOf(async () => {
+      const lost = await run(['--column', 'name', '--yes'], { fetch: loseAnswers })
+      expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
+      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+    })
+    expect(paid).to.equal(1)
+  })
+
+  it('ends at a refused payment with its reason', async () => {
+    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
+    await writeFile(file, 'name\nPlain Fixture\n')
+    const { code, text } = await run(['--column', 'name', '--yes'])
+    expect(code).to.equal(1)
+    expect(text).to.contain('insufficient_funds')
+  })
+
+  it('replaces a refused payment after it has expired', async () => {
+    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
+    await writeFile(file, 'name\nPlain Fixture\n')
+    await run(['--column', 'name', '--yes'])
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
+    const later = () => new Date(Date.now() + 600_000)
+    expect(await transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
+    expect((await readOut())[0]).to.include({ company_number: '73848' })
+  })
+})

@@ -1,0 +1,145 @@
+/**
+ * `bench reconcile-kill [--runs N]`: ends `client reconcile` at random moments, with SIGKILL and every fourth time with SIGINT,
+ * and runs the same command until its list is complete. Fails unless each different row has one payment, one transfer and the
+ * answer that the service has stored, and the output is that of a run without an interruption.
+ */
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'csv-parse/sync'
+import { readPayment } from '../../agent/client/buy.ts'
+import { fileEntry } from '../../agent/client/folder-storage.ts'
+import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
+import { stopTestChain } from '../support/chain.ts'
+import { startChild, type Child } from '../support/child.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findFaults, recordNonces } from './buyer-kill.ts'
+
+const RUNS_DEFAULT = '500'
+/** Several groups of rows. Every fifth row repeats the row before it. */
+const ROWS = 50
+const REPEATED = 5
+const SIGINT_EVERY = 4
+const RULE_OF_THREE = 3
+
+const print = (line: string) => void process.stdout.write(`${line}\n`)
+
+export async function reconcileKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
+  const directory = await mkdtemp(join(tmpdir(), 'reconcile-kill-'))
+  const service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '100000' } })
+  const sent = recordNonces()
+  try {
+    await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
+    return await killAll({ service, directory, kills: Number(runs), sent })
+  } finally {
+    await service.stop()
+    await stopTestChain()
+    await rm(directory, { recursive: true })
+  }
+}
+
+interface KillPlan {
+  service: TestService
+  directory: string
+  kills: number
+  /** The nonces of the payments that reached the service. */
+  sent: ReadonlySet<string>
+}
+
+async function killAll({ service, directory, kills, sent }: KillPlan): Promise<boolean> {
+  const begun = performance.now()
+  const before = (await service.paid()).transfers
+  const faults: string[] = []
+  const purchases: Purchase[] = []
+  const ends = new Map<string, number>()
+  let lists = 0
+  let done = 0
+  let milliseconds = 0
+  for (; done < kills || lists < 2; lists += 1) {
+    const names = namesOf(lists)
+    const file = join(directory, `${lists}.csv`)
+    await writeFile(file, `name\n${names.join('\n')}\n`)
+    // The first list is not interrupted: its time spreads the moments of the kills over a whole run.
+    const interruptions = lists === 0 ? 0 : kills
+    while (done < interruptions) {
+      const signal = done % SIGINT_EVERY === 0 ? 'SIGINT' : 'SIGKILL'
+      const end = await endAt(startReconcile(service, directory, file), signal, Math.random() * milliseconds)
+      if (end === 'finished') break
+      done += 1
+      ends.set(end, (ends.get(end) ?? 0) + 1)
+    }
+    const started = performance.now()
+    const child = startReconcile(service, directory, file)
+    const code = await child.ended
+    if (lists === 0) milliseconds = performance.now() - started
+    if (code !== 0) faults.push(`list ${lists} ends with ${code}: ${child.stderr()}`)
+    const bought = await readPurchases(`${file.replace('.csv', '')}.reconciled.csv.purchases`)
+    purchases.push(...bought)
+    faults.push(...(await findListFaults(file, names, bought)).map((fault) => `list ${lists}: ${fault}`))
+  }
+  for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
+  const saved = new Set(purchases.map((purchase) => readPayment(purchase).nonce))
+  const second = [...sent].filter((nonce) => !saved.has(nonce)).length
+  const transfers = (await service.paid()).transfers - before
+  if (second > 0) faults.push(`${second} payments were sent that are in no purchase file`)
+  if (transfers !== purchases.length) faults.push(`${purchases.length} purchases have ${transfers} transfers`)
+
+  for (const fault of faults) print(fault)
+  print(
+    `${done} interruptions of client reconcile (${[...ends].map(([end, count]) => `${count} ${end}`).join(', ')}) in ` +
+      `${Math.round((performance.now() - begun) / 1000)} s, ${lists} lists, ${lists * ROWS} rows, ${transfers} transfers: ` +
+      `${second} second payments, ${faults.length} faults. Without a failure, the failure rate is below ` +
+      `${((RULE_OF_THREE / done) * 100).toFixed(2)} % at 95 % confidence.`,
+  )
+  return faults.length === 0
+}
+
+/** Names that no other list has. */
+function namesOf(list: number): string[] {
+  return Array.from({ length: ROWS }, (_, index) => {
+    const number = index % REPEATED === REPEATED - 1 ? index - 1 : index
+    return `Alpha Sample ${list * ROWS + number} Limited`
+  })
+}
+
+function startReconcile(service: TestService, directory: string, file: string): Child {
+  const client = ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key')]
+  return startChild('agent/main.js', [...client, 'reconcile', file, '--column', 'name', '--yes'], {
+    DATA_DIR: directory,
+  })
+}
+
+/** Sends the signal after a time. Returns how the command ended. */
+async function endAt(child: Child, signal: 'SIGINT' | 'SIGKILL', milliseconds: number): Promise<string> {
+  await Promise.race([sleep(milliseconds), child.ended])
+  child.process.kill(signal)
+  const end = await child.ended
+  if (end === 0) return 'finished'
+  // A command that has caught SIGINT ends with status 1. Before that the signal ends it.
+  if (end === signal) return signal
+  if (signal === 'SIGINT' && end === 1 && child.stderr().startsWith('Interrupted')) return 'SIGINT, caught'
+  throw new Error(`The command ended with ${end}: ${child.stderr()}`)
+}
+
+async function readPurchases(folder: string): Promise<Purchase[]> {
+  const names = (await readdir(folder)).filter((name) => /^[0-9a-f]/.test(name) && !name.endsWith(UNFINISHED_SUFFIX))
+  return Promise.all(names.map((name) => readPurchase(fileEntry(join(folder, name)))))
+}
+
+/** Whether each different row has one purchase, and each row of the output the answer and the receipt of its own one. */
+async function findListFaults(file: string, names: string[], bought: Purchase[]): Promise<string[]> {
+  const distinct = new Set(names).size
+  const faults = bought.length === distinct ? [] : [`${distinct} different rows have ${bought.length} purchases`]
+  const out = `${file.replace('.csv', '')}.reconciled.csv`
+  const rows = parse(await readFile(out), { columns: true }) as Record<string, string>[]
+  if (rows.map(({ name }) => name).join() !== names.join()) faults.push('the output has other rows')
+  for (const { name, decision, receipt = '' } of rows) {
+    const { request, answer } = await readPurchase(fileEntry(join(file, '..', receipt)))
+    const asked = JSON.parse(request.body ?? '') as { name: string }
+    const { status } = JSON.parse(answer?.body ?? '{}') as { status?: string }
+    if (asked.name !== name || status !== decision) faults.push(`${name} has the answer of another row`)
+  }
+  return faults
+}
