@@ -1,7 +1,7 @@
 /** Runs checks of a configuration one after the other and prints a line for each finding. */
 
 /** `failed`: a sale would fail. `warning`: sales work now, and something should be changed. */
-export interface Finding {
+export interface CheckResult {
   kind: 'passed' | 'warning' | 'failed'
   /** One line: what was found, and what to do. It may contain text of other parties. */
   detail: string
@@ -9,18 +9,18 @@ export interface Finding {
 
 export interface Check {
   name: string
-  run: () => Promise<Finding[]>
+  run: () => Promise<CheckResult[]>
 }
 
-export const passed = (detail: string): Finding[] => [{ kind: 'passed', detail }]
-export const warning = (detail: string): Finding[] => [{ kind: 'warning', detail }]
-export const failed = (detail: string): Finding[] => [{ kind: 'failed', detail }]
+export const passed = (detail: string): CheckResult[] => [{ kind: 'passed', detail }]
+export const warning = (detail: string): CheckResult[] => [{ kind: 'warning', detail }]
+export const failed = (detail: string): CheckResult[] => [{ kind: 'failed', detail }]
 
 const LABELS = { passed: 'ok     ', warning: 'WARNING', failed: 'FAILED ' } as const
 const NAME_CHARACTERS = 14
 
 /** An error that a check does not expect is a failure. Its first line names the cause. */
-export async function findings({ run }: Check): Promise<Finding[]> {
+export async function findings({ run }: Check): Promise<CheckResult[]> {
   try {
     return await run()
   } catch (cause) {

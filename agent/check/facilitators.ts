@@ -4,7 +4,7 @@ import type { Authorization } from '../facilitator/remote-facilitator.ts'
 import { X402_VERSION } from '../payment/terms.ts'
 import { fetchText, type Fetch } from '../client/bounded-fetch.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { failed, passed, type Check, type Finding } from './check.ts'
+import { failed, passed, type Check, type CheckResult } from './check.ts'
 
 export interface CheckedFacilitator {
   /** Without a trailing slash. */
@@ -24,7 +24,7 @@ async function checkFacilitator(
   { url, authorization }: CheckedFacilitator,
   network: string,
   fetch: Fetch,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const header = await authorization('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)

@@ -8,7 +8,7 @@ import { facilitatorChecks, type CheckedFacilitator } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
 import { nodeChecks } from './nodes.ts'
 import { publicChecks } from './public-url.ts'
-import { checkDataset, checkResponseLog } from './storage.ts'
+import { checkStoredDataset, checkResponseLog } from './storage.ts'
 
 /** For one request. An operator waits for the checks. */
 const REQUEST_MS_MAX = 15_000
@@ -31,7 +31,7 @@ export function listChecks({ config, environment, now, fetch }: CheckOptions): C
     ...nodeChecks(config, now),
     ...facilitatorChecks(listFacilitators(config), network, limited),
     { name: 'response log', run: () => checkResponseLog(config) },
-    { name: 'dataset', run: () => checkDataset(config, now, limited) },
+    { name: 'dataset', run: () => checkStoredDataset(config, now, limited) },
     ...publicChecks(config, limited),
   ]
 }

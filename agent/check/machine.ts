@@ -10,14 +10,14 @@ import type { Config } from '../config.ts'
 import { readRelayerKey } from '../externals.ts'
 import { findIgnored } from '../ignored-variables.ts'
 import { addressOf } from '../payment/accounts.ts'
-import { failed, passed, warning, type Finding } from './check.ts'
+import { failed, passed, warning, type CheckResult } from './check.ts'
 
 const MIB = 2 ** 20
 
 export async function checkVariables(
   environment: Record<string, string | undefined>,
   config: Config,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const ignored = findIgnored(environment, config)
   if (ignored.length === 0) return passed(`the configuration of ${config.mode} is valid`)
   return ignored.flatMap(({ variable, reason }) => warning(`${variable} does nothing: ${reason}`))
@@ -30,7 +30,7 @@ export async function checkPermissions({ dataDirectory, keysDirectory }: Config)
   }
 }
 
-export async function checkDataDirectory(config: Config): Promise<Finding[]> {
+export async function checkDataDirectory(config: Config): Promise<CheckResult[]> {
   const { dataDirectory } = config
   const existing = await nearestDirectory(dataDirectory)
   const isMissing = existing !== dataDirectory
@@ -53,13 +53,13 @@ async function nearestDirectory(path: string): Promise<string> {
   }
 }
 
-export async function checkKeys({ keysDirectory }: Config): Promise<Finding[]> {
+export async function checkKeys({ keysDirectory }: Config): Promise<CheckResult[]> {
   const { signing } = await readDirectory(keysDirectory)
   const [key] = signing
   return passed(key ? `receipts are signed with ${key.publicJwk.kid}` : 'the first start creates a key')
 }
 
-export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBytes): Promise<Finding[]> {
+export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBytes): Promise<CheckResult[]> {
   const free = readFree(await nearestDirectory(dataDirectory))
   const left = Number.isFinite(free)
     ? `${Math.floor(free / MIB)} MiB are free`
@@ -72,7 +72,7 @@ export async function checkDisk({ dataDirectory }: Config, readFree = readFreeBy
 }
 
 /** The key of the receiver should be on no machine of the service. That of the relayer is on this one. */
-export async function checkReceiver({ facilitator }: Config): Promise<Finding[]> {
+export async function checkReceiver({ facilitator }: Config): Promise<CheckResult[]> {
   if (facilitator.kind === 'sandbox') return passed('the sandbox has its own')
   const { payTo } = facilitator
   if (facilitator.kind === 'self') {
@@ -84,7 +84,7 @@ export async function checkReceiver({ facilitator }: Config): Promise<Finding[]>
 }
 
 /** What can be known of reverse proxies without a request. */
-export async function checkProxies({ baseUrl, host, trustedProxies }: Config): Promise<Finding[]> {
+export async function checkProxies({ baseUrl, host, trustedProxies }: Config): Promise<CheckResult[]> {
   const isTls = baseUrl !== undefined && new URL(baseUrl).protocol === 'https:'
   if (isTls && trustedProxies === 0)
     return warning('BASE_URL is https, so requests pass a proxy: set TRUST_PROXY to the number of proxies')

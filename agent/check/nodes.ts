@@ -8,7 +8,7 @@ import { readRelayerKey } from '../externals.ts'
 import { openInProcessFacilitator, SETTLEMENTS_LEFT_MIN } from '../facilitator/in-process-facilitator.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import { openRpc, RpcError, WrongChain } from '../rpc/json-rpc.ts'
-import { failed, passed, warning, type Check, type Finding } from './check.ts'
+import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 
 /** For one call. */
 const NODE_MS_MAX = 5_000
@@ -53,7 +53,7 @@ const lagSeconds = ({ time }: Observation, now: () => Date) => Math.round(now().
 async function describeNode(
   nodes: readonly Node[],
   { index, chainId, url, now }: { index: number; chainId: number; url: string; now: () => Date },
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const node = nodes[index]
   // A sale uses the next node if one fails or is behind.
   const isOtherFresh = nodes.some((other) => other !== node && isFresh(other, now))
@@ -85,7 +85,7 @@ async function readsLogs(url: string, block: bigint): Promise<boolean> {
   return rpc('eth_getLogs', [{ fromBlock: at, toBlock: at, topics }]).then(Array.isArray, () => false)
 }
 
-function checkClock(nodes: readonly Node[], now: () => Date): Finding[] {
+function checkClock(nodes: readonly Node[], now: () => Date): CheckResult[] {
   const lags = nodes.flatMap((node) => ('observation' in node ? [lagSeconds(node.observation, now)] : []))
   if (lags.length === 0) return failed('no node shows the time of a block')
   const best = lags.reduce((one, other) => (Math.abs(other) < Math.abs(one) ? other : one))
@@ -95,7 +95,7 @@ function checkClock(nodes: readonly Node[], now: () => Date): Finding[] {
     : passed(difference)
 }
 
-async function checkToken(url: string | undefined, receiver: string, mode: Config['mode']): Promise<Finding[]> {
+async function checkToken(url: string | undefined, receiver: string, mode: Config['mode']): Promise<CheckResult[]> {
   if (url === undefined) return failed('no node answers')
   const { asset, chainId, domain } = DEPLOYMENTS[mode]
   const rpc = openRpc({ url, timeoutMs: NODE_MS_MAX })
@@ -115,7 +115,7 @@ async function checkRelayer(
   { mode }: Config,
   { relayerKeyFile, rpcUrls: [rpcUrl] }: Extract<ConfiguredFacilitator, { kind: 'self' }>,
   now: () => Date,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const relayerKey = await readRelayerKey(relayerKeyFile)
   const deployment = DEPLOYMENTS[mode]
   const facilitator = openInProcessFacilitator({

@@ -6,7 +6,7 @@ import { fetchDocument, fetchText, type Fetch } from '../client/bounded-fetch.ts
 import { verifyCard } from '../client/verify-card.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
-import { failed, passed, warning, type Check, type Finding } from './check.ts'
+import { failed, passed, warning, type Check, type CheckResult } from './check.ts'
 
 const metadataSchema = z.object({ access: z.object({ network: z.string(), pay_to: z.string() }) })
 
@@ -21,7 +21,7 @@ export function publicChecks(config: Config, fetch: Fetch): Check[] {
   ]
 }
 
-async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fetch): Promise<Finding[]> {
+async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fetch): Promise<CheckResult[]> {
   const { protocol, hostname } = new URL(baseUrl)
   const metadata = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema).catch(() => undefined)
   if (!metadata)
@@ -39,7 +39,7 @@ async function checkBaseUrl(baseUrl: string, { mode, payTo }: Config, fetch: Fet
 
 const same = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
 
-async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<Finding[]> {
+async function checkDocuments(baseUrl: string, config: Config, fetch: Fetch): Promise<CheckResult[]> {
   const { agentCard, a2aGuide, mcpGuide, serverJson, securityTxt, ...others } = FREE_PATHS
   const paths = [
     ...Object.values(others),
@@ -60,7 +60,7 @@ async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promi
   return `${path} ${fault}: let the proxy pass every path`
 }
 
-async function checkCard(baseUrl: string, fetch: Fetch): Promise<Finding[]> {
+async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> {
   const isReached = await fetchText(fetch, `${baseUrl}${FREE_PATHS.agentCard}`).then(
     ({ response }) => response.status === 200,
     () => false,

@@ -10,9 +10,9 @@ import type { Config } from '../config.ts'
 import type { Fetch } from '../client/bounded-fetch.ts'
 import { buildTerms } from '../payment/terms.ts'
 import { openLogForReading } from '../response-log.ts'
-import { failed, passed, warning, type Finding } from './check.ts'
+import { failed, passed, warning, type CheckResult } from './check.ts'
 
-export async function checkResponseLog(config: Config): Promise<Finding[]> {
+export async function checkResponseLog(config: Config): Promise<CheckResult[]> {
   const { dataDirectory, keysDirectory, responseLog: url, facilitator, mode } = config
   if (url === undefined && !(await exists(responsesFolder(dataDirectory))))
     return passed('LMDB; the first start creates it')
@@ -41,7 +41,7 @@ const exists = (path: string) =>
     () => false,
   )
 
-export async function checkDataset(config: Config, now: () => Date, fetch: Fetch): Promise<Finding[]> {
+export async function checkStoredDataset(config: Config, now: () => Date, fetch: Fetch): Promise<CheckResult[]> {
   const { dataDirectory, dataset } = config
   if (dataset === undefined) return passed('the sample of the sandbox')
   if (!isUrl(dataset)) {

@@ -1,6 +1,6 @@
 /** Every request of the buyer: limited in time and size, without redirects. Errors contain no text of the answer. */
 import type { z } from 'zod'
-import { parseJson, readBody } from '../rpc/read-body.ts'
+import { parseJson, readReply } from '../rpc/read-body.ts'
 
 export type Fetch = typeof globalThis.fetch
 
@@ -23,7 +23,7 @@ export async function fetchText(
   init: RequestInit = {},
 ): Promise<{ response: Response; text: string }> {
   const response = await fetch(url, { ...init, redirect: 'error', signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) })
-  const bytes = await readBody(response, ANSWER_BYTES_MAX).catch((cause: unknown) => {
+  const bytes = await readReply(response, ANSWER_BYTES_MAX).catch((cause: unknown) => {
     throw new Error('The answer did not arrive completely', { cause })
   })
   if (!bytes) throw new Error(`The answer is larger than ${ANSWER_BYTES_MAX} bytes`)

@@ -2,7 +2,7 @@
 import { encodeFunctionData, parseAbi } from 'viem'
 import { z } from 'zod'
 import { TESTNET_PATHS } from '../operation/paths.ts'
-import { parseJson, readBody } from '../rpc/read-body.ts'
+import { parseJson, readReply } from '../rpc/read-body.ts'
 import { REGISTRIES } from './contracts.ts'
 
 /** For the request to the service, including the body of the reply. */
@@ -46,7 +46,7 @@ export async function showRegistration({ url, fetch: send, print }: ShowOptions)
     print('the service does not answer; check that it is running')
     return false
   }
-  const bytes = await readBody(response, SHOW_BYTES_MAX).catch(() => undefined)
+  const bytes = await readReply(response, SHOW_BYTES_MAX).catch(() => undefined)
   const json = bytes && parseJson(new TextDecoder().decode(bytes))
   const agentFile = agentFileSchema.safeParse(json)
   if (!response.ok || !agentFile.success) {

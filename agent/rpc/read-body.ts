@@ -4,7 +4,7 @@
  * Returns undefined, and closes the connection, if the body is longer than `bytesMax`. The bytes are counted after
  * decompression.
  */
-export async function readBody({ body }: Response, bytesMax: number): Promise<Uint8Array | undefined> {
+export async function readReply({ body }: Response, bytesMax: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
   // A return leaves the loop, which cancels the body and closes the connection.

@@ -6,7 +6,7 @@ import type { CheckedPayment } from './examine.ts'
 import type { Verified } from './verify.ts'
 
 /** What is sold for a verified payment. */
-export interface Purchase {
+export interface PreparedSale {
   checked: CheckedPayment
   requirements: ReturnType<typeof buildRequirements>
   verified: Verified
@@ -15,7 +15,7 @@ export interface Purchase {
 
 export function storeClaim(
   { log, now }: SettlementServices,
-  { checked, requirements, verified, prepared }: Purchase,
+  { checked, requirements, verified, prepared }: PreparedSale,
 ): Promise<Claim> {
   const time = now().toISOString()
   return log.claim({

@@ -10,7 +10,7 @@ import { buildRequirements } from '../payment/terms.ts'
 import type { SkillContext } from '../skills/registers.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
-import { storeClaim, type Purchase } from './claim.ts'
+import { storeClaim, type PreparedSale } from './claim.ts'
 import { describeConflict } from './conflict.ts'
 import { refuseSettled } from './earlier-settlement.ts'
 import { examine, type CheckedPayment } from './examine.ts'
@@ -144,7 +144,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
 
 async function claimAndSettle(
   { payments, saleLimit, guessLimit }: SaleContext,
-  purchase: Purchase,
+  purchase: PreparedSale,
   { client, patience }: { client: Client; patience: Patience },
 ): Promise<Outcome> {
   const { checked, verified } = purchase

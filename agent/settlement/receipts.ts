@@ -12,7 +12,7 @@ import type { PaymentServices } from './services.ts'
 type Issuer = Pick<PaymentServices, 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
 
 /** The recorded receipt if it names this transaction, else a new one. */
-export async function receiptOf(
+export async function receiptFor(
   issuer: Issuer,
   record: ResponseRecord,
   transaction: string,

@@ -10,7 +10,7 @@ import {
 import type { Observation } from '../chain/observe.ts'
 import type { NonceState } from './finding.ts'
 import { settledResponse } from '../payment/payment-response.ts'
-import { receiptOf } from './receipts.ts'
+import { receiptFor } from './receipts.ts'
 import type { PaymentServices } from './services.ts'
 
 /** The command `payments recheck` has no key for receipts. The next replay then adds one. */
@@ -58,7 +58,7 @@ export async function recordPaid(
   change: Partial<RecordChange>,
 ): Promise<ResponseRecord> {
   const payment_response = settledResponse(record, transaction)
-  const receipt = await receiptOf(recorder, record, transaction)
+  const receipt = await receiptFor(recorder, record, transaction)
   const settled = { state: 'settled', payment_response, receipt } as const
   if (isVoid(record.state)) {
     recorder.report('denied_settlement_found', `was ${record.state}`)

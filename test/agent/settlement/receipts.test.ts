@@ -6,7 +6,7 @@ import type { Operation } from '../../../agent/operation/operation.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/receipt/claims.ts'
 import { canonicalJson } from '../../../agent/json/canonical.ts'
 import { settledResponse } from '../../../agent/payment/payment-response.ts'
-import { addMissingReceipt, issueReceipt, receiptOf } from '../../../agent/settlement/receipts.ts'
+import { addMissingReceipt, issueReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
@@ -75,10 +75,10 @@ describe('the receipt of a record', () => {
 
   it('[5.9.3] is kept by a later step with the same transaction, and replaced with another one', async () => {
     const record = makeRecord({ operation: LOOKUP })
-    const first = await receiptOf(services(), record, TRANSACTION)
+    const first = await receiptFor(services(), record, TRANSACTION)
     expect(claimsOf(first ?? '').payment.transaction).to.equal(TRANSACTION)
-    expect(await receiptOf(services(), { ...record, receipt: first }, TRANSACTION)).to.equal(first)
-    const other = await receiptOf(services(), { ...record, receipt: first }, OTHER_TRANSACTION)
+    expect(await receiptFor(services(), { ...record, receipt: first }, TRANSACTION)).to.equal(first)
+    const other = await receiptFor(services(), { ...record, receipt: first }, OTHER_TRANSACTION)
     expect(claimsOf(other ?? '').payment.transaction).to.equal(OTHER_TRANSACTION)
   })
 
