@@ -18,8 +18,7 @@ export class SnapshotHash {
 
   /** Adds one entry. The caller adds entries in the order of their numbers. */
   add(companyNumber: string, entry: SnapshotEntry): this {
-    const members = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sortMembers(entry)
-    this.#hash.update(`${JSON.stringify(members)}\n`)
+    this.#hash.update(`${canonicalEntry(companyNumber, entry)}\n`)
     return this
   }
 
@@ -27,6 +26,12 @@ export class SnapshotHash {
   id(): string {
     return `sha256:${this.#hash.digest('hex')}`
   }
+}
+
+/** An entry as RFC 8785 JSON. */
+export function canonicalEntry(companyNumber: string, entry: SnapshotEntry): string {
+  const members = entry === 'quarantined' ? { company_number: companyNumber, quarantined: true } : sortMembers(entry)
+  return JSON.stringify(members)
 }
 
 /** For strings, arrays and nulls, RFC 8785 JSON is plain JSON with sorted names. */

@@ -37,6 +37,7 @@ const DURABLE = {
 const PAGE_BYTES: Record<EnvironmentKind, number> = {
   catalog: 8192,
   snapshot: 8192,
+  history: 8192,
   responses: 4096,
   lock: 4096,
 }

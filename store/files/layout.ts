@@ -10,6 +10,12 @@
  *     'info'                    -> SnapshotInfo (JSON)
  *     companies: companyKey     -> SnapshotEntry with checksum (store/dataset/company-entry.ts)
  *     names.index                  the name index, a separate file (store/index/index-file.ts)
+ *   {DATA_DIR}/history/            LMDB: what each file of the register said (store/history)
+ *     'layout'                  -> { kind: 'history', version }
+ *     steps: step               -> StepFacts with checksum
+ *     versions: step companyKey -> the step of the version before, state with checksum
+ *     latest: companyKey        -> the step and the checksum of the newest version
+ *     erased: companyKey        -> the time of the erasure
  *   {DATA_DIR}/building/{name}/    LMDB: a snapshot that is being built; only a killed import leaves one behind
  *   {DATA_DIR}/responses/          LMDB: the response log, a separate environment because its writes are synced
  *     'layout'                  -> { kind: 'responses', version }
@@ -30,11 +36,12 @@
  */
 import { join } from 'node:path'
 
-export type EnvironmentKind = 'catalog' | 'snapshot' | 'responses' | 'lock'
+export type EnvironmentKind = 'catalog' | 'snapshot' | 'history' | 'responses' | 'lock'
 
 export const LAYOUT_VERSION: Record<EnvironmentKind, number> = {
   catalog: 1,
   snapshot: 3,
+  history: 1,
   responses: 1,
   lock: 1,
 }
@@ -49,6 +56,10 @@ export const INFO_KEY = 'info'
 /** The name index of a snapshot, in the folder of its LMDB environment. */
 export const NAMES_FILE = 'names.index'
 export const COMPANIES_DATABASE = 'companies'
+export const STEPS_DATABASE = 'steps'
+export const VERSIONS_DATABASE = 'versions'
+export const LATEST_DATABASE = 'latest'
+export const ERASED_DATABASE = 'erased'
 export const UNFINISHED_DATABASE = 'unfinished'
 export const RECORDS_DATABASE = 'records'
 export const FINISHED_DATABASE = 'finished'
@@ -79,5 +90,6 @@ export const buildingFolder = (dataDirectory: string) => join(dataDirectory, 'bu
 export const snapshotsFolder = (dataDirectory: string) => join(dataDirectory, 'snapshots')
 export const snapshotFolder = (dataDirectory: string, snapshotId: string) =>
   join(snapshotsFolder(dataDirectory), snapshotId.replace('sha256:', ''))
+export const historyFolder = (dataDirectory: string) => join(dataDirectory, 'history')
 export const relayerFolder = (dataDirectory: string, address: string) =>
   join(dataDirectory, 'relayers', address.toLowerCase())

@@ -1,0 +1,33 @@
+/**
+ * The digest of a journal: equal for everyone who has the same files of the same days, and the same erased numbers.
+ *
+ * SHA-256 over lines that end in a line feed, each RFC 8785 JSON. For each file, in order, `{"date","snapshot_id"}`, and then each
+ * number of which it says something else than the file before, in the order of the numbers: the entry as in the snapshot id, or
+ * `{"company_number","state"}` for a number that is absent or erased.
+ */
+import { createHash } from 'node:crypto'
+import { canonicalEntry } from '../dataset/snapshot-id.ts'
+import { companyNumberOf } from '../files/layout.ts'
+import { decodeVersion, type HistoryDatabase } from './history-database.ts'
+import { dateOf } from './step.ts'
+
+/** After every company key. */
+const KEYS_END = '~'
+
+/** @returns `sha256:` and 64 hexadecimal digits */
+export function historyDigest(history: HistoryDatabase): string {
+  const hash = createHash('sha256')
+  for (const step of history.stepKeys()) {
+    hash.update(`${JSON.stringify({ date: dateOf(step), snapshot_id: history.findStep(step)?.snapshot_id })}\n`)
+    for (const { key, entry } of history.versionsFrom({ start: step, end: step + KEYS_END }))
+      hash.update(`${line(key, entry)}\n`)
+  }
+  return `sha256:${hash.digest('hex')}`
+}
+
+function line(key: string, bytes: Buffer): string {
+  const number = companyNumberOf(key)
+  const entry = decodeVersion(key, bytes)
+  if (entry === 'absent' || entry === 'erased') return JSON.stringify({ company_number: number, state: entry })
+  return canonicalEntry(number, entry)
+}

@@ -1,0 +1,160 @@
+/**
+ * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the order in
+ * which the files were added: a file can also be added between two others.
+ */
+import type { SnapshotChanges } from '../dataset/snapshot.ts'
+import { StoreError } from '../files/environment.ts'
+import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
+import { dateOf, stepKey, type StepFacts } from './step.ts'
+
+/** The entries of a snapshot, encoded, in the order of their keys. */
+type StoredEntries = Iterable<{ key: string; value: Buffer }>
+
+/** Numbers that are read before their changes are written, because a write ends the reading of a range. */
+const RANGE_NUMBERS = 5_000
+
+/** `recorded` counts how the file differs from the one before it. */
+export type Recording = { kind: 'recorded'; changes: SnapshotChanges } | { kind: 'known' }
+
+/** The step between which others a file goes. */
+interface Place {
+  step: string
+  /** The next step. Undefined for the newest file. */
+  next: string | undefined
+}
+
+/**
+ * Whether the journal has a file. A file with the records of the file before it, on the same day, adds nothing.
+ * @throws StoreError if another file has the same times
+ */
+export function isRecorded(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
+  const key = stepKey(source)
+  const same = history.findStep(key)
+  if (same && same.snapshot_id !== snapshot_id) throw new StoreError('The journal has another file of the same time')
+  if (same) return true
+  const before = history.stepBefore(key)
+  return before !== undefined && dateOf(before) === dateOf(key) && history.findStep(before)?.snapshot_id === snapshot_id
+}
+
+/** One transaction. */
+export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
+  return history.write(() => {
+    if (isRecorded(history, facts)) return { kind: 'known' }
+    const step = stepKey(facts.source)
+    const place = { step, next: history.stepAfter(step) }
+    const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
+    for (const { key, entry, latest } of joined(history, entries)) {
+      // Most numbers have not changed since the newest version, which needs no read of it.
+      const isSame = latest !== undefined && latest.step <= step && latest.checksum.equals(checksumOf(entry))
+      if (isSame) continue
+      const change = insertVersion(history, place, { key, entry })
+      if (change) changes[change] += 1
+    }
+    history.putStep(step, facts)
+    return { kind: 'recorded', changes }
+  })
+}
+
+interface JoinedNumber {
+  key: string
+  /** What the file says. */
+  entry: Buffer
+  /** The newest version of the number in the journal. */
+  latest: { step: string; checksum: Buffer } | undefined
+}
+
+/** Every number that the file or the journal has, in the order of their keys. */
+function* joined(history: HistoryDatabase, entries: StoredEntries): Generator<JoinedNumber, void, void> {
+  const known = latestVersions(history)
+  const readNext = () => known.next().value ?? undefined
+  let latest = readNext()
+  for (const { key, value } of entries) {
+    for (; latest && latest.key < key; latest = readNext()) yield { key: latest.key, entry: ABSENT_BYTES, latest }
+    const isKnown = latest?.key === key
+    yield { key, entry: value, latest: isKnown ? latest : undefined }
+    if (isKnown) latest = readNext()
+  }
+  for (; latest; latest = readNext()) yield { key: latest.key, entry: ABSENT_BYTES, latest }
+}
+
+function* latestVersions(
+  history: HistoryDatabase,
+): Generator<ReturnType<HistoryDatabase['latestRange']>[number], undefined> {
+  for (let after: string | undefined; ;) {
+    const range = history.latestRange(after, RANGE_NUMBERS)
+    yield* range
+    after = range.at(-1)?.key
+    if (range.length < RANGE_NUMBERS) return undefined
+  }
+}
+
+/** Stores what a file says about a number, and what the next file says if that differs now. */
+function insertVersion(
+  history: HistoryDatabase,
+  { step, next }: Place,
+  { key, entry }: { key: string; entry: Buffer },
+): keyof SnapshotChanges | undefined {
+  const { before, after, afterNext } = findNeighbours(history, key, step)
+  const said = before?.entry ?? ABSENT_BYTES
+  if (said.equals(entry)) return undefined
+  history.putVersion(key, { step, before: before?.step, entry })
+  if (next !== undefined && after?.step === next) {
+    if (after.entry.equals(entry)) {
+      history.removeVersion(key, next)
+      link(history, key, { step, entry }, afterNext)
+    } else link(history, key, { step, entry }, after)
+  } else if (next !== undefined) {
+    // The file after this one says again what the file before it said.
+    const back = { step: next, before: step, entry: said }
+    history.putVersion(key, back)
+    link(history, key, back, after)
+  } else link(history, key, { step, entry }, undefined)
+  if (history.isErased(key)) eraseVersions(history, key)
+  if (entry.equals(ABSENT_BYTES)) return 'removed'
+  return said.equals(ABSENT_BYTES) ? 'added' : 'changed'
+}
+
+/** The last version before a step, the first one after it, and the one after that. */
+function findNeighbours(history: HistoryDatabase, key: string, step: string) {
+  let after: StoredVersion | undefined
+  let afterNext: StoredVersion | undefined
+  for (const version of history.chain(key)) {
+    if (version.step < step) return { before: version, after, afterNext }
+    afterNext = after
+    after = version
+  }
+  return { before: undefined, after, afterNext }
+}
+
+/** Makes a version the one before `after`, or the newest one. */
+function link(
+  history: HistoryDatabase,
+  key: string,
+  version: Pick<StoredVersion, 'step' | 'entry'>,
+  after: StoredVersion | undefined,
+): void {
+  if (after) history.putVersion(key, { ...after, before: version.step })
+  else history.setLatest(key, version)
+}
+
+/**
+ * Erases the past of a number: all versions but the newest become one without content. Every later file keeps it erased.
+ * @returns false if no file has had the number
+ */
+export function eraseNumber(history: HistoryDatabase, key: string, time: string): boolean {
+  return history.write(() => {
+    if (history.latestOf(key) === undefined) return false
+    history.putErasure(key, time)
+    eraseVersions(history, key)
+    return true
+  })
+}
+
+function eraseVersions(history: HistoryDatabase, key: string): void {
+  const [newest, ...past] = history.chain(key)
+  const oldest = past.at(-1)
+  if (!newest || !oldest) return
+  for (const { step } of past) history.removeVersion(key, step)
+  history.putVersion(key, { step: oldest.step, before: undefined, entry: ERASED_BYTES })
+  history.putVersion(key, { ...newest, before: oldest.step })
+}

@@ -1,0 +1,219 @@
+/** The journal against a model in memory that keeps every register whole. */
+import { expect } from 'chai'
+import { SYNTHETIC, type Source } from '../../../store/dataset/source.ts'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { encodeEntry } from '../../../store/dataset/company-entry.ts'
+import type { SnapshotEntry } from '../../../store/dataset/company.ts'
+import { historyDigest } from '../../../store/history/digest.ts'
+import { HistoryDatabase } from '../../../store/history/history-database.ts'
+import { openJournal, type VersionEntry } from '../../../store/history/journal.ts'
+import { eraseNumber, recordFile } from '../../../store/history/record.ts'
+import { companyKey } from '../../../store/files/layout.ts'
+import { sha256Hex } from '../../../agent/json/canonical.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+type Register = Record<string, SnapshotEntry>
+
+interface File {
+  source: Source
+  register: Register
+}
+
+const company = (company_number: string, legal_name: string) => ({ ...SYNTHETIC_COMPANY, company_number, legal_name })
+
+function file(updated: string, register: Register): File {
+  const time = new Date(updated).toISOString()
+  return { source: { ...SYNTHETIC, retrieved_at: time, source_updated_at: time }, register }
+}
+
+function record(history: HistoryDatabase, { source, register }: File) {
+  const entries = Object.entries(register)
+    .map(([number, entry]) => ({ key: companyKey(number), value: encodeEntry(entry) }))
+    .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+  const snapshot_id = `sha256:${sha256Hex(JSON.stringify(entries))}`
+  return recordFile(history, { snapshot_id, location: 'test', archive_sha256: 'a'.repeat(64), source }, entries)
+}
+
+/** Ten registers in a row. */
+const NAMED = company('7', 'FIRST LIMITED')
+const RENAMED = company('7', 'SECOND LIMITED')
+const OTHER = company('8', 'OTHER LIMITED')
+const REUSED = company('8', 'A DIFFERENT COMPANY LIMITED')
+const STAYS = company('10', 'STAYS LIMITED')
+
+const TEN: readonly File[] = [
+  file('2026-01-01', { 7: NAMED, 8: OTHER, 10: STAYS }),
+  file('2026-01-02', { 7: RENAMED, 8: OTHER, 10: STAYS }),
+  file('2026-01-03', { 8: OTHER, 10: STAYS }),
+  file('2026-01-05', { 7: RENAMED, 8: OTHER, 10: STAYS }),
+  file('2026-01-06T08:00:00Z', { 7: 'quarantined', 8: OTHER, 10: STAYS }),
+  file('2026-01-06T18:00:00Z', { 7: RENAMED, 10: STAYS }),
+  file('2026-01-07', { 7: RENAMED, 10: STAYS }),
+  file('2026-01-08', { 7: NAMED, 8: REUSED, 10: STAYS }),
+  file('2026-01-09', { 7: NAMED, 8: REUSED, 10: STAYS, 11: STAYS_AS('11') }),
+  file('2026-01-10', { 7: NAMED, 10: STAYS, 11: STAYS_AS('11') }),
+]
+
+function STAYS_AS(number: string) {
+  return company(number, 'ALSO STAYS LIMITED')
+}
+
+/** What a number was at each file, as far as the model keeps it. */
+function modelVersions(files: readonly File[], number: string): { at: number; entry: VersionEntry }[] {
+  const versions: { at: number; entry: VersionEntry }[] = []
+  for (const [at, { register }] of files.entries()) {
+    const entry = register[number] ?? 'absent'
+    const last = versions.at(-1)?.entry ?? 'absent'
+    if (JSON.stringify(last) !== JSON.stringify(entry)) versions.push({ at, entry })
+  }
+  return versions
+}
+
+/** A shuffled copy; equal seeds give equal orders. */
+function shuffled<T>(items: readonly T[], seed: number): T[] {
+  return items
+    .map((item, index) => ({ item, order: sha256Hex(`${seed} ${index}`) }))
+    .toSorted((one, other) => (one.order < other.order ? -1 : 1))
+    .map(({ item }) => item)
+}
+
+describe('the journal', () => {
+  let directory: string
+  let history: HistoryDatabase
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    history = new HistoryDatabase(directory, { readOnly: false })
+  })
+
+  afterEach(() => history.close())
+
+  const numbers = ['7', '8', '10', '11', '12']
+
+  function expectModel(files: readonly File[]): void {
+    const journal = openJournal(directory)
+    const steps = files.map((_, at) => [...history.stepKeys()][at] ?? '')
+    for (const number of numbers) {
+      const expected = modelVersions(files, number)
+      const seen = [...journal.versions(number)].toReversed()
+      expect(seen.map(({ entry }) => entry)).to.deep.equal(expected.map(({ entry }) => entry))
+      expect(seen.map(({ since }) => since.key)).to.deep.equal(expected.map(({ at }) => steps[at]))
+      expect(seen.map(({ lastSeen }) => lastSeen?.key ?? null)).to.deep.equal(
+        expected.map((_, index) => steps[(expected[index + 1]?.at ?? 0) - 1] ?? null),
+      )
+      for (const [at, { register }] of files.entries()) {
+        const step = journal.stepOn('9999-01-01')
+        const found = step && journal.versionAt(number, { ...step, key: steps[at] ?? '' })
+        expect(found === undefined || found === 'absent' ? undefined : found).to.deep.equal(register[number])
+      }
+    }
+    void journal.close()
+  }
+
+  it('has the versions of ten registers in a row', () => {
+    for (const each of TEN) record(history, each)
+    expectModel(TEN)
+  })
+
+  it('does not depend on the order in which files were added', async () => {
+    for (const each of TEN) record(history, each)
+    const digest = historyDigest(history)
+    for (let seed = 1; seed <= 20; seed += 1) {
+      await history.close()
+      directory = await makeTemporaryDirectory()
+      history = new HistoryDatabase(directory, { readOnly: false })
+      for (const each of shuffled(TEN, seed)) record(history, each)
+      expectModel(TEN)
+      expect(historyDigest(history)).to.equal(digest)
+    }
+  })
+
+  it('adds nothing for a file that it has', () => {
+    for (const each of TEN) record(history, each)
+    const digest = historyDigest(history)
+    for (const each of TEN) expect(record(history, each)).to.deep.equal({ kind: 'known' })
+    expect(historyDigest(history)).to.equal(digest)
+  })
+
+  it('counts how a file differs from the one before it', () => {
+    const counted = TEN.map((each) => record(history, each))
+    expect(counted.map((each) => each.kind === 'recorded' && Object.values(each.changes))).to.deep.equal([
+      [3, 0, 0],
+      [0, 0, 1],
+      [0, 1, 0],
+      [1, 0, 0],
+      [0, 0, 1],
+      [0, 1, 1],
+      [0, 0, 0],
+      [1, 0, 1],
+      [1, 0, 0],
+      [0, 1, 0],
+    ])
+  })
+
+  it('lists changes in order, and continues after one of them', () => {
+    for (const each of TEN) record(history, each)
+    const journal = openJournal(directory)
+    const all = [...journal.changes({ since: '2026-01-01', until: '2026-12-31' })]
+    expect(all.map(({ step, company_number }) => `${step.date} ${company_number}`)).to.deep.equal([
+      '2026-01-02 7',
+      '2026-01-03 7',
+      '2026-01-05 7',
+      '2026-01-06 7',
+      '2026-01-06 7',
+      '2026-01-06 8',
+      '2026-01-08 7',
+      '2026-01-08 8',
+      '2026-01-09 11',
+      '2026-01-10 8',
+    ])
+    for (const [index, { step, company_number }] of all.entries()) {
+      const after = { step: step.key, company_number }
+      const rest = [...journal.changes({ since: '2026-01-01', until: '2026-12-31', after })]
+      expect(rest).to.deep.equal(all.slice(index + 1))
+    }
+    expect([...journal.changes({ since: '2026-01-05', until: '2026-01-05' })]).to.deep.equal([all[2]])
+    void journal.close()
+  })
+
+  it('finds the last file of a day, and the days without a file', () => {
+    for (const each of TEN) record(history, each)
+    const journal = openJournal(directory)
+    expect(journal.oldest()?.date).to.equal('2026-01-01')
+    expect(journal.newest()?.date).to.equal('2026-01-10')
+    expect(journal.stepOn('2025-12-31')).to.equal(undefined)
+    expect(journal.stepOn('2026-01-04')?.date).to.equal('2026-01-03')
+    expect(journal.stepOn('2026-01-06')?.source.source_updated_at).to.equal('2026-01-06T18:00:00.000Z')
+    expect(journal.gaps('2026-01-01', '2026-01-12')).to.deep.equal(['2026-01-04', '2026-01-11', '2026-01-12'])
+    void journal.close()
+  })
+
+  it('erases the past of a number, in whatever order files are added', async () => {
+    const digests = new Set<string>()
+    for (let seed = 0; seed < 40; seed += 1) {
+      const files = seed === 0 ? [...TEN] : shuffled(TEN, seed)
+      await history.close()
+      directory = await makeTemporaryDirectory()
+      history = new HistoryDatabase(directory, { readOnly: false })
+      for (const [index, each] of files.entries()) {
+        record(history, each)
+        if (index === seed % TEN.length)
+          for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
+      }
+      for (const number of ['7', '8']) eraseNumber(history, companyKey(number), 'now')
+      digests.add(historyDigest(history))
+    }
+    expect([...digests]).to.have.length(1)
+    const journal = openJournal(directory)
+    expect([...journal.versions('7')].map(({ entry, since }) => [since.date, entry])).to.deep.equal([
+      ['2026-01-08', NAMED],
+      ['2026-01-01', 'erased'],
+    ])
+    expect([...journal.versions('8')].map(({ entry, since }) => [since.date, entry])).to.deep.equal([
+      ['2026-01-10', 'absent'],
+      ['2026-01-01', 'erased'],
+    ])
+    expect([...journal.versions('10')].map(({ entry }) => entry)).to.deep.equal([STAYS])
+    void journal.close()
+  })
+})
