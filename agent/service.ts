@@ -7,6 +7,7 @@ import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
+import { openJournal, type Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
@@ -40,7 +41,7 @@ import { KeyedMutex } from './limits/keyed-mutex.ts'
 import { PayerReservations } from './limits/payer-reservations.ts'
 import { SaleLimit } from './limits/sale-limit.ts'
 import type { Operations } from './operation/operation.ts'
-import { buildExamples } from './operation/operations.ts'
+import { buildExamples, type ExampleCompany } from './operation/operations.ts'
 import { mcpRoute } from './mcp/route.ts'
 import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
@@ -54,7 +55,7 @@ import { startRetention } from './settlement/retention.ts'
 import { buildTerms, type Terms } from './payment/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
-import { exampleNumbers } from './skills/example-number.ts'
+import { exampleCompanies } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/name-index-cache.ts'
 
 /** The remote services. Tests pass their own. */
@@ -130,6 +131,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
       ...(options.onDatasetChange && { onChange: options.onDatasetChange }),
     })
     closers.push(() => catalog.close())
+    const journal = journalWhenRead(config.dataDirectory, closers)
     const opened = await (options.openLog?.(config) ?? openOwnLog(options))
     closers.push(() => opened.close())
     const log = metrics ? observeLog(opened, metrics) : opened
@@ -155,11 +157,11 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const stopSignal = stopping.signal
     // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
     setMaxListeners(0, stopSignal)
-    const saleContext = createSaleContext(options, { catalog, log, clock, signReceipt, stopSignal })
-    const companyNumber = exampleNumbers({ mode: config.mode, current: () => catalog.current() })
+    const saleContext = createSaleContext(options, { catalog, journal, log, clock, signReceipt, stopSignal })
+    const exampleCompany = exampleCompanies({ mode: config.mode, current: () => catalog.current() })
     const extensionUri = paymentExtensionUri(baseUrl)
     const { operations } = saleContext.terms
-    const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(companyNumber(), operations) })
+    const help = () => helpText({ baseUrl, extensionUri, examples: buildExamples(exampleCompany(), operations) })
     const { onSale = () => undefined } = options
     const executor = new CompanyAgentExecutor({
       context: saleContext,
@@ -189,7 +191,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
         executor,
         registry,
         clients,
-        companyNumber,
+        exampleCompany,
         observe,
         keys,
       }),
@@ -273,7 +275,10 @@ function createSaleContext(
     clock,
     signReceipt,
     ...shared
-  }: { log: ResponseLog; clock: () => number; signReceipt: SignReceipt } & Pick<SaleContext, 'catalog' | 'stopSignal'>,
+  }: { log: ResponseLog; clock: () => number; signReceipt: SignReceipt } & Pick<
+    SaleContext,
+    'catalog' | 'journal' | 'stopSignal'
+  >,
 ): SaleContext {
   const { facilitator, chain, payTo } = externals
   return {
@@ -333,6 +338,13 @@ function loadNameIndex(catalog: Catalog, report: Report): void {
   }
 }
 
+/** Opens the journal when it is read for the first time, because the first import creates it. */
+function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journal {
+  let journal: Journal | undefined
+  closers.push(async () => journal?.close())
+  return () => (journal ??= openJournal(dataDirectory))
+}
+
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */
 function runIfUnlocked(mutex: KeyedMutex) {
   return async (key: string, work: () => Promise<void>): Promise<void> => {
@@ -361,17 +373,17 @@ async function createRoutes(
     executor: CompanyAgentExecutor
     registry: Registry
     clients: Clients
-    companyNumber: () => string | undefined
+    exampleCompany: () => ExampleCompany | undefined
     observe: RequestObserver | undefined
     keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
-  const { baseUrl, terms, catalog, executor, registry, clients, companyNumber, observe, keys } = parts
+  const { baseUrl, terms, catalog, executor, registry, clients, exampleCompany, observe, keys } = parts
   const { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail } = config
   const extensionUri = paymentExtensionUri(baseUrl)
 
   // The card is built once, so its examples cannot follow the dataset.
-  const examples = buildExamples(config.mode === 'testnet' ? companyNumber() : undefined, terms.operations)
+  const examples = buildExamples(config.mode === 'testnet' ? exampleCompany() : undefined, terms.operations)
   const card = (extensionRequired: boolean) => agentCard({ baseUrl, version, terms, examples, extensionRequired })
   const sign = (keyring: Keyring) => signCard({ card: card(true), keyring, jwksUrl: `${baseUrl}${FREE_PATHS.jwks}` })
   if (a2aEnabled) await keys.publishCard(sign)
@@ -379,7 +391,7 @@ async function createRoutes(
 
   const limits = { rateLimitPerMinute, addressBudget, a2aEnabled, mcpEnabled, retentionDays, contactEmail }
   const deployment = { baseUrl, version, terms, ...limits, extensionUri }
-  const pages = await openDocuments({ deployment, companyNumber, catalog, now })
+  const pages = await openDocuments({ deployment, exampleCompany, catalog, now })
   const facts = { version, terms, rateLimitPerMinute, catalog, now }
   const serviceInfo = () => ({
     metadata: currentMetadata(facts) ?? null,

@@ -1,4 +1,5 @@
 /** Made-up answers that the examples of several operations share. */
+import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import { MATCHING_VERSION, SCORE_DEFINITION } from './matching-version.ts'
 import type { Candidate } from './result.ts'
@@ -23,6 +24,16 @@ export const EXAMPLE_CANDIDATE: Candidate = {
     company_number_exact: false,
   },
   conflicts: [],
+}
+
+/** The synthetic company on testnet. On mainnet, which does not have it, another made-up company. */
+export function exampleCompany(mode: 'mainnet' | 'testnet'): Company {
+  return mode === 'testnet' ? SYNTHETIC_COMPANY : EXAMPLE_CANDIDATE.company
+}
+
+/** Mainnet has no company that always exists. */
+export function quotedNumber(mode: 'mainnet' | 'testnet'): string {
+  return mode === 'testnet' ? SYNTHETIC_COMPANY.company_number : '{company_number}'
 }
 
 /** The members after the candidates. */

@@ -12,6 +12,8 @@ const STATUS_CODE_POINTS_MAX = 80
 const EIRCODE_CHARACTERS_MAX = 16
 /** Candidates in a response, and the maximum of `limit` (contract 4.2.1). */
 export const CANDIDATES_MAX = 10
+/** Changes in a response, and the maximum of its `limit` (contract 4.10.1). */
+export const CHANGES_MAX = 100
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/u
 
@@ -94,14 +96,47 @@ export const limit = z
   .meta({ description: `Maximum number of candidates, 1 to ${CANDIDATES_MAX}. Default ${LIMIT_DEFAULT}.` })
   .default(LIMIT_DEFAULT)
 
-export const status = text(1, STATUS_CODE_POINTS_MAX).meta({
-  description: `Only companies of this status, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters. Without it, dissolved companies are included.`,
-  ...textLimits(1, STATUS_CODE_POINTS_MAX),
-})
+export function statusText(purpose: string, note = '') {
+  return text(1, STATUS_CODE_POINTS_MAX).meta({
+    description: `${purpose}, ignoring case, 1 to ${STATUS_CODE_POINTS_MAX} characters.${note}`,
+    ...textLimits(1, STATUS_CODE_POINTS_MAX),
+  })
+}
+
+export const status = statusText('Only companies of this status', ' Without it, dissolved companies are included.')
+
+/** The form in which two status texts are compared. */
+export function foldStatus(value: string): string {
+  return value.normalize('NFKC').trim().toLowerCase()
+}
+
+const changeLimitRule = `must be a whole number from 1 to ${CHANGES_MAX}`
+export const changeLimit = z
+  .int(changeLimitRule)
+  .min(1, changeLimitRule)
+  .max(CHANGES_MAX, changeLimitRule)
+  .meta({ description: `Maximum number of changes, 1 to ${CHANGES_MAX}. Default ${CHANGES_MAX}.` })
+  .default(CHANGES_MAX)
+
+/** A day of the calendar (contract 4.9.1). */
+export function day(purpose: string) {
+  return z.iso.date({ error: textRule('must be a day of the calendar, YYYY-MM-DD') }).meta({
+    description: `${purpose}, YYYY-MM-DD, in UTC.`,
+  })
+}
+
+/** The key of a file in the journal. Clients repeat it as they got it. */
+export const stepKey = z.string().regex(/^[0-9a-z]{16}$/, { error: 'must be next_before of an earlier answer' })
+
+/** A key and a company number. */
+export const cursor = z
+  .string()
+  .regex(/^[0-9a-z]{16}-[0-9]{1,20}$/, { error: 'must be next_cursor of an earlier answer' })
+  .meta({ description: '`next_cursor` of an earlier answer to the same query: the changes after those.' })
 
 /** Parses `limit` from a query string: decimal digits, no sign, no leading zero (contract 4.2.1). NaN otherwise. */
 export function parseLimitText(value: string): number {
-  return /^[1-9][0-9]?$/.test(value) ? Number(value) : Number.NaN
+  return /^[1-9][0-9]{0,2}$/.test(value) ? Number(value) : Number.NaN
 }
 
 function countCodePoints(value: string): number {

@@ -1,7 +1,6 @@
 /** One company by its exact number (contract 4.1). */
 import { z } from 'zod'
-import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
-import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
+import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
@@ -30,14 +29,8 @@ export const lookup = defineOperation({
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
   examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
-  /** The synthetic company on testnet. On mainnet, which does not have it, another made-up company. */
-  exampleAnswers: (mode) => ({
-    found: { company: mode === 'testnet' ? SYNTHETIC_COMPANY : EXAMPLE_CANDIDATE.company, ...EXAMPLE_PROVENANCE },
-  }),
-  /** Mainnet has no company that always exists. */
-  quotedExample: (mode) => ({
-    company_number: mode === 'testnet' ? SYNTHETIC_COMPANY.company_number : '{company_number}',
-  }),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
   resource:
     'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',

@@ -1,6 +1,7 @@
 /** The definition of a paid operation. All transports, quotes and documents are derived from a list of definitions. */
 import type { z } from 'zod'
 import type { Companies } from './companies.ts'
+import type { History } from './register-history.ts'
 import type { Refused } from './outcome.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
 
@@ -33,6 +34,8 @@ export interface OperationDefinition<
   numbers?: readonly string[]
   /** The refusal of an input that the schema does not accept. */
   inputFault: RefusalCode
+  /** That of a member, if it is another one. */
+  memberFaults?: Readonly<Record<string, RefusalCode>>
   answerSchema: Answer
   /** The name of the answer's schema in OpenAPI. */
   answerName: string
@@ -44,12 +47,19 @@ export interface OperationDefinition<
   /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
   companyNumber?(input: z.output<Input>): string | undefined
   /** Computes the answer. Does not depend on the transport or the payment. */
-  answer(input: z.output<Input>, companies: Companies): { kind: 'computed'; answer: z.output<Answer> } | Refused
+  answer(
+    input: z.output<Input>,
+    companies: Companies,
+    history: History,
+  ): { kind: 'computed'; answer: z.output<Answer> } | Refused
   /** Whether an answer is about this input. A receipt cannot show it: the service signs whatever it answers. */
   isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
 
-  /** Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known. */
-  examples(companyNumber: string | undefined): readonly z.input<Input>[]
+  /**
+   * Inputs for the documents, the shortest first. `companyNumber` is one that the deployment has, if it is known, and had on
+   * the day `date`.
+   */
+  examples(companyNumber: string | undefined, date: string | undefined): readonly z.input<Input>[]
   /** Example answers by name. The first one answers the first example. */
   exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
@@ -81,8 +91,15 @@ export interface InputFault {
 }
 
 /** The refusal of an operation's input, with the field and the rule. */
-export function inputRefusal({ inputFault }: OperationDefinition, { field, rule }: InputFault): Refusal {
-  return { code: inputFault, detail: field === null ? rule : `${field} ${rule}` }
+export function inputRefusal({ inputFault, memberFaults = {} }: OperationDefinition, fault: InputFault): Refusal {
+  const { field, rule } = fault
+  if (field === null) return { code: inputFault, detail: rule }
+  return { code: memberFaults[field] ?? inputFault, detail: `${field} ${rule}` }
+}
+
+/** The refusals of inputs that the schema does not accept. */
+export function inputFaults({ inputFault, memberFaults = {} }: OperationDefinition): RefusalCode[] {
+  return [inputFault, ...Object.values(memberFaults)]
 }
 
 /** The members of the input in the path, in order. */

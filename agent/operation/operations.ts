@@ -1,11 +1,14 @@
 /** The operations that the service sells. Everything else takes the list as an argument, with this default. */
 import type { z } from 'zod'
+import { asOf } from './as-of.ts'
+import { changes } from './changes.ts'
+import { history } from './history.ts'
 import { lookup } from './lookup.ts'
 import type { InputFault, Operation, OperationDefinition, Operations } from './operation.ts'
 import { resolve } from './resolve.ts'
 import { search } from './search.ts'
 
-export const OPERATIONS: Operations = [lookup, search, resolve]
+export const OPERATIONS: Operations = [lookup, search, resolve, history, asOf, changes]
 
 /** Throws for an unknown name. */
 export function definitionOf(name: string, operations: Operations = OPERATIONS): OperationDefinition {
@@ -33,9 +36,16 @@ function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
 /** Example inputs by operation. They appear in the agent card, the help text and the documents. */
 export type ExampleInputs = Readonly<Record<string, readonly Record<string, unknown>[]>>
 
-/** `companyNumber` is a number that the deployment has, or undefined if none is known. */
-export function buildExamples(companyNumber: string | undefined, operations: Operations = OPERATIONS): ExampleInputs {
-  return Object.fromEntries(operations.map((each) => [each.name, each.examples(companyNumber)]))
+/** A company that the deployment has, and a day on which it had it. */
+export interface ExampleCompany {
+  company_number: string
+  date: string
+}
+
+export function buildExamples(example: ExampleCompany | undefined, operations: Operations = OPERATIONS): ExampleInputs {
+  return Object.fromEntries(
+    operations.map((each) => [each.name, each.examples(example?.company_number, example?.date)]),
+  )
 }
 
 /** The examples of an operation as the JSON data of an A2A data part. */

@@ -68,6 +68,11 @@ export const REFUSALS = {
     'The current snapshot has no company with this number. Leading zeros are significant.',
     'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
   ),
+  date_not_covered: define(
+    404,
+    'No recorded file of the register covers this day.',
+    'Ask for a day from the first recorded file to today.',
+  ),
   origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', CHANGE),
   not_found: define(404, 'This path does not exist.', CHANGE),
   method_not_allowed: define(405, 'This path does not support the method.', CHANGE),
@@ -140,6 +145,8 @@ export const WIRE_REFUSALS: ReadonlyMap<string, RefusalDefinition> = new Map(
 
 export interface Refusal {
   code: RefusalCode
+  /** Replaces the message of the code, as another fixed sentence. */
+  message?: string
   /** The field and the rule, as a fixed text that never repeats input. */
   detail?: string
   /** Default: the value of the code's definition. */
@@ -152,6 +159,7 @@ export interface Refusal {
 
 const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
   'company_not_found',
+  'date_not_covered',
   'source_data_conflict',
   'payment_replay_conflict',
   'payment_already_settled',
@@ -163,8 +171,7 @@ export function isDataError(code: RefusalCode): boolean {
 }
 
 /** The response body of a refusal: `ErrorResponse` or `DataError` (contract 2.8). */
-export function refusalBody({ code, detail, provenance }: Refusal) {
-  const { message } = REFUSALS[code]
+export function refusalBody({ code, message = REFUSALS[code].message, detail, provenance }: Refusal) {
   const error = { code, message: detail === undefined ? message : `${message.slice(0, -1)}: ${detail}.` }
   return provenance ? { company: null, error, ...provenance } : { error }
 }

@@ -60,6 +60,8 @@ function readPath(definition: OperationDefinition, path: string): Record<string,
   const members: Record<string, string> = {}
   for (const [at, name] of names.entries()) {
     const part = parts[at] ?? ''
+    // Two slashes in a row are no path of a route (contract 4.7.1).
+    if (part === '' && name !== '' && at < names.length - 1) return undefined
     if (name.startsWith('{')) members[name.slice(1, -1)] = part
     else if (part !== name) return undefined
   }

@@ -174,6 +174,6 @@ function refuseIfStopping({ stopSignal }: SaleContext): Refused | undefined {
   return stopSignal.aborted ? refused({ code: 'overloaded' }) : undefined
 }
 
-function openSkillContext({ catalog, terms, payments }: SaleContext): SkillContext {
-  return { dataset: catalog.current(), hasSyntheticCompany: terms.mode === 'testnet', now: payments.now }
+function openSkillContext({ catalog, journal, terms, payments }: SaleContext): SkillContext {
+  return { dataset: catalog.current(), journal, hasSyntheticCompany: terms.mode === 'testnet', now: payments.now }
 }

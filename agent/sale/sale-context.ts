@@ -1,5 +1,6 @@
 /** The types of a sale: its fixed context and the request. */
 import type { Catalog } from '../../store/dataset/catalog.ts'
+import type { Journal } from '../../store/history/journal.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { SettlementServices } from '../settlement/memory.ts'
 import type { Terms } from '../payment/terms.ts'
@@ -15,6 +16,8 @@ import type { SaleLimit } from '../limits/sale-limit.ts'
 export interface SaleContext {
   terms: Terms
   catalog: Catalog
+  /** Throws a StoreError if there is no journal. */
+  journal: () => Journal
   payments: SettlementServices
   /** Whether the limit of sales in a minute was reached within the last second. */
   saleLimit: SaleLimit

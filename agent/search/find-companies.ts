@@ -10,7 +10,7 @@ import { analyseQuery } from '../../store/index/query.ts'
 import { listReadings } from '../../store/index/readings.ts'
 import type { ParsedName } from '../../store/index/suffixes.ts'
 import type { Candidate } from '../operation/result.ts'
-import { CANDIDATES_MAX } from '../operation/fields.ts'
+import { CANDIDATES_MAX, foldStatus } from '../operation/fields.ts'
 import { buildCandidate } from './candidate.ts'
 import { parseQueryName, type QueryName } from './equality.ts'
 import type { QueryEvidence } from './evidence.ts'
@@ -163,11 +163,7 @@ function withInitialsNames(search: Search, { core }: ParsedName): Candidate[] {
 
 function statusFilter(names: NameIndex, status: string | undefined): (name: number) => boolean {
   if (status === undefined) return () => true
-  const wanted = foldCase(status)
-  const accepted = names.statuses.map((each) => each !== null && foldCase(each) === wanted)
+  const wanted = foldStatus(status)
+  const accepted = names.statuses.map((each) => each !== null && foldStatus(each) === wanted)
   return (name) => accepted[names.statusOf(name)] ?? false
-}
-
-function foldCase(status: string): string {
-  return status.normalize('NFKC').trim().toLowerCase()
 }

@@ -1,30 +1,38 @@
-/** Selects the company number for the examples in documents: one that a lookup finds. */
+/** Selects the company for the examples in documents: one that a lookup finds, and a day on which the register had it. */
 import { StoreError } from '../../store/files/environment.ts'
+import type { ExampleCompany } from '../operation/operations.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'
-import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { dateOfSource } from '../../store/dataset/source.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 
 /** Nearly every register has a live company among so many. Otherwise the first company is the example. */
 const ENTRIES_READ_MAX = 1_000
 
-interface ExampleNumberOptions {
+interface ExampleOptions {
   mode: 'mainnet' | 'testnet'
   current: () => Dataset | undefined
 }
 
 /**
- * The synthetic company on testnet. On mainnet a company of the current dataset, and none without a dataset. The number
+ * The synthetic company on testnet. On mainnet a company of the current dataset, and none without a dataset. It
  * stays the same as long as the dataset has it, so that documents and their ETags rarely change.
  */
-export function exampleNumbers({ mode, current }: ExampleNumberOptions): () => string | undefined {
-  if (mode === 'testnet') return () => SYNTHETIC_COMPANY.company_number
-  let last: { snapshotId: string; number: string | undefined } | undefined
+export function exampleCompanies({ mode, current }: ExampleOptions): () => ExampleCompany | undefined {
+  if (mode === 'testnet') return () => ({ company_number: SYNTHETIC_COMPANY.company_number, date: SYNTHETIC_DAY })
+  let last: { snapshotId: string; example: ExampleCompany | undefined } | undefined
   return () => {
-    const snapshot = current()?.snapshot
-    if (!snapshot) return undefined
+    const dataset = current()
+    if (!dataset) return undefined
+    const { snapshot, source } = dataset
     const snapshotId = snapshot.info.snapshot_id
-    if (last?.snapshotId !== snapshotId) last = { snapshotId, number: selectNumber(snapshot, last?.number) }
-    return last.number
+    if (last?.snapshotId !== snapshotId) {
+      const previous = last?.example
+      const number = selectNumber(snapshot, previous?.company_number)
+      const found = number === undefined ? undefined : { company_number: number, date: dateOfSource(source) }
+      last = { snapshotId, example: number === previous?.company_number ? previous : found }
+    }
+    return last.example
   }
 }
 

@@ -3,6 +3,7 @@ import type { Register } from '../search/register.ts'
 import type { Provenance } from '../operation/companies.ts'
 import type { Candidate } from '../operation/result.ts'
 import type { Dataset } from '../../store/dataset/catalog.ts'
+import type { Journal } from '../../store/history/journal.ts'
 import { NameIndexBuilder } from '../../store/index/build.ts'
 import { NameIndex } from '../../store/index/name-index.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
@@ -11,6 +12,8 @@ import { cachedNameIndex } from './name-index-cache.ts'
 /** What answers are computed from. Built for each request. */
 export interface SkillContext {
   dataset: Dataset | undefined
+  /** The registers of earlier days. Throws a StoreError if there is no journal. */
+  journal: () => Journal
   /** Testnet only (contract 1.7). */
   hasSyntheticCompany: boolean
   /** Limits the time of a query. */

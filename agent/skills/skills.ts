@@ -3,6 +3,7 @@ import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf, OPERATIONS } from '../operation/operations.ts'
 import type { Refused } from '../operation/outcome.ts'
 import { openCompanies } from './companies.ts'
+import { openHistory } from './history.ts'
 import { isSynthetic, type SkillContext } from './registers.ts'
 
 export type PreparedAnswer = { kind: 'prepared'; body: string; snapshotId: string } | Refused
@@ -24,7 +25,7 @@ export function prepareAnswer(
   operations: Operations = OPERATIONS,
 ): PreparedAnswer {
   const definition = definitionOf(operation, operations)
-  const computed = definition.answer(input, openCompanies(context))
+  const computed = definition.answer(input, openCompanies(context), openHistory(context))
   if (computed.kind === 'refused') return computed
   const checked = definition.answerSchema.parse(computed.answer)
   return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }

@@ -1,5 +1,5 @@
 /** The documents for the current dataset: they name its licence and, on mainnet, one of its companies as an example. */
-import { buildExamples } from '../../agent/operation/operations.ts'
+import { buildExamples, type ExampleCompany } from '../../agent/operation/operations.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
 import type { Deployment } from './deployment.ts'
@@ -9,7 +9,7 @@ export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
   deployment: Deployment
-  companyNumber: () => string | undefined
+  exampleCompany: () => ExampleCompany | undefined
   catalog: Pick<Catalog, 'retrieval'>
   now: () => Date
 }
@@ -19,13 +19,13 @@ const SECURITY_TXT_MONTHS = 7
 
 /** The documents by path. They are rendered again only when a value that they show has changed. */
 export async function openDocuments(options: DocumentOptions): Promise<() => Documents> {
-  const { deployment, companyNumber, catalog, now } = options
+  const { deployment, exampleCompany, catalog, now } = options
   const templates = await loadTemplates()
   let last: { shown: string; documents: Documents } | undefined
   return () => {
     const { license, license_url } = catalog.retrieval()?.source ?? CRO_COMPANIES
     const current = {
-      examples: buildExamples(companyNumber(), deployment.terms.operations),
+      examples: buildExamples(exampleCompany(), deployment.terms.operations),
       licence: { name: license, url: license_url },
       securityTxtExpires: firstOfMonth(now(), SECURITY_TXT_MONTHS),
     }

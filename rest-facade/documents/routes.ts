@@ -1,7 +1,12 @@
 /** The table of all routes (contract 4): input, success response, and every possible refusal. */
 import { MCP_ERRORS, type McpError } from '../../agent/operation/mcp-errors.ts'
 import { A2A_PATH, FREE_PATHS, MCP_PATH, TESTNET_PATHS } from '../../agent/operation/paths.ts'
-import { queryMembers, type OperationDefinition, type Operations } from '../../agent/operation/operation.ts'
+import {
+  inputFaults,
+  queryMembers,
+  type OperationDefinition,
+  type Operations,
+} from '../../agent/operation/operation.ts'
 import { WIRE_CODES, type RefusalCode } from '../../agent/operation/refusal.ts'
 import type { Terms } from '../../agent/payment/terms.ts'
 import { SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
@@ -95,7 +100,7 @@ function paidRoute(definition: OperationDefinition): RouteDescription {
     input: { in: method === 'POST' ? 'body' : 'parameters', schema: inputName(name), examples },
     contents: [json(answerName, ({ terms }) => definition.exampleAnswers(terms.mode))],
     refusals: [
-      definition.inputFault,
+      ...inputFaults(definition),
       ...(hasQuery ? (['duplicate_parameter'] as const) : []),
       'unexpected_input',
       ...(method === 'POST' ? BODY : []),
@@ -120,7 +125,7 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
   contents: [json('RpcResponse', exampleRpcAnswers)],
   refusals: [
     ...new Set<RefusalCode>([
-      ...operations.map(({ inputFault }) => inputFault),
+      ...operations.flatMap(inputFaults),
       'invalid_body',
       'gateway_unavailable',
       ...BODY,

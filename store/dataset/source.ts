@@ -18,6 +18,11 @@ export const sourceSchema = z.strictObject({
 
 export type Source = z.infer<typeof sourceSchema>
 
+/** The day of a file of the register, in UTC: that of the publisher's update, else of the retrieval. */
+export function dateOfSource({ source_updated_at, retrieved_at }: Source): string {
+  return new Date(source_updated_at ?? retrieved_at).toISOString().slice(0, 10)
+}
+
 /** The part of a source that does not change from one retrieval to the next. */
 export type Publication = Omit<Source, 'retrieved_at' | 'source_updated_at'>
 

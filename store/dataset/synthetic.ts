@@ -1,6 +1,6 @@
 /** The synthetic test company 00000000. It exists only on testnet and belongs to no dataset (contract 1.7). */
 import type { Company } from './company.ts'
-import { SYNTHETIC, type Source } from './source.ts'
+import { dateOfSource, SYNTHETIC, type Source } from './source.ts'
 
 export const SYNTHETIC_COMPANY: Company = {
   company_number: '00000000',
@@ -28,6 +28,9 @@ export const SYNTHETIC_SOURCE: Source = {
   retrieved_at: '2026-01-01T00:00:00Z',
   source_updated_at: null,
 }
+
+/** The company has one version since this day. */
+export const SYNTHETIC_DAY = dateOfSource(SYNTHETIC_SOURCE)
 
 /** The id of a snapshot that contains only this record. Not computed, because browsers have no synchronous hash. */
 export const SYNTHETIC_SNAPSHOT_ID = 'sha256:c031b6a83ba4ff860e9f33e99140d52be1b3590b1e5318181ef5fe617e4dce00'

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { SkillContext } from '../../agent/skills/registers.ts'
+import { noJournal } from '../support/journal.ts'
 import { openCatalog, type Catalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import type { RegisterRow } from '../../store/import/rows.ts'
@@ -60,7 +61,7 @@ export async function openBenchRegister(options: BenchRegisterOptions): Promise<
       register: new ReferenceRegister(companies.filter(({ number }) => !removedNumbers.has(number))),
       removed,
       // The clock stands still, so that no slow search is refused.
-      context: { dataset: catalog.current(), hasSyntheticCompany: false, now: () => new Date(0) },
+      context: { dataset: catalog.current(), journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) },
       async [Symbol.asyncDispose]() {
         await catalog.close()
         await removeDirectory()

@@ -6,6 +6,7 @@ import { ClientFactory } from '@a2a-js/sdk/client'
 import { expect } from 'chai'
 import { KEYS_REFRESH_MS } from '../../agent/card-keys.ts'
 import { verifyCard } from '../../agent/client/verify-card.ts'
+import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { KEY_LEAD_SECONDS, ROTATION_SECONDS_MIN } from '../../keys/lifecycle.ts'
 import { compromiseKeys } from '../../keys/compromise.ts'
 import { rotateKeys } from '../../keys/rotate.ts'
@@ -68,7 +69,14 @@ describe('the metadata and the agent card', () => {
       expect(rest).to.deep.equal({
         service: 'irish-company-agent',
         version: '0.1.0',
-        endpoints: ['GET /api/v1/company/{company_number}', 'GET /api/v1/search', 'POST /api/v1/resolve'],
+        endpoints: [
+          'GET /api/v1/company/{company_number}',
+          'GET /api/v1/search',
+          'POST /api/v1/resolve',
+          'GET /api/v1/company/{company_number}/history',
+          'GET /api/v1/company/{company_number}/as-of/{date}',
+          'GET /api/v1/changes',
+        ],
         dataset_status: 'ready',
         row_count: 30,
         quarantined_company_count: 1,
@@ -80,7 +88,14 @@ describe('the metadata and the agent card', () => {
           pay_to: service.payTo,
           payment_required: true,
           price_micro_usdc: 1000,
-          endpoint_prices: { '/api/v1/company': 1000, '/api/v1/search': 1000, '/api/v1/resolve': 2000 },
+          endpoint_prices: {
+            '/api/v1/company': 1000,
+            '/api/v1/search': 1000,
+            '/api/v1/resolve': 2000,
+            '/api/v1/company/{company_number}/history': 1000,
+            '/api/v1/company/{company_number}/as-of/{date}': 1000,
+            '/api/v1/changes': 1000,
+          },
           limit_scope: 'shared_origin_service',
           lookup_limit_per_minute: 77,
         },
@@ -146,7 +161,7 @@ describe('the metadata and the agent card', () => {
       expect(json['supportedInterfaces']).to.deep.equal([
         { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       ])
-      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(['lookup', 'search', 'resolve'])
+      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(OPERATIONS.map(({ name }) => name))
       const { extensions, ...capabilities } = json['capabilities'] as { extensions: Json[] }
       expect(extensions.map(({ uri, required }) => ({ uri, required }))).to.deep.equal([
         { uri: `${service.url}/docs#http-x402-v1`, required: true },

@@ -17,13 +17,14 @@ import { header, signedPayment, testTerms, type WirePayment } from '../support/p
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
 import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
-import { requestOverTransports, type Operation } from '../support/transports.ts'
+import { COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 const HOUR_MS = 3_600_000
 
 const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
 const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }
+const today = () => new Date().toISOString().slice(0, 10)
 const RESOLVE: Operation = { operation: 'resolve', input: { name: 'plain fixture' } }
 
 type Ask = (payment?: string) => Promise<RawReply>
@@ -37,6 +38,7 @@ interface Requests {
   byNumber?: (number: string) => Ask
   /** A request that compares names. */
   byName?: Ask
+  byDate?: (date: string) => Ask
   invalid: Partial<Record<RefusalCode, Ask>>
 }
 
@@ -109,12 +111,48 @@ const ROUTES: Record<string, Requests> = {
       unsupported_media_type: () => resolve({ name: 'abc' }, undefined, gzip),
     },
   },
+  companyHistory: {
+    sells: 'history',
+    valid: (payment) => get(`${COMPANY}/73848/history`, payment),
+    other: (payment) => rest(looking('73848'), payment),
+    byNumber: (number) => (payment) => get(`${COMPANY}/${number}/history`, payment),
+    invalid: {
+      invalid_company_number: () => get(`${COMPANY}/x/history`),
+      invalid_query: () => get(`${COMPANY}/1/history?before=x`),
+      duplicate_parameter: () => get(`${COMPANY}/1/history?before=1&before=2`),
+      unexpected_input: () => get(`${COMPANY}/1/history`, undefined, { body: 'x' }),
+    },
+  },
+  companyOnDay: {
+    sells: 'as_of',
+    valid: (payment) => get(`${COMPANY}/73848/as-of/${today()}`, payment),
+    other: (payment) => rest(looking('73848'), payment),
+    byNumber: (number) => (payment) => get(`${COMPANY}/${number}/as-of/${today()}`, payment),
+    byDate: (date) => (payment) => get(`${COMPANY}/73848/as-of/${date}`, payment),
+    invalid: {
+      invalid_company_number: () => get(`${COMPANY}/x/as-of/${today()}`),
+      invalid_query: () => get(`${COMPANY}/1/as-of/2026-02-29`),
+      unexpected_input: () => get(`${COMPANY}/1/as-of/${today()}?a=1`),
+    },
+  },
+  registerChanges: {
+    sells: 'changes',
+    valid: (payment) => get('/api/v1/changes?since=2026-01-02', payment),
+    other: (payment) => rest(looking('73848'), payment),
+    byDate: (date) => (payment) => get(`/api/v1/changes?since=2000-01-01&until=${date}`, payment),
+    invalid: {
+      invalid_query: () => get('/api/v1/changes'),
+      duplicate_parameter: () => get('/api/v1/changes?since=2026-01-02&since=2026-01-02'),
+      unexpected_input: () => get('/api/v1/changes?since=2026-01-02', undefined, { body: 'x' }),
+    },
+  },
   sendMessage: {
     sells: 'lookup',
     valid: (payment) => a2a(looking('73848'), payment),
     other: (payment) => a2a(SEARCH, payment),
     byNumber: (number) => (payment) => a2a(looking(number), payment),
     byName: (payment) => a2a(SEARCH, payment),
+    byDate: (date) => (payment) => a2a({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
     invalid: {
       invalid_company_number: () => a2a(looking('x')),
       invalid_query: () => a2a({ operation: 'search', input: {} }),
@@ -181,6 +219,7 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     return valid(payment)
   },
   company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
+  date_not_covered: ({ byDate }, payment) => byDate!('2001-02-03')(payment),
   source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
   query_too_broad({ byName }, payment) {
     // The clock advances by more than the time limit of a query at each reading.
@@ -236,6 +275,7 @@ describe('[4.6.4] a tool of MCP', () => {
     other: (payment) => mcp(SEARCH, payment),
     byNumber: (number) => (payment) => mcp(looking(number), payment),
     byName: (payment) => mcp(SEARCH, payment),
+    byDate: (date) => (payment) => mcp({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
     invalid: {
       invalid_company_number: () => mcp(looking('x')),
       invalid_query: () => mcp({ operation: 'search', input: {} }),

@@ -18,7 +18,14 @@ import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges, messageOf, type Operation } from '../support/transports.ts'
 
-const TOOLS = { lookup: 'lookup_company', search: 'search_companies', resolve: 'resolve_company' } as const
+const TOOLS = {
+  lookup: 'lookup_company',
+  search: 'search_companies',
+  resolve: 'resolve_company',
+  history: 'company_history',
+  as_of: 'company_on_day',
+  changes: 'register_changes',
+} as const
 const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
   [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
   [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],

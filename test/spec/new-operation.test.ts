@@ -96,14 +96,16 @@ describe('a new operation', () => {
 })
 
 describe('the product', () => {
-  it('names an operation in at most eight files', () => {
+  it('names an operation in at most eight files besides the definitions', () => {
     const root = fileURLToPath(new URL('.', import.meta.resolve('#root/package.json')))
     const files = ['agent', 'store', 'rest-facade', 'keys'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
         .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'))
         .map((path) => join(folder, path)),
     )
-    const names = OPERATIONS.flatMap(({ name, tool, route, answerName, path }) => [
+    // The names of the other two are words that the code also uses for other things.
+    const distinct = OPERATIONS.filter(({ name }) => name !== 'history' && name !== 'changes')
+    const names = distinct.flatMap(({ name, tool, route, answerName, path }) => [
       `['"]${name}['"]`,
       `['/]${name}\\.ts'`,
       // A member or a table entry, but no method of another object.
@@ -116,6 +118,7 @@ describe('the product', () => {
     const pattern = new RegExp(names.join('|'), 'm')
     const naming = files.filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')))
     expect(naming).to.include('agent/operation/lookup.ts')
-    expect(naming.length, naming.join(' ')).to.be.at.most(8)
+    const others = naming.filter((path) => !path.startsWith('agent/operation/'))
+    expect(others.length, others.join(' ')).to.be.at.most(8)
   })
 })

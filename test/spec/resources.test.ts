@@ -59,6 +59,13 @@ const SEARCH_FIELDS: Record<string, Rule> = {
   candidate_limit_reached: flag,
 }
 
+const PAST = [
+  '/api/v1/company/{company_number}/history',
+  '/api/v1/company/{company_number}/as-of/{date}',
+  '/api/v1/changes',
+]
+const PRICED = ['/api/v1/company', '/api/v1/resolve', '/api/v1/search', ...PAST]
+
 /** The objects of contract 2. */
 const RESOURCES: Record<string, Resource> = {
   '2.1 Company': {
@@ -128,8 +135,7 @@ const RESOURCES: Record<string, Resource> = {
       endpoint_prices: (value) =>
         Object.keys(value as object)
           .toSorted()
-          .join() === '/api/v1/company,/api/v1/resolve,/api/v1/search' &&
-        Object.values(value as object).every(whole(1)),
+          .join() === PRICED.toSorted().join() && Object.values(value as object).every(whole(1)),
       limit_scope: oneOf('shared_origin_service'),
       lookup_limit_per_minute: oneOf(120),
     },
@@ -290,6 +296,7 @@ describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10] the objects of the
       'GET /api/v1/company/{company_number}',
       'GET /api/v1/search',
       'POST /api/v1/resolve',
+      ...PAST.map((path) => `GET ${path}`),
     ])
   })
 })

@@ -13,6 +13,7 @@ import { buildFile } from '../../store/import/build.ts'
 import { snapshotFolder } from '../../store/files/layout.ts'
 import { openSnapshot, type Snapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC, type Source } from '../../store/dataset/source.ts'
+import { noJournal } from './journal.ts'
 import { HEADER } from './register.ts'
 
 const TIME = '2026-01-02T03:04:05.000Z'
@@ -55,7 +56,7 @@ export async function openTestRegister(
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entry = { archive_sha256: '0'.repeat(64), newest_update: null, changes: null, validators: null }
   const dataset = { ...entry, snapshot_id: info.snapshot_id, source: SOURCE, location: path, snapshot }
-  const context: SkillContext = { dataset, hasSyntheticCompany, now }
+  const context: SkillContext = { dataset, journal: noJournal, hasSyntheticCompany, now }
   const prepare: TestRegister['prepare'] = (operation, input, clock = now) => {
     const parsed = parseOperation(operation, input)
     if (parsed.kind === 'invalid') throw new Error(`Invalid ${operation}: ${parsed.fault.field} ${parsed.fault.rule}`)

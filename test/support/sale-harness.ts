@@ -21,12 +21,14 @@ import type { Chain } from '../../agent/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/finding.ts'
 import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
+import { openJournal, type Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
+import { recordCurrent } from './journal.ts'
 import { header, testTerms } from './payments.ts'
 import { observationOf, type FakeState } from './fake-chain.ts'
 import { pausesOnly } from './timers.ts'
@@ -92,6 +94,7 @@ export class SaleHarness {
   readonly clock = () => this.now().getTime()
   budgets = new AddressBudgets({ perMinute: 1_000_000, clock: this.clock })
   context: SaleContext
+  #journal: Journal | undefined
 
   private constructor(directory: string) {
     this.directory = directory
@@ -117,6 +120,7 @@ export class SaleHarness {
       publication: SYNTHETIC,
       now: () => this.now(),
     })
+    await recordCurrent(this.directory, this.context.catalog)
   }
 
   /** Moves the clock of the service forward. */
@@ -213,6 +217,7 @@ export class SaleHarness {
     return {
       terms: testTerms,
       catalog: openCatalog(this.directory),
+      journal: () => (this.#journal ??= openJournal(this.directory)),
       payments: {
         log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,
@@ -247,5 +252,7 @@ export class SaleHarness {
   async #closeStore(): Promise<void> {
     await this.context.payments.log.close()
     await this.context.catalog.close()
+    await this.#journal?.close()
+    this.#journal = undefined
   }
 }

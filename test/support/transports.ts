@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { resourceUrl } from '../../agent/operation/resource.ts'
 import { send, type RawReply, type RawRequest } from './raw-http.ts'
 import type { TestService } from './service.ts'
 
@@ -52,6 +53,7 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   const rest = ({ operation, input }: Operation, payment?: string) => {
     if (operation === 'resolve') return resolve(input, payment)
     if (operation === 'search') return search(toQuery(input), payment)
+    if (operation !== 'lookup') return get(resourceUrl('', { operation, input }), payment)
     return lookup(String(input['company_number']), payment)
   }
 
@@ -73,6 +75,9 @@ const TOOLS: Record<string, string> = {
   lookup: 'lookup_company',
   search: 'search_companies',
   resolve: 'resolve_company',
+  history: 'company_history',
+  as_of: 'company_on_day',
+  changes: 'register_changes',
 }
 
 /** The body and the headers of a tool call. The payment is an object or the value of a payment header. */

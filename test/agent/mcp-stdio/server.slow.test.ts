@@ -8,6 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { expect } from 'chai'
 import { generatePrivateKey } from 'viem/accounts'
 import { sha256Hex } from '../../../agent/json/canonical.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { TESTNET_TERMS } from '../../support/expected-terms.ts'
 import { runCommand } from '../../support/cli.ts'
 import { listen } from '../../support/listen.ts'
@@ -75,7 +76,7 @@ describe('[15.5, 15.10] the command mcp', function () {
     const { result } = JSON.parse(json) as { result: { tools: typeof tools } }
     const withoutText = (each: typeof tools) =>
       each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
-    expect(tools.length).to.equal(4)
+    expect(tools.length).to.equal(OPERATIONS.length + 1)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })

@@ -102,7 +102,7 @@ describe('the input of a search', () => {
 
   it('[4.2.1] parses a limit in a query string as digits without sign or leading zero', () => {
     expect(parseLimitText('10')).to.equal(10)
-    for (const value of ['', '0', '05', '+5', '-5', '5.0', '1e1', ' 5', '100', '５']) {
+    for (const value of ['', '0', '05', '+5', '-5', '5.0', '1e1', ' 5', '1000', '５']) {
       expect(parseLimitText(value), value).to.satisfy(Number.isNaN)
     }
   })

@@ -11,7 +11,7 @@ const CODES_BY_STATUS: Record<number, string> = {
     'malformed_request',
   402: 'payment_required payment_invalid payment_rejected payment_failed',
   403: 'origin_not_allowed',
-  404: 'company_not_found not_found',
+  404: 'company_not_found date_not_covered not_found',
   405: 'method_not_allowed',
   408: 'request_timeout',
   409: 'source_data_conflict payment_replay_conflict payment_already_settled',
@@ -55,7 +55,7 @@ describe('the body of a refusal', () => {
 
   it('[2.8] is a DataError when it depends on the dataset', () => {
     const provenance = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
-    for (const code of ['company_not_found', 'source_data_conflict'] satisfies RefusalCode[]) {
+    for (const code of ['company_not_found', 'date_not_covered', 'source_data_conflict'] satisfies RefusalCode[]) {
       expect(refusalBody({ code, provenance })).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
       expect(refusalBody({ code, provenance })).to.have.property('company', null)
     }

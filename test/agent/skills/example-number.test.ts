@@ -1,10 +1,10 @@
 /** The choice of the company number for examples, over changes of the dataset. */
 import { expect } from 'chai'
-import { exampleNumbers } from '../../../agent/skills/example-number.ts'
+import { exampleCompanies } from '../../../agent/skills/example-number.ts'
 import type { Dataset } from '../../../store/dataset/catalog.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
-import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
+import { SYNTHETIC_COMPANY, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
 
 const company = (company_number: string, status = 'Normal'): Company => ({
   ...SYNTHETIC_COMPANY,
@@ -12,23 +12,31 @@ const company = (company_number: string, status = 'Normal'): Company => ({
   status,
 })
 
-function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][]): Dataset {
+function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day = 1): Dataset {
   const byNumber = new Map(entries)
   const snapshot = { info: { snapshot_id }, entries: () => entries, find: (number: string) => byNumber.get(number) }
-  return { snapshot } as unknown as Dataset
+  const source = { ...SYNTHETIC_SOURCE, source_updated_at: `2026-11-0${day}T23:00:00Z` }
+  return { snapshot, source } as unknown as Dataset
 }
 
 const live = (number: string): [string, SnapshotEntry] => [number, company(number)]
 const dissolved = (number: string): [string, SnapshotEntry] => [number, company(number, 'Dissolved')]
 const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quarantined']
 
-describe('[4.4.13] the company number of examples', () => {
+describe('[4.4.13] the company of examples', () => {
   let current: Dataset | undefined
-  const open = () => exampleNumbers({ mode: 'mainnet', current: () => current })
+  const openExample = () => exampleCompanies({ mode: 'mainnet', current: () => current })
+  const open = () => {
+    const example = openExample()
+    return () => example()?.company_number
+  }
 
   it('is the synthetic company on testnet, whatever the dataset', () => {
     current = snapshotOf('a', [live('7')])
-    expect(exampleNumbers({ mode: 'testnet', current: () => current })()).to.equal('00000000')
+    expect(exampleCompanies({ mode: 'testnet', current: () => current })()).to.deep.equal({
+      company_number: '00000000',
+      date: '2026-01-01',
+    })
   })
 
   it('is a live company on mainnet, else the first company that is not quarantined', () => {
@@ -55,6 +63,16 @@ describe('[4.4.13] the company number of examples', () => {
     expect(number()).to.equal('1')
     current = undefined
     expect(number()).to.equal(undefined)
+  })
+
+  it('has the day of the dataset in which it was found, also while later datasets have it', () => {
+    current = snapshotOf('a', [live('5')], 3)
+    const example = openExample()
+    expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
+    current = snapshotOf('b', [live('5')], 4)
+    expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
+    current = snapshotOf('c', [live('6')], 5)
+    expect(example()).to.deep.equal({ company_number: '6', date: '2026-11-05' })
   })
 
   for (const [count, expected] of [

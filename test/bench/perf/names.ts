@@ -1,5 +1,6 @@
 /** Queries by name in process, one at a time, for the rows of search and resolve. */
 import { join } from 'node:path'
+import { noJournal } from '../../support/journal.ts'
 import { openCatalog } from '../../../store/dataset/catalog.ts'
 import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
 import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
@@ -35,7 +36,7 @@ export async function openNamesBench({ size, directory }: PerfContext): Promise<
   if (!dataset) throw new Error('Nothing is imported')
   const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
   // The clock stands still, so that no slow search is refused.
-  const context = { dataset, hasSyntheticCompany: false, now: () => new Date(0) }
+  const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
   const groups = makeQueries(register, { count: size.queries, seed: SEED })
   return {
     search: productContender(context),

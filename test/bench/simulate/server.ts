@@ -1,4 +1,5 @@
 /** One server process of the simulation: the product's executor and reconciler with simulated externals. */
+import { noJournal } from '../../support/journal.ts'
 import { CompanyAgentExecutor } from '../../../agent/sale/agent-executor.ts'
 import type { SaleRequest } from '../../../agent/sale/sale-context.ts'
 import { AddressBudgets } from '../../../agent/limits/address-budget.ts'
@@ -99,6 +100,7 @@ export class SimulatedServer {
     const seller = {
       terms: TERMS,
       catalog: catalog.open(),
+      journal: noJournal,
       payments: {
         log: log.open(owner),
         facilitator: facilitator.client(owner, settlements),

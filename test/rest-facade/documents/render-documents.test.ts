@@ -6,7 +6,7 @@ import { paymentExtensionUri } from '../../../agent/a2a/card.ts'
 import { REFUSALS } from '../../../agent/operation/refusal.ts'
 import { companyResponseSchema } from '../../../agent/operation/result.ts'
 import { searchResponseSchema } from '../../../agent/operation/search.ts'
-import { buildExamples, OPERATIONS } from '../../../agent/operation/operations.ts'
+import { buildExamples, definitionOf, OPERATIONS } from '../../../agent/operation/operations.ts'
 import { DEPLOYMENTS, buildTerms, type Mode } from '../../../agent/payment/terms.ts'
 import { A2A_BODY_BYTES_MAX } from '../../../agent/a2a/route.ts'
 import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
@@ -21,7 +21,7 @@ import { listRoutes } from '../../../rest-facade/documents/routes.ts'
 const PAY_TO = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 const BASE_URL = 'https://a-rather-long-name-for-a-service.example.test'
 /** Readers of agents cut longer documents. */
-const MARKDOWN_BYTES_MAX = 20_000
+const MARKDOWN_BYTES_MAX = 26_000
 
 const LICENCE = { name: 'Some Licence 1.0', url: 'https://licences.example.test/some' }
 
@@ -37,7 +37,7 @@ async function renderFor(mode: Mode, a2aEnabled = true, contactEmail?: string, n
     retentionDays: 45,
     extensionUri: paymentExtensionUri(BASE_URL),
     contactEmail,
-    examples: buildExamples(number),
+    examples: buildExamples(number === undefined ? undefined : { company_number: number, date: '2026-01-02' }),
     licence: LICENCE,
     securityTxtExpires: new Date('2027-01-01T00:00:00Z'),
   }
@@ -140,12 +140,14 @@ for (const mode of ['testnet', 'mainnet'] as const) {
 
     it('have example answers that the response schemas accept', () => {
       const blocks = parseJsonBlocks(readText(pages, '/docs/api.md'))
-      expect(blocks).to.have.lengthOf(4)
-      const [quote, lookup, search, resolve] = blocks
+      expect(blocks).to.have.lengthOf(6)
+      const [quote, lookup, search, resolve, history, changes] = blocks
       expect(quote).to.include({ x402Version: 2 })
       companyResponseSchema.parse(lookup)
       searchResponseSchema.parse(search)
       resolveResponseSchema.parse(resolve)
+      definitionOf('history').answerSchema.parse(history)
+      definitionOf('changes').answerSchema.parse(changes)
     })
 
     it('start llms.txt with a heading, a summary and the instructions that OpenAPI repeats', () => {

@@ -1,0 +1,61 @@
+/** One company as the register had it on a day (contract 4.9). */
+import { z } from 'zod'
+import { dateOfSource } from '../../store/dataset/source.ts'
+import { SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
+import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
+import { companyNumber, day } from './fields.ts'
+import { defineOperation } from './operation.ts'
+import { API_PREFIX } from './paths.ts'
+import { companyResponseSchema } from './result.ts'
+
+export const asOf = defineOperation({
+  name: 'as_of',
+  method: 'GET',
+  path: `${API_PREFIX}/company/{company_number}/as-of/{date}`,
+  prices: { mainnet: 10_000, testnet: 1_000 },
+
+  inputSchema: z.strictObject({ company_number: companyNumber, date: day('The day') }),
+  inputFault: 'invalid_query',
+  memberFaults: { company_number: 'invalid_company_number' },
+  answerSchema: companyResponseSchema,
+  answerName: 'CompanyResponse',
+  refusals: ['company_not_found', 'date_not_covered', 'source_data_conflict'],
+
+  companyNumber: ({ company_number }) => company_number,
+  answer(input, _companies, history) {
+    const found = history.companyOn(input.company_number, input.date)
+    if (found.kind === 'refused') return found
+    const { company, source, snapshot_id } = found
+    return { kind: 'computed', answer: { company, source, snapshot_id } }
+  },
+  isAnswerTo: (input, { company, source }) =>
+    company.company_number === input.company_number && dateOfSource(source) <= input.date,
+
+  examples: (number, date) => (number === undefined || date === undefined ? [] : [{ company_number: number, date }]),
+  exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
+  quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
+
+  resource:
+    'One Irish company record by its number as the register had it on a day, with source and licence. A missing record is not charged.',
+  skill: {
+    name: 'Company on a day',
+    description:
+      'One Irish company record as the last file of the register of that day or before had it. ' +
+      'Not charged when there is no such record or no file.',
+    tags: ['ireland', 'company', 'registry', 'history', 'kyb'],
+  },
+  tool: {
+    name: 'company_on_day',
+    title: 'Look up one Irish company on a past day',
+    use: 'Use it when you need what the file of the register showed on a day. It does not say what was in force.',
+    charge: 'A missing record and a day without a file are not charged.',
+  },
+  route: {
+    operationId: 'companyOnDay',
+    summary: 'One company on a day',
+    description:
+      'The record of one company in the last recorded file of that day or before, with the source and the snapshot of ' +
+      'that file. No query string and no body are accepted. Days are in UTC. A missing or quarantined record, a day ' +
+      'before the first file and a day in the future are not charged.',
+  },
+})

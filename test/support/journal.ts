@@ -1,0 +1,52 @@
+/** Journals for tests, written with the code of an import. */
+import { companyKey } from '../../store/files/layout.ts'
+import { StoreError } from '../../store/files/environment.ts'
+import { encodeEntry } from '../../store/dataset/company-entry.ts'
+import type { SnapshotEntry } from '../../store/dataset/company.ts'
+import type { Catalog } from '../../store/dataset/catalog.ts'
+import { SYNTHETIC } from '../../store/dataset/source.ts'
+import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { recordFile } from '../../store/history/record.ts'
+import { sha256Hex } from '../../agent/json/canonical.ts'
+
+export function noJournal(): never {
+  throw new StoreError('There is no journal')
+}
+
+/** A file of the register: its time, and its entries by number. */
+export interface PastFile {
+  updated: string
+  entries: Readonly<Record<string, SnapshotEntry>>
+}
+
+export function snapshotIdOf({ entries }: PastFile): string {
+  return `sha256:${sha256Hex(JSON.stringify(entries))}`
+}
+
+export async function recordFiles(dataDirectory: string, files: readonly PastFile[]): Promise<void> {
+  await using history = openForWriting(dataDirectory)
+  for (const file of files) {
+    const time = new Date(file.updated).toISOString()
+    const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: time }
+    const entries = Object.entries(file.entries)
+      .map(([number, entry]) => ({ key: companyKey(number), value: encodeEntry(entry) }))
+      .toSorted((one, other) => (one.key < other.key ? -1 : 1))
+    recordFile(history.database, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
+  }
+}
+
+/** Records the current dataset, if there is one, as its import does. */
+export async function recordCurrent(dataDirectory: string, catalog: Catalog): Promise<void> {
+  const dataset = catalog.current()
+  if (!dataset) return
+  await using history = openForWriting(dataDirectory)
+  const { snapshot, snapshot_id, source } = dataset
+  recordFile(history.database, { ...FACTS, snapshot_id, source }, snapshot.storedEntries())
+}
+
+const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }
+
+function openForWriting(dataDirectory: string) {
+  const database = new HistoryDatabase(dataDirectory, { readOnly: false })
+  return { database, [Symbol.asyncDispose]: () => database.close() }
+}
