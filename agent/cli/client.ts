@@ -22,6 +22,9 @@ Examples:
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
   irish-company-agent client resolve --number 100001
+  irish-company-agent client history 00000000
+  irish-company-agent client as-of 00000000 2026-01-31
+  irish-company-agent client changes --since 2026-01-31 --field legal_name
   irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
@@ -36,6 +39,10 @@ type ClientOptions = {
   retry?: string
 }
 type SearchOptions = { limit?: string; status?: string; eircode?: string }
+type ChangesOptions = { since: string; limit?: string } & Record<
+  'until' | 'kind' | 'field' | 'status' | 'cursor',
+  string
+>
 type ResolveOptions = { number?: string; eircode?: string; address?: string }
 
 export const addClientCommand: AddCommand = (program, context) => {
@@ -72,6 +79,7 @@ export const addClientCommand: AddCommand = (program, context) => {
       context.finish(toResult(await retryPurchase(toClientContext(context), retry)))
     })
   addBuyCommands(client, context)
+  addHistoryCommands(client, context)
   addReconcileCommand(client, context)
   client
     .command('verify-card')
@@ -201,6 +209,39 @@ function addBuyCommands(client: Command, context: CommandContext): void {
     .action((name: string | undefined, { number, eircode, address }: ResolveOptions, command: Command) =>
       buy(context, command, 'resolve', { name, company_number: number, eircode, address }),
     )
+}
+
+function addHistoryCommands(client: Command, context: CommandContext): void {
+  client
+    .command('history')
+    .description('buy the recorded versions of one company')
+    .argument('<number>', 'the company number')
+    .option('--before <text>', 'the versions before those of an answer: its next_before')
+    .action((number: string, { before }: { before?: string }, command: Command) =>
+      buy(context, command, 'history', { company_number: number, before }),
+    )
+  client
+    .command('as-of')
+    .description('buy one company record as the register had it on a day')
+    .argument('<number>', 'the company number')
+    .argument('<date>', 'the day, YYYY-MM-DD')
+    .action((number: string, date: string, _options: object, command: Command) =>
+      buy(context, command, 'as_of', { company_number: number, date }),
+    )
+  client
+    .command('changes')
+    .description('buy a list of the companies that were added, removed or changed')
+    .requiredOption('--since <date>', 'the first day, YYYY-MM-DD')
+    .option('--until <date>', 'the last day; by default the newest')
+    .option('--kind <kind>', 'added, removed or changed')
+    .option('--field <name>', 'list changes of this field only, such as legal_name')
+    .option('--status <text>', 'list companies with this status only')
+    .option('--limit <n>', 'the number of changes, 1 to 100')
+    .option('--cursor <text>', 'the changes after those of an answer: its next_cursor')
+    .action(async ({ limit, ...others }: ChangesOptions, command: Command) => {
+      const { parseLimitText } = await import('../operation/fields.ts')
+      return buy(context, command, 'changes', { ...others, limit: limit && parseLimitText(limit) })
+    })
 }
 
 async function buy(

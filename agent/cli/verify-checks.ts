@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
-import { companySchema, type Company } from '../../store/dataset/company.ts'
+import { companySchema, type SnapshotEntry } from '../../store/dataset/company.ts'
 import { snapshotFolder } from '../../store/files/layout.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
@@ -43,19 +43,43 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
 }
 
 const candidate = z.looseObject({ company: companySchema })
-/** The companies of each kind of answer (contract 2.3, 2.6, 2.7). */
+const file = z.looseObject({ snapshot_id: z.string() })
+const version = z.looseObject({
+  state: z.enum(['present', 'absent', 'quarantined', 'erased']),
+  first_seen: file,
+  last_seen: file.nullable(),
+  company: companySchema.nullable(),
+})
+/** The companies of each kind of answer (contract 2.3, 2.6, 2.7, 2.11). */
 const answerSchema = z.looseObject({
   company: companySchema.optional(),
   match: candidate.nullish(),
   candidates: z.array(candidate).optional(),
+  company_number: z.string().optional(),
+  versions: z.array(version).optional(),
 })
 
-/** Undefined if the answer has another form, so that its companies cannot be compared. */
-function companiesIn(answer: unknown): Company[] | undefined {
+interface Claim {
+  number: string
+  /** Undefined if the archive must not have the number. */
+  entry: SnapshotEntry | undefined
+}
+
+/** What an answer says about the snapshot `archive`. Undefined if it has another form, so that nothing can be compared. */
+function claimsAbout(archive: string, snapshotId: string, answer: unknown): Claim[] | undefined {
   const parsed = answerSchema.safeParse(answer).data
   if (!parsed) return undefined
-  const candidates = [...(parsed.match ? [parsed.match] : []), ...(parsed.candidates ?? [])]
-  return [...(parsed.company ? [parsed.company] : []), ...candidates.map(({ company }) => company)]
+  const { company, match, candidates = [], company_number: number = '', versions = [] } = parsed
+  const matches = [...(match ? [match] : []), ...candidates].map((each) => each.company)
+  const companies = archive === snapshotId ? [...(company ? [company] : []), ...matches] : []
+  const seen = versions.filter(
+    ({ state, first_seen, last_seen }) =>
+      state !== 'erased' && [first_seen.snapshot_id, last_seen?.snapshot_id ?? snapshotId].includes(archive),
+  )
+  return [
+    ...companies.map((each) => ({ number: each.company_number, entry: each })),
+    ...seen.map((each) => ({ number, entry: each.state === 'quarantined' ? each.state : (each.company ?? undefined) })),
+  ]
 }
 
 /** Builds the snapshot of the archive in a temporary folder, and compares its id and its companies. */
@@ -69,27 +93,28 @@ export async function checkDataset(
     using bar = openImportBar(context)
     const request = { path: resolve(dataset), dataDirectory, now: context.now, onProgress: bar.onProgress }
     const { info } = await openBuildProcesses().build(request)
-    const isSame = info.snapshot_id === snapshot_id
-    const check = { name: 'dataset', passed: isSame, detail: `the archive has ${info.snapshot_id}` }
-    return isSame ? [check, await checkRecords(snapshotFolder(dataDirectory, info.snapshot_id), answer)] : [check]
+    const claims = claimsAbout(info.snapshot_id, snapshot_id, answer)
+    // A history also names the snapshots of earlier files.
+    const isNamed = info.snapshot_id === snapshot_id || (claims !== undefined && claims.length > 0)
+    const check = { name: 'dataset', passed: isNamed, detail: `the archive has ${info.snapshot_id}` }
+    return isNamed ? [check, await checkRecords(snapshotFolder(dataDirectory, info.snapshot_id), claims)] : [check]
   } finally {
     await rm(dataDirectory, { recursive: true, force: true })
   }
 }
 
-async function checkRecords(folder: string, answer: unknown): Promise<ReceiptCheck> {
+async function checkRecords(folder: string, claims: Claim[] | undefined): Promise<ReceiptCheck> {
   const snapshot = openSnapshot(folder)
   try {
     // The synthetic company is beside the dataset (contract 1.7).
     const find = (number: string) =>
       number === SYNTHETIC_COMPANY.company_number ? SYNTHETIC_COMPANY : snapshot.find(number)
-    const companies = companiesIn(answer)
-    if (!companies)
+    if (!claims)
       return { name: 'records', passed: false, detail: 'the answer has another form than this version expects' }
-    const differing = companies.filter((each) => !isDeepStrictEqual(find(each.company_number), each))
-    const numbers = differing.map(({ company_number }) => company_number).join(', ')
+    const differing = claims.filter(({ number, entry }) => !isDeepStrictEqual(find(number), entry))
+    const numbers = differing.map(({ number }) => number).join(', ')
     const detail =
-      numbers === '' ? `${companies.length} companies as in the archive` : `differ from the archive: ${numbers}`
+      numbers === '' ? `${claims.length} companies as in the archive` : `differ from the archive: ${numbers}`
     return { name: 'records', passed: differing.length === 0, detail }
   } finally {
     await snapshot.close()

@@ -13,7 +13,8 @@ from --issuer, or from the service that the purchase file names. Use --issuer or
 purchase file can name the forger's own service. A saved key set does not show keys that were marked as compromised later.
 
 --rpc also reads the transfer from the chain. --dataset also computes the snapshot id of an archive of the register, and
-compares the companies in the answer with those of the archive.
+compares the companies in the answer with those of the archive. For a history, any file that a version names will do: the
+versions that name it are compared. Of a list of changes only the snapshot id is compared.
 
 Examples:
   irish-company-agent verify data/purchases/FILE.json

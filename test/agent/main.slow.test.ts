@@ -266,6 +266,11 @@ describe('the commands beside a running service', () => {
   const PURCHASES: [args: string[], expected: string[]][] = [
     [['lookup', '00000000'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [['lookup', '00000000', '--a2a'], ['SYNTHETIC TEST COMPANY LIMITED']],
+    [
+      ['history', '00000000'],
+      ['SYNTHETIC TEST COMPANY LIMITED', '"complete_since": "2026-01-01"'],
+    ],
+    [['as-of', '00000000', '2026-01-31'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [['search', name, '--limit', '1'], [`"company_number": "${number}"`]],
     [
       ['resolve', name],

@@ -1,13 +1,16 @@
 /** Journals for tests, written with the code of an import. */
-import { companyKey } from '../../store/files/layout.ts'
+import { companyKey, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
+import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
 import { recordFile } from '../../store/history/record.ts'
+import { buildFile } from '../../store/import/build.ts'
 import { sha256Hex } from '../../agent/json/canonical.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 export function noJournal(): never {
   throw new StoreError('There is no journal')
@@ -33,6 +36,22 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
       .toSorted((one, other) => (one.key < other.key ? -1 : 1))
     recordFile(history.database, { ...FACTS, snapshot_id: snapshotIdOf(file), source }, entries)
   }
+}
+
+/** Records an archive of an earlier time. */
+export async function recordArchive(dataDirectory: string, path: string, time: string): Promise<void> {
+  const directory = await makeTemporaryDirectory()
+  const { info } = await buildFile({
+    dataDirectory: directory,
+    path,
+    now: () => new Date(),
+    onProgress: () => undefined,
+  })
+  const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
+  await using history = openForWriting(dataDirectory)
+  const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }
+  recordFile(history.database, { ...FACTS, snapshot_id: info.snapshot_id, source }, snapshot.storedEntries())
+  await snapshot.close()
 }
 
 /** Records the current dataset, if there is one, as its import does. */

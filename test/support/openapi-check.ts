@@ -115,7 +115,9 @@ function findPathItem({ paths }: OpenApiDescription, path: string) {
 }
 
 function pathPattern(template: string): RegExp {
-  return new RegExp(`^${template.replaceAll('.', '\\.').replace(/\{\w+\}/g, '[^/]*')}$`)
+  // The number of a lookup can be empty.
+  const pattern = template.replaceAll('.', '\\.').replace(/\{\w+\}$/, '[^/]*')
+  return new RegExp(`^${pattern.replace(/\{\w+\}/g, '[^/]+')}$`)
 }
 
 function headerFault(

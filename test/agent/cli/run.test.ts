@@ -76,6 +76,11 @@ describe('the command line', () => {
     ['client', '--retry', 'FILE', '--a2a'],
     ['client', '--retry', 'FILE', '--key-file', 'KEY'],
     ['client', '--retry', 'FILE', '--url', 'http://127.0.0.1:4021'],
+    ['client', 'history'],
+    ['client', 'as-of', '1'],
+    ['client', 'as-of', '1', '2026-01-01', '2026-01-02'],
+    ['client', 'changes'],
+    ['client', 'changes', '--since', '2026-01-01', 'foo'],
     ['client', 'verify-card', 'foo'],
   ]) {
     it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {

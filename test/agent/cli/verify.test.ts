@@ -15,6 +15,7 @@ import { parseOperation } from '../../../agent/operation/operations.ts'
 import { runCommand } from '../../support/cli.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { TESTNET_TERMS } from '../../support/expected-terms.ts'
+import { recordArchive } from '../../support/journal.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { claimsFor, flipByte, keySetOf, makeReceiptKey, receiptFor } from '../../support/signed-receipt.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -280,6 +281,52 @@ describe('[5.9.5] the command verify', function () {
     await writeFile(changed, (await readFile(REGISTER, 'utf8')).replace('73848', '73849'))
     const other = await verifyOffline(pathOf('lookup'), '--dataset', changed)
     expect([other.code, failedIn(other)], other.text + other.stderr).to.deep.equal([1, ['dataset']])
+  })
+
+  it('compares a company on a day, and a history, with the archive of that day', async () => {
+    const earlier = join(directory, 'earlier.csv')
+    await writeFile(earlier, (await readFile(REGISTER, 'utf8')).replace('PLAIN FIXTURE LIMITED', 'FORMER NAME LIMITED'))
+    await recordArchive(service.directory, earlier, '2026-01-05T08:00:00.000Z')
+    await buy('as-of', '/api/v1/company/73848/as-of/2026-01-06')
+    await buy('history', '/api/v1/company/73848/history')
+    await buy('changes', '/api/v1/changes?since=2026-01-01')
+    const failed = async (name: string, archive: string) => {
+      const result = await verifyOffline(pathOf(name), '--dataset', archive)
+      return { code: result.code, failed: failedIn(result), compared: /([0-9]+) companies as/.exec(result.text)?.[1] }
+    }
+    const passes = (compared: string) => ({ code: 0, failed: [], compared })
+    const fails = (name: string) => ({ code: 1, failed: [name], compared: undefined })
+    expect(await failed('as-of', earlier)).to.deep.equal(passes('1'))
+    expect(await failed('as-of', REGISTER)).to.deep.equal(fails('dataset'))
+    expect(await failed('history', earlier)).to.deep.equal(passes('1'))
+    expect(await failed('history', REGISTER)).to.deep.equal(passes('1'))
+    expect(await failed('history', join(directory, 'changed.csv'))).to.deep.equal(fails('dataset'))
+    expect(await failed('changes', REGISTER)).to.deep.equal(passes('0'))
+    expect(await failed('changes', earlier)).to.deep.equal(fails('dataset'))
+  })
+
+  it('compares each version of a history that names the archive', async () => {
+    const { text } = await verifyOffline(pathOf('lookup'), '--dataset', REGISTER)
+    const snapshot_id = /sha256:[0-9a-f]{64}/.exec(/^dataset.*$/m.exec(text)?.[0] ?? '')?.[0] ?? ''
+    const context = { now: () => new Date(), stderr: new PassThrough(), print: () => undefined }
+    const newer = `sha256:${'7'.repeat(64)}`
+    const version = (state: string, company: object | null = null, first_seen = { snapshot_id }) => ({
+      state,
+      company,
+      first_seen,
+      last_seen: { snapshot_id: newer },
+    })
+    const recordsOf = async (company_number: string, ...versions: object[]) => {
+      const answer = { company_number, versions, snapshot_id: newer }
+      const checks = await checkDataset(claimsFor(answer), answer, { dataset: REGISTER, context })
+      return checks.map(({ name, passed }) => `${name} ${passed}`)
+    }
+    expect(await recordsOf('999', version('absent'))).to.deep.equal(['dataset true', 'records true'])
+    expect(await recordsOf('73848', version('absent'))).to.deep.equal(['dataset true', 'records false'])
+    expect(await recordsOf('2001', version('quarantined'))).to.deep.equal(['dataset true', 'records true'])
+    expect(await recordsOf('73848', version('quarantined'))).to.deep.equal(['dataset true', 'records false'])
+    expect(await recordsOf('73848', version('erased'))).to.deep.equal(['dataset false'])
+    expect(await recordsOf('73848', version('absent', null, { snapshot_id: newer }))).to.deep.equal(['dataset false'])
   })
 
   it('does not pass an answer whose companies have another form', async () => {

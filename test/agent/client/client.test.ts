@@ -21,11 +21,19 @@ const RESOURCE = { url: `${BASE}/api/v1/company/1` }
 const OTHER = '0x00000000000000000000000000000000000000d3'
 const KEY = `0x${'42'.repeat(32)}` as const
 const SNAPSHOT_ID = `sha256:${'5a'.repeat(32)}`
+const KEY_OF_STEP = 'mbx2k9a0mbx2k9a0'
 const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
 
 const access: Access = {
   pay_to: testTerms.payTo,
-  endpoint_prices: { '/api/v1/company': 1000, '/api/v1/search': 1000, '/api/v1/resolve': 2000 },
+  endpoint_prices: {
+    '/api/v1/company': 1000,
+    '/api/v1/search': 1000,
+    '/api/v1/resolve': 2000,
+    '/api/v1/company/{company_number}/history': 1000,
+    '/api/v1/company/{company_number}/as-of/{date}': 1000,
+    '/api/v1/changes': 1000,
+  },
 }
 
 const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '1' } }
@@ -471,6 +479,28 @@ describe('the client', () => {
     expect(requests[2]).to.deep.equal(requests[1])
   })
 
+  for (const [args, path] of [
+    [['history', '7'], '/api/v1/company/7/history'],
+    [['history', '7', '--before', KEY_OF_STEP], `/api/v1/company/7/history?before=${KEY_OF_STEP}`],
+    [['as-of', '007', '2026-01-31'], '/api/v1/company/007/as-of/2026-01-31'],
+    [['changes', '--since', '2026-01-31'], '/api/v1/changes?since=2026-01-31&limit=100'],
+    [
+      // prettier-ignore
+      [
+        'changes', '--since', '2026-01-01', '--until', '2026-01-31', '--kind', 'changed', '--field', 'status', '--status', 'Normal', '--limit', '9', '--cursor', `${KEY_OF_STEP}-7`,
+      ],
+      `/api/v1/changes?since=2026-01-01&until=2026-01-31&kind=changed&field=status&status=Normal&limit=9&cursor=${KEY_OF_STEP}-7`,
+    ],
+  ] as const) {
+    it(`sends ${args.join(' ')} in the URL`, async () => {
+      expect(await client(...args)).to.equal(0)
+      expect(requests.map(({ method, url: asked }) => [method, asked])).to.deep.equal([
+        ['GET', path],
+        ['GET', path],
+      ])
+    })
+  }
+
   it('sends the options of a resolve in a body, with the same bytes each time', async () => {
     terms = { amount: '2000' }
     const args = ['--number', '007', '--eircode', 'D02X285', '--address', 'Main  Street']
@@ -494,6 +524,9 @@ describe('the client', () => {
       [['resolve'], 'the request: name or company_number is required'],
       [['resolve', '--address', 'Main Street'], 'the request: name or company_number is required'],
       [['resolve', 'foo', '--number', 'x'], 'company_number must be 1 to 20 ASCII digits'],
+      [['as-of', '1', '2026-02-30'], 'date must be a day of the calendar, YYYY-MM-DD'],
+      [['changes', '--since', '2026-01-01', '--limit', '101'], 'limit must be a whole number from 1 to 100'],
+      [['history', '1', '--before', 'x'], 'before must be next_before of an earlier answer'],
       [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
     ]
     for (const [args, line] of wrong) {

@@ -1,0 +1,189 @@
+/** The operations on earlier files of the register over all transports: purchase, replay, receipt, and refusals without a charge. */
+import { rm, writeFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { fetchKeySet } from '../../agent/client/verify-purchase.ts'
+import { answersOperation } from '../../agent/client/check-answer.ts'
+import type { RefusalCode } from '../../agent/operation/refusal.ts'
+import { verifyReceipt } from '../../agent/receipt/verify.ts'
+import { companyKey, historyFolder } from '../../store/files/layout.ts'
+import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { REGISTER } from '../support/fixtures.ts'
+import { recordArchive } from '../support/journal.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { buyOverTransports, COMPANY, expectCharges, messageOf, quoteOf, type Operation } from '../support/transports.ts'
+import { receiptIn } from '../support/unsigned-receipt.ts'
+
+const PRICE = 1000n
+const HOUR_MS = 3_600_000
+
+/** A file of 5 January with a former name of 73848 and without 1002. */
+async function recordFormer(service: TestService): Promise<void> {
+  const path = join(await makeTemporaryDirectory(), 'former.csv')
+  const lines = (await readFile(REGISTER, 'utf8')).replace('PLAIN FIXTURE LIMITED', 'FORMER NAME LIMITED').split('\n')
+  await writeFile(path, lines.filter((line) => !line.startsWith('1002,')).join('\n'))
+  await recordArchive(service.directory, path, '2026-01-05T08:00:00.000Z')
+}
+
+const OPERATIONS: [Operation, path: string][] = [
+  [{ operation: 'history', input: { company_number: '73848' } }, `${COMPANY}/73848/history`],
+  [{ operation: 'as_of', input: { company_number: '73848', date: '2026-01-06' } }, `${COMPANY}/73848/as-of/2026-01-06`],
+  [{ operation: 'changes', input: { since: '2026-01-01', limit: 5 } }, '/api/v1/changes?since=2026-01-01&limit=5'],
+]
+
+describe('the operations on earlier files', () => {
+  let service: TestService
+  let now = () => new Date()
+  const { get, rest, a2a, mcp, payFor, buy } = buyOverTransports(() => service)
+
+  before(async () => {
+    service = await startTestService({ now: () => now() })
+    await recordFormer(service)
+  })
+  after(() => service.stop())
+
+  const TRANSPORTS = { REST: rest, A2A: a2a, MCP: mcp }
+  const dataOf = (reply: RawReply) => (reply.json['result'] ? messageOf(reply).data : reply.json)
+
+  for (const [operation, path] of OPERATIONS) {
+    for (const [transport, ask] of Object.entries(TRANSPORTS)) {
+      it(`sell ${operation.operation} over ${transport} once, with a receipt, and replay it over each transport`, () =>
+        expectCharges(service, [PRICE], async () => {
+          const unpaid = await ask(operation)
+          const { url, amount } = quoteOf(transport === 'MCP' ? await get(path) : unpaid)
+          expect([url, amount]).to.deep.equal([`${service.url}${path}`, String(PRICE)])
+          const payment = await payFor(Promise.resolve(unpaid))
+          const bought = await ask(operation, payment)
+          const answer = dataOf(bought)
+          expect(answersOperation(operation, answer), bought.text).to.equal(true)
+          const receipt = receiptIn(String(bought.headers['payment-response'])) ?? ''
+          const keySet = await fetchKeySet(fetch, `${service.url}/.well-known/jwks.json`)
+          const { isValid, claims } = await verifyReceipt({ receipt, answer, keySet })
+          expect([isValid, claims?.operation, claims?.snapshot_id]).to.deep.equal([
+            true,
+            operation,
+            (answer as { snapshot_id: string }).snapshot_id,
+          ])
+          for (const each of Object.values(TRANSPORTS))
+            expect(dataOf(await each(operation, payment))).to.deep.equal(answer)
+        }))
+    }
+  }
+
+  it('answer from the file of each day', async () => {
+    const [history, asOf, changes] = await Promise.all(
+      OPERATIONS.map(async ([operation]) => (await buy((payment) => rest(operation, payment))).json),
+    )
+    const { versions } = history as { versions: { company: { legal_name: string }; changed: string[] }[] }
+    expect(versions.map(({ company, changed }) => [company.legal_name, changed])).to.deep.equal([
+      ['FORMER NAME LIMITED', []],
+      ['PLAIN FIXTURE LIMITED', ['legal_name']],
+    ])
+    expect(asOf).to.have.nested.property('company.legal_name', 'FORMER NAME LIMITED')
+    const rows = (changes?.['changes'] ?? []) as { company_number: string; kind: string }[]
+    expect(rows.map(({ company_number, kind }) => `${company_number} ${kind}`)).to.deep.equal([
+      '1002 added',
+      '73848 changed',
+    ])
+  })
+
+  it('replay after a restart and a later day, byte for byte, and sell nothing from a stale dataset', async () => {
+    const [operation] = OPERATIONS[0]!
+    const payment = await payFor(rest(operation))
+    const unused = await payFor(rest(operation))
+    const bought = await rest(operation, payment)
+    expect(bought.status).to.equal(200)
+    await expectCharges(service, [], async () => {
+      now = () => new Date(Date.now() + 73 * HOUR_MS)
+      for (const [each] of OPERATIONS) expectRefusal(await rest(each), 'dataset_stale')
+      expectRefusal(await rest(operation, unused), 'dataset_stale')
+      expect((await rest(operation, payment)).text).to.equal(bought.text)
+      now = () => new Date()
+      await service.restart()
+      expect((await rest(operation, payment)).text).to.equal(bought.text)
+    })
+  })
+
+  const REFUSED: [path: string, code: RefusalCode][] = [
+    [`${COMPANY}/x/history`, 'invalid_company_number'],
+    [`${COMPANY}/${'1'.repeat(21)}/as-of/2026-01-06`, 'invalid_company_number'],
+    [`${COMPANY}/1/history?before=2026-01-01`, 'invalid_query'],
+    [`${COMPANY}/1/history?page=2`, 'invalid_query'],
+    [`${COMPANY}/1/as-of/2026-02-30`, 'invalid_query'],
+    [`${COMPANY}/1/as-of/yesterday`, 'invalid_query'],
+    [`${COMPANY}/1/as-of/2026-01-06?limit=1`, 'unexpected_input'],
+    ['/api/v1/changes', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-32', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-02&until=2026-01-01', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&cursor=x', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&limit=101', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&limit=01', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&kind=gone', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&field=name', 'invalid_query'],
+    ['/api/v1/changes?since=2026-01-01&since=2026-01-02', 'duplicate_parameter'],
+    [`${COMPANY}//history`, 'not_found'],
+    [`${COMPANY}//as-of/2026-01-06`, 'not_found'],
+  ]
+  for (const [path, code] of REFUSED)
+    it(`[4.8.1, 4.9.1, 4.10.1] refuse ${path} with ${code} before a quote`, async () => {
+      expectRefusal(await get(path), code)
+    })
+
+  it('accept one trailing slash, and limits of one to three digits', async () => {
+    for (const path of [
+      `${COMPANY}/1/history/`,
+      `${COMPANY}/1/as-of/2026-01-06/`,
+      '/api/v1/changes/?since=2026-01-01&limit=100',
+    ])
+      expect((await get(path)).status, path).to.equal(402)
+  })
+
+  for (const [path, code] of [
+    [`${COMPANY}/999/history`, 'company_not_found'],
+    [`${COMPANY}/1002/as-of/2026-01-06`, 'company_not_found'],
+    [`${COMPANY}/2001/as-of/2026-01-06`, 'source_data_conflict'],
+    [`${COMPANY}/73848/as-of/2026-01-04`, 'date_not_covered'],
+    [`${COMPANY}/73848/as-of/9999-12-31`, 'date_not_covered'],
+    ['/api/v1/changes?since=2020-01-01&until=2026-01-04', 'date_not_covered'],
+  ] as const)
+    it(`[4.8.1, 4.9.1, 4.10.1] refuse ${path} with ${code}, uncharged`, () =>
+      expectCharges(service, [], async () => {
+        expectRefusal(await buy((payment) => get(path, payment)), code)
+      }))
+})
+
+describe('[3.1] the operations on earlier files without a readable journal', () => {
+  let service: TestService
+  const { get, lookup, buy } = buyOverTransports(() => service)
+
+  beforeEach(async () => {
+    service = await startTestService()
+  })
+  afterEach(() => service.stop())
+
+  it('get 503 before a charge if it is missing, while lookups and the synthetic company are sold', async () => {
+    await rm(historyFolder(service.directory), { recursive: true })
+    await expectCharges(service, [PRICE, PRICE], async () => {
+      for (const [, path] of OPERATIONS)
+        expectRefusal(await buy((payment) => get(path, payment)), 'dataset_unavailable')
+      expect((await buy((payment) => lookup('73848', payment))).status).to.equal(200)
+      expect((await buy((payment) => get(`${COMPANY}/00000000/history`, payment))).status).to.equal(200)
+    })
+  })
+
+  it('get 503 before a charge if it is damaged', async () => {
+    const database = new HistoryDatabase(service.directory, { readOnly: false })
+    const key = companyKey('73848')
+    database.write(() =>
+      database.putVersion(key, { step: database.latestOf(key)!, before: undefined, entry: Buffer.from('damaged') }),
+    )
+    await database.close()
+    await expectCharges(service, [], async () => {
+      const path = `${COMPANY}/73848/history`
+      expectRefusal(await buy((payment) => get(path, payment)), 'dataset_unavailable')
+    })
+    expect(service.reports.map(([event]) => event)).to.include('dataset_unreadable')
+  })
+})
