@@ -2,7 +2,7 @@
 import { companyKey, companyNumberOf } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, decodeVersion, HistoryDatabase, type VersionEntry } from './history-database.ts'
-import { dateOf, firstKeyOf, nextDate, type Step } from './step.ts'
+import { dateOfDay, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 
 export type { VersionEntry } from './history-database.ts'
 export type { Step } from './step.ts'
@@ -139,11 +139,13 @@ class JournalReader {
   }
 
   gaps(since: string, until: string): string[] {
-    const days = new Set<string>()
+    // Days as numbers: a journal has years of them, and each history lists its gaps.
+    const days = new Set<number>()
     for (const key of this.#history.stepKeys({ start: firstKeyOf(since), end: firstKeyOf(nextDate(until)) }))
-      days.add(dateOf(key))
+      days.add(dayOf(key))
     const gaps: string[] = []
-    for (let day = since; day <= until; day = nextDate(day)) if (!days.has(day)) gaps.push(day)
+    const last = dayOf(firstKeyOf(until))
+    for (let day = dayOf(firstKeyOf(since)); day <= last; day += 1) if (!days.has(day)) gaps.push(dateOfDay(day))
     return gaps
   }
 

@@ -7,6 +7,7 @@ import { sourceSchema, type Source } from '../dataset/source.ts'
 
 const TIME_DIGITS = 8
 const BASE = 36
+const DAY_MS = 24 * 60 * 60 * 1000
 /** In the year 2059. */
 const TIME_MAX = BASE ** TIME_DIGITS - 1
 
@@ -40,7 +41,16 @@ export function firstKeyOf(date: string): string {
 }
 
 export function dateOf(key: string): string {
-  return new Date(Number.parseInt(key.slice(0, TIME_DIGITS), BASE)).toISOString().slice(0, 'YYYY-MM-DD'.length)
+  return dateOfDay(dayOf(key))
+}
+
+/** The day of a step, counted from 1970. */
+export function dayOf(key: string): number {
+  return Math.floor(Number.parseInt(key.slice(0, TIME_DIGITS), BASE) / DAY_MS)
+}
+
+export function dateOfDay(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 'YYYY-MM-DD'.length)
 }
 
 export function nextDate(date: string): string {
