@@ -372,6 +372,31 @@ describe('the operations on earlier files', () => {
     })
   })
 
+  it('are about the asked company, day and filter only', () => {
+    const isAbout = (operation: string, input: Json, answer: unknown) => {
+      const parsed = parseOperation(operation, input)
+      return parsed.kind === 'valid' && answersOperation(parsed.operation, answer)
+    }
+    const versions = history.ask('history', { company_number: '7' })
+    expect(isAbout('history', { company_number: '8' }, versions)).to.equal(false)
+    expect(isAbout('history', { company_number: '8' }, { ...versions, company_number: '8' })).to.equal(false)
+    const found = history.ask('as_of', { company_number: '7', date: '2026-01-04' })
+    expect(isAbout('as_of', { company_number: '7', date: '2026-01-05' }, found)).to.equal(true)
+    expect(isAbout('as_of', { company_number: '7', date: '2026-01-03' }, found)).to.equal(false)
+    expect(isAbout('as_of', { company_number: '8', date: '2026-01-04' }, found)).to.equal(false)
+    const all = history.ask('changes', { since: '2026-01-04' })
+    expect(isAbout('changes', { since: '2026-01-04', until: '2026-01-06', limit: 6 }, all)).to.equal(true)
+    for (const other of [
+      { since: '2026-01-05' },
+      { since: '2026-01-04', until: '2026-01-05' },
+      { since: '2026-01-04', limit: 5 },
+      { since: '2026-01-04', kind: 'added' },
+      { since: '2026-01-04', field: 'status' },
+      { since: '2026-01-04', status: 'Normal' },
+    ])
+      expect(isAbout('changes', other, all), JSON.stringify(other)).to.equal(false)
+  })
+
   it('[3.1] refuse with an empty journal', async () => {
     const empty = await openHistory([])
     expect(empty.ask('history', { company_number: '7' })).to.include({ code: 'dataset_unavailable' })
