@@ -16,7 +16,7 @@ const MAY_IMPORT = readImportTable(DOCUMENT)
 
 /** The folders that may import a package. */
 const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
-  [/^lmdb$/, ['store/dataset', 'store/files', 'store/log']],
+  [/^lmdb$/, ['store/dataset', 'store/files', 'store/history', 'store/log']],
   [/^undici$/, ['agent/rpc']],
   [/^jose$/, ['keys', 'agent/client', 'agent/receipt', 'agent/facilitator']],
   [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/sale', 'keys']],
