@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Catalog } from '../store/dataset/catalog.ts'
+import type { RecordRetrievals } from '../store/history/retrieval.ts'
 import type { BuildFile } from '../store/import/build.ts'
 import { ImportError } from '../store/import/errors.ts'
 import { importDataset, type ImportResult } from '../store/import/run.ts'
@@ -26,6 +27,8 @@ export interface DatasetRequest {
   path: string | undefined
   /** Builds a snapshot. The service builds in a child process. */
   build?: BuildFile
+  /** Writes the journal. The service writes in a child process. */
+  record?: RecordRetrievals
   now: () => Date
   signal?: AbortSignal
 }
@@ -67,7 +70,11 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
     const isStopped = cause instanceof ImportError && cause.code === 'stopped'
     if (!isStopped) report('dataset_retrieval_failed', cause)
   }
-  const retrieve = (signal: AbortSignal) => retrieveDataset({ ...request, signal }).then(onRetrieved)
+  const retrieve = async (signal: AbortSignal) => {
+    const result = await retrieveDataset({ ...request, signal })
+    if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
+    onRetrieved?.(result)
+  }
   const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
   const location = locationOf(request)
   const first = schedule.retrieve()

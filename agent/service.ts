@@ -317,12 +317,12 @@ async function startDataset(
   const { dataDirectory, dataset: path } = config
   const builds = openBuildProcesses()
   closers.push(() => builds.stop())
-  const { build } = builds
+  const { build, record } = builds
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = { dataDirectory, path, catalog, build, now, random, timer, report, onRetrieved }
+  const daily = { dataDirectory, path, catalog, build, record, now, random, timer, report, onRetrieved }
   const schedule = await startDailyRetrieval(daily)
   closers.push(() => schedule.stop())
   loadNameIndex(catalog, options.report)

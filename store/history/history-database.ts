@@ -57,7 +57,11 @@ export class HistoryDatabase {
 
   /** Runs a write as one transaction. A kill leaves all of it or nothing. */
   write<T>(change: () => T): T {
-    return this.#environment.transactionSync(change)
+    try {
+      return this.#environment.transactionSync(change)
+    } catch (cause) {
+      throw cause instanceof StoreError ? cause : new StoreError(`${this.folder}: cannot be written`, { cause })
+    }
   }
 
   findStep(key: string): Step | undefined {

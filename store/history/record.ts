@@ -5,7 +5,7 @@
 import type { SnapshotChanges } from '../dataset/snapshot.ts'
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
-import { dateOf, stepKey, type StepFacts } from './step.ts'
+import { stepKey, type StepFacts } from './step.ts'
 
 /** The entries of a snapshot, encoded, in the order of their keys. */
 type StoredEntries = Iterable<{ key: string; value: Buffer }>
@@ -13,8 +13,9 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
-/** `recorded` counts how the file differs from the one before it. */
-export type Recording = { kind: 'recorded'; changes: SnapshotChanges } | { kind: 'known' }
+/** `recorded` counts how the file differs from the one before it. `known`: the journal has it already. */
+export type Recording =
+  { kind: 'recorded'; previous_snapshot_id: string | null; changes: SnapshotChanges } | { kind: 'known' }
 
 /** The step between which others a file goes. */
 interface Place {
@@ -24,35 +25,44 @@ interface Place {
 }
 
 /**
- * Whether the journal has a file. A file with the records of the file before it, on the same day, adds nothing.
+ * One transaction.
  * @throws StoreError if another file has the same times
  */
-export function isRecorded(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
-  const key = stepKey(source)
-  const same = history.findStep(key)
-  if (same && same.snapshot_id !== snapshot_id) throw new StoreError('The journal has another file of the same time')
-  if (same) return true
-  const before = history.stepBefore(key)
-  return before !== undefined && dateOf(before) === dateOf(key) && history.findStep(before)?.snapshot_id === snapshot_id
-}
-
-/** One transaction. */
 export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
   return history.write(() => {
-    if (isRecorded(history, facts)) return { kind: 'known' }
     const step = stepKey(facts.source)
-    const place = { step, next: history.stepAfter(step) }
+    const same = history.findStep(step)
+    if (same?.snapshot_id === facts.snapshot_id) return { kind: 'known' }
+    if (same) throw new StoreError('The journal has another file of the same time')
+    const previous_snapshot_id = snapshotIdBefore(history, step)
     const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
-    for (const { key, entry, latest } of joined(history, entries)) {
-      // Most numbers have not changed since the newest version, which needs no read of it.
-      const isSame = latest !== undefined && latest.step <= step && latest.checksum.equals(checksumOf(entry))
-      if (isSame) continue
-      const change = insertVersion(history, place, { key, entry })
-      if (change) changes[change] += 1
-    }
+    if (previous_snapshot_id !== facts.snapshot_id) insertVersions(history, { step, entries, changes })
     history.putStep(step, facts)
-    return { kind: 'recorded', changes }
+    return { kind: 'recorded', previous_snapshot_id, changes }
   })
+}
+
+function snapshotIdBefore(history: HistoryDatabase, step: string): string | null {
+  const before = history.stepBefore(step)
+  return (before === undefined ? undefined : history.findStep(before)?.snapshot_id) ?? null
+}
+
+interface FileToInsert {
+  step: string
+  entries: StoredEntries
+  /** Is counted up. */
+  changes: SnapshotChanges
+}
+
+function insertVersions(history: HistoryDatabase, { step, entries, changes }: FileToInsert): void {
+  const place = { step, next: history.stepAfter(step) }
+  for (const { key, entry, latest } of joined(history, entries)) {
+    // Most numbers have not changed since the newest version, which needs no read of it.
+    const isSame = latest !== undefined && latest.step <= step && latest.checksum.equals(checksumOf(entry))
+    if (isSame) continue
+    const change = insertVersion(history, place, { key, entry })
+    if (change) changes[change] += 1
+  }
 }
 
 interface JoinedNumber {

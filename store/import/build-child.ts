@@ -1,9 +1,10 @@
-/** The child process that builds one snapshot and ends. store/import/build-process.ts starts it and sends the job. */
+/** The child process that builds one snapshot or writes the journal, and ends. store/import/build-process.ts starts it and sends the job. */
 import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { StoreError } from '../files/environment.ts'
+import { recordRetrievals } from '../history/retrieval.ts'
 import { buildFile, type ImportProgress } from './build.ts'
-import type { BuildFailure, BuildJob, ChildMessage, ParentMessage } from './build-process.ts'
+import type { BuildFailure, BuildJob, ChildMessage, ParentMessage, RecordJob } from './build-process.ts'
 import { ImportError } from './errors.ts'
 
 const KIB = 1024
@@ -19,9 +20,9 @@ process.on('message', (message: ParentMessage) => {
   else void run(message.job)
 })
 
-async function run(job: BuildJob): Promise<void> {
+async function run(job: BuildJob | RecordJob): Promise<void> {
   await yieldResources()
-  const result = await build(job).catch((error: unknown): ChildMessage => ({
+  const result = await (job.kind === 'build' ? build(job) : record(job)).catch((error: unknown): ChildMessage => ({
     kind: 'failed',
     failure: toFailure(error),
   }))
@@ -36,8 +37,14 @@ async function yieldResources(): Promise<void> {
 
 async function build({ importedAt, ...job }: BuildJob): Promise<ChildMessage> {
   const built = await buildFile({ ...job, now: () => new Date(importedAt), onProgress })
-  return { kind: 'built', built, peakMemoryBytes: process.resourceUsage().maxRSS * KIB }
+  return { kind: 'built', built, peakMemoryBytes: peakMemoryBytes() }
 }
+
+async function record(job: RecordJob): Promise<ChildMessage> {
+  return { kind: 'recorded', recording: await recordRetrievals(job), peakMemoryBytes: peakMemoryBytes() }
+}
+
+const peakMemoryBytes = () => process.resourceUsage().maxRSS * KIB
 
 /** Called after each batch, outside of any transaction, so the build can stop here. */
 function onProgress(progress: ImportProgress): void {

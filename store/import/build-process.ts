@@ -1,25 +1,33 @@
 /**
- * Builds each snapshot in a child process with a limited heap, so that no archive can end or block the service. The child
- * ends by itself when this process dies.
+ * Builds each snapshot, and writes the journal, in child processes with a limited heap, so that no archive can end or block the
+ * service. A child ends by itself when this process dies.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { StoreError } from '../files/environment.ts'
+import type { Recording } from '../history/record.ts'
+import type { RecordRetrievals } from '../history/retrieval.ts'
+import type { StepFacts } from '../history/step.ts'
 import type { BuildFile, BuildFileRequest, BuiltSnapshot, ImportProgress } from './build.ts'
 import { newBuildingFolder } from './building-folder.ts'
 import { ImportError, type ImportErrorCode } from './errors.ts'
 
 /** What the child needs to build a snapshot, as JSON. */
-export interface BuildJob extends Pick<
-  BuildFileRequest,
-  'dataDirectory' | 'folder' | 'path' | 'expected' | 'previousFolder'
-> {
+export interface BuildJob extends Pick<BuildFileRequest, 'dataDirectory' | 'folder' | 'path' | 'expected'> {
+  kind: 'build'
   importedAt: string
 }
 
-export type ParentMessage = { kind: 'start'; job: BuildJob } | { kind: 'stop' }
+/** What the child needs to write the journal, as JSON. */
+export interface RecordJob {
+  kind: 'record'
+  dataDirectory: string
+  retrievals: readonly StepFacts[]
+}
+
+export type ParentMessage = { kind: 'start'; job: BuildJob | RecordJob } | { kind: 'stop' }
 
 /** An error as JSON, which loses the class and the fields of an error. */
 export type BuildFailure =
@@ -28,10 +36,12 @@ export type BuildFailure =
   | { kind: 'system'; message: string; code: string }
   | { kind: 'defect'; name: string }
 
-type BuildResult =
-  { kind: 'built'; built: BuiltSnapshot; peakMemoryBytes: number } | { kind: 'failed'; failure: BuildFailure }
+type ChildResult =
+  | { kind: 'built'; built: BuiltSnapshot; peakMemoryBytes: number }
+  | { kind: 'recorded'; recording: Recording; peakMemoryBytes: number }
+  | { kind: 'failed'; failure: BuildFailure }
 
-export type ChildMessage = { kind: 'progress'; progress: ImportProgress } | BuildResult
+export type ChildMessage = { kind: 'progress'; progress: ImportProgress } | ChildResult
 
 const CHILD = fileURLToPath(new URL('./build-child.js', import.meta.url))
 
@@ -43,6 +53,7 @@ const STOP_MS_MAX = 5_000
 
 interface BuildProcesses {
   build: BuildFile
+  record: RecordRetrievals
   /** The most memory that one of the children has held. */
   peakMemoryBytes(): number
   /** Stops the running builds. Each rejects with the code `stopped` and leaves nothing on disk. */
@@ -55,6 +66,11 @@ interface RunningBuild {
   ended: Promise<unknown>
 }
 
+interface RunOptions {
+  onProgress?: BuildFileRequest['onProgress']
+  signal?: AbortSignal | undefined
+}
+
 interface BuildProcessOptions {
   /** The limit of the heap of each child. */
   heapMib?: number
@@ -64,8 +80,7 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptio
   const running = new Set<RunningBuild>()
   let peakMemoryBytes = 0
 
-  const build: BuildFile = async ({ dataDirectory, path, now, onProgress, signal, ...job }) => {
-    const folder = newBuildingFolder(dataDirectory)
+  async function run(job: BuildJob | RecordJob, { onProgress, signal }: RunOptions): Promise<ChildResult> {
     const child = startChild(heapMib)
     const ended = endOf(child)
     const state: RunningBuild = { child, isStopping: false, ended: ended.catch(() => undefined) }
@@ -73,28 +88,47 @@ export function openBuildProcesses({ heapMib = HEAP_MIB_MAX }: BuildProcessOptio
     const stop = () => requestStop(state)
     signal?.addEventListener('abort', stop)
     try {
-      let result: BuildResult | undefined
+      let result: ChildResult | undefined
       child.on('message', (message: ChildMessage) => {
-        if (message.kind === 'progress') onProgress(message.progress)
+        if (message.kind === 'progress') onProgress?.(message.progress)
         else result = message
       })
-      send(child, { kind: 'start', job: { ...job, dataDirectory, folder, path, importedAt: now().toISOString() } })
+      send(child, { kind: 'start', job })
       if (signal?.aborted) stop()
       const ending = await ended
-      if (!result) await rm(folder, { recursive: true, force: true })
-      if (result?.kind === 'built') {
-        peakMemoryBytes = Math.max(peakMemoryBytes, result.peakMemoryBytes)
-        return result.built
-      }
-      throw result ? toError(result.failure) : state.isStopping ? stopped() : crashed(ending)
+      if (!result) throw state.isStopping ? stopped() : crashed(ending)
+      if (result.kind === 'failed') throw toError(result.failure)
+      peakMemoryBytes = Math.max(peakMemoryBytes, result.peakMemoryBytes)
+      return result
     } finally {
       signal?.removeEventListener('abort', stop)
       running.delete(state)
     }
   }
 
+  const build: BuildFile = async ({ dataDirectory, path, now, onProgress, signal, expected }) => {
+    const folder = newBuildingFolder(dataDirectory)
+    const job = { kind: 'build', dataDirectory, folder, path, expected, importedAt: now().toISOString() } as const
+    try {
+      const result = await run(job, { onProgress, signal })
+      if (result.kind === 'built') return result.built
+      throw new Error('the child process did another job')
+    } catch (cause) {
+      // A child that was killed has left it.
+      await rm(folder, { recursive: true, force: true })
+      throw cause
+    }
+  }
+
+  const record: RecordRetrievals = async ({ signal, ...job }) => {
+    const result = await run({ kind: 'record', ...job }, { signal })
+    if (result.kind === 'recorded') return result.recording
+    throw new Error('the child process did another job')
+  }
+
   return {
     build,
+    record,
     peakMemoryBytes: () => peakMemoryBytes,
     async stop() {
       await Promise.all([...running].map(stopBuild))
@@ -121,7 +155,7 @@ async function endOf(child: ChildProcess): Promise<string> {
     ])
     return signal ?? `exit status ${code}`
   } catch (cause) {
-    throw new StoreError('The process that builds the snapshot could not be started', { cause })
+    throw new StoreError('The process of the import could not be started', { cause })
   }
 }
 

@@ -14,12 +14,11 @@ import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFold
 import { awaitWrite, runWriteSync, openEnvironment, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
 import { hasNameIndex } from '../index/name-index.ts'
-import { openSnapshot, snapshotInfoSchema, type SnapshotChanges, type SnapshotInfo } from '../dataset/snapshot.ts'
+import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
 import { newBuildingFolder } from './building-folder.ts'
-import { ChangeCounter } from './changes.ts'
 import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import { normalise } from './normalise.ts'
@@ -52,8 +51,6 @@ interface BuildSnapshotRequest {
   onProgress: (progress: ImportProgress) => void
   /** The expected number of companies. Without it any number is accepted. */
   expected?: ExpectedCompanies | undefined
-  /** The folder of the snapshot with which the new one is compared. */
-  previousFolder?: string | undefined
   signal?: AbortSignal | undefined
   freeBytes?: ReadFreeBytes
 }
@@ -73,8 +70,6 @@ export interface BuildFileRequest extends Omit<BuildSnapshotRequest, 'batches' |
 
 export interface BuiltSnapshot {
   info: SnapshotInfo
-  /** Null if the previous snapshot could not be read. */
-  changes: SnapshotChanges | null
 }
 
 /** Builds a snapshot from a file, in this process or in a child process (store/import/build-process.ts). */
@@ -88,7 +83,7 @@ export const buildFile: BuildFile = async ({ path, ...request }) => {
 
 /** Builds a snapshot and moves it to the folder of its id. A failed build leaves nothing. */
 async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapshot> {
-  const { dataDirectory, now, onProgress, expected = ANY_COUNT, previousFolder } = request
+  const { dataDirectory, now, onProgress, expected = ANY_COUNT } = request
   const { folder = newBuildingFolder(dataDirectory) } = request
   try {
     const counts = await loadRows(folder, request)
@@ -96,9 +91,9 @@ async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapsh
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows were rejected`)
     }
     checkCompanyCount(counts.companies, expected)
-    const built = await finishSnapshot({ folder, previousFolder, counts, importedAt: now(), onProgress })
-    await moveIntoPlace(folder, snapshotFolder(dataDirectory, built.info.snapshot_id), now())
-    return built
+    const info = await finishSnapshot({ folder, counts, importedAt: now(), onProgress })
+    await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), now())
+    return { info }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -174,16 +169,14 @@ const startAfter = (key: string | undefined) => (key === undefined ? {} : { star
 
 interface FinishSnapshotRequest {
   folder: string
-  previousFolder: string | undefined
   counts: RowCounts
   importedAt: Date
   onProgress: BuildSnapshotRequest['onProgress']
 }
 
-/** Pass 2: computes the snapshot id, counts the changes, writes the name index and stores the snapshot's description. */
-async function finishSnapshot(request: FinishSnapshotRequest): Promise<BuiltSnapshot> {
-  const { folder, previousFolder, counts, importedAt, onProgress } = request
-  await using changes = new ChangeCounter(previousFolder)
+/** Pass 2: computes the snapshot id, writes the name index and stores the snapshot's description. */
+async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotInfo> {
+  const { folder, counts, importedAt, onProgress } = request
   const hash = new SnapshotHash()
   const names = new NameIndexBuilder()
   let entries = 0
@@ -199,7 +192,6 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<BuiltSnap
         const number = companyNumberOf(key)
         const entry = decodeOwnEntry(number, value)
         hash.add(number, entry)
-        changes.add(key, value)
         lastKey = key
         entries += 1
         if (entry === 'quarantined') quarantined += 1
@@ -222,7 +214,7 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<BuiltSnap
     }
     await names.write(folder)
     await awaitWrite(environment.put(INFO_KEY, snapshotInfoSchema.parse(info)))
-    return { info, changes: changes.finish() }
+    return info
   } finally {
     await environment.close()
   }

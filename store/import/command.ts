@@ -36,12 +36,15 @@ export async function importCommand(options: ImportCommandOptions): Promise<void
     const startedAt = now().getTime()
     const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
     const builds = openBuildProcesses()
-    const { info, changed, changes } = await importDataset({ ...request, catalog, publication, build: builds.build })
+    const { build, record } = builds
+    const result = await importDataset({ ...request, catalog, publication, build, record })
+    const { info, changed, changes } = result
     print(changed ? 'imported' : 'unchanged since the last import')
     printSnapshotInfo(info, print)
     if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
     print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
     print(`memory      ${Math.round(Math.max(peakMemoryBytes(), builds.peakMemoryBytes()) / MIB)} MiB at most`)
+    if (result.historyFailure !== undefined) throw result.historyFailure
   } finally {
     await catalog.close()
   }

@@ -1,6 +1,12 @@
-/** Imports an archive: fetches it, builds a snapshot and publishes it with one durable write. */
+/**
+ * Imports an archive: fetches it, builds a snapshot, records it in the journal and publishes it, each with one durable write. A
+ * kill between the two writes loses nothing: the next import records nothing twice.
+ */
 import type { Catalog, Dataset } from '../dataset/catalog.ts'
 import { snapshotFolder } from '../files/layout.ts'
+import type { Recording } from '../history/record.ts'
+import { recordRetrievals, type RecordRetrievals } from '../history/retrieval.ts'
+import type { StepFacts } from '../history/step.ts'
 import type { SnapshotChanges, SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
 import { minCompanyCount, type Publication } from '../dataset/source.ts'
@@ -25,6 +31,8 @@ interface ImportRequest {
   onProgress?: (progress: ImportProgress) => void
   /** Builds the snapshot. The default builds in this process. */
   build?: BuildFile
+  /** Writes the journal. The default writes in this process. */
+  record?: RecordRetrievals
   /** The least number of companies. The default is that of the location. */
   companiesMin?: number
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
@@ -40,6 +48,8 @@ export interface ImportResult {
   changed: boolean
   /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
   changes: SnapshotChanges | null
+  /** Why the journal could not be written. The next import then records this snapshot too. */
+  historyFailure?: unknown
 }
 
 interface CurrentSnapshot {
@@ -71,27 +81,62 @@ interface FetchedArchive {
 async function publishArchive(request: ImportRequest, archive: FetchedArchive): Promise<ImportResult> {
   const { catalog, path, location = path, publication, signal } = request
   const { current } = archive
-  const { info, archive_sha256, changed, changes } = await buildOrReuse(request, archive)
+  const { info, archive_sha256, changed } = await buildOrReuse(request, archive)
   throwIfStopped(signal)
   const isSwitch = info.snapshot_id !== current?.info.snapshot_id
   const source_updated_at = sourceUpdatedAt(archive, changed ? undefined : location)
+  const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
+  const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
+  const history = await recordHistory(request, current, facts)
+  throwIfStopped(signal)
   await catalog.publish({
-    snapshot_id: info.snapshot_id,
-    source: { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at },
-    location,
-    archive_sha256,
+    ...facts,
     newest_update: request.isForced ? source_updated_at : later(source_updated_at, newestUpdate(current, location)),
     validators: archive.download.validators,
-    changes: isSwitch
-      ? changes && { previous_snapshot_id: current?.info.snapshot_id ?? null, ...changes }
-      : current.retrieval.changes,
+    changes: isSwitch ? changesOf(history) : current.retrieval.changes,
   })
   const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
   if (previous !== info.snapshot_id) {
     await prune(request, previous === undefined ? [info.snapshot_id] : [info.snapshot_id, previous])
   }
-  return { info, changed, changes: isSwitch ? changes : null }
+  return {
+    info,
+    changed,
+    changes: isSwitch && history.kind === 'recorded' ? history.changes : null,
+    ...(history.kind === 'failed' && { historyFailure: history.cause }),
+  }
+}
+
+type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
+
+/**
+ * Records the current snapshot too: an import may have failed to, and a data directory of an earlier version has no journal. A
+ * journal that cannot be written does not stop the import, because the current records are sold without it.
+ */
+async function recordHistory(
+  { dataDirectory, signal, record = recordRetrievals }: ImportRequest,
+  current: CurrentSnapshot | undefined,
+  facts: StepFacts,
+): Promise<HistoryResult> {
+  const retrievals = [...(current ? [factsOf(current.retrieval)] : []), facts]
+  try {
+    return await record({ dataDirectory, retrievals, signal })
+  } catch (cause) {
+    return { kind: 'failed', cause }
+  }
+}
+
+const factsOf = ({ snapshot_id, location, archive_sha256, source }: Omit<Dataset, 'snapshot'>): StepFacts => ({
+  snapshot_id,
+  location,
+  archive_sha256,
+  source,
+})
+
+function changesOf(history: HistoryResult): Dataset['changes'] {
+  if (history.kind !== 'recorded') return null
+  return { previous_snapshot_id: history.previous_snapshot_id, ...history.changes }
 }
 
 /** Ignores failures: the import has succeeded, and the next one prunes again. */
@@ -130,14 +175,14 @@ function newestUpdate(current: CurrentSnapshot | undefined, location: string): s
 async function buildOrReuse(
   request: ImportRequest,
   { download, current }: FetchedArchive,
-): Promise<ImportResult & Pick<Dataset, 'archive_sha256'>> {
+): Promise<Pick<ImportResult, 'info' | 'changed'> & Pick<Dataset, 'archive_sha256'>> {
   if (download.path === undefined) {
     if (!current) throw new Error('a conditional request was sent without a current snapshot')
-    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false, changes: null }
+    return { info: current.info, archive_sha256: current.retrieval.archive_sha256, changed: false }
   }
   const archive_sha256 = await sha256OfFile(download.path)
   if (current?.hasCurrentRules && current.retrieval.archive_sha256 === archive_sha256) {
-    return { info: current.info, archive_sha256, changed: false, changes: null }
+    return { info: current.info, archive_sha256, changed: false }
   }
   if (!request.isForced) refuseOlder(request, { download, current })
   const built = await buildUnlessCrashed(request, { path: download.path, archive_sha256, current })
@@ -177,8 +222,7 @@ function buildArchive(request: ImportRequest, { path: archivePath, current }: Ar
   const { onProgress = () => undefined, companiesMin = minCompanyCount(location), build = buildFile } = request
   const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
   const expected = request.isForced ? undefined : { companiesMin, companiesBefore }
-  const previousFolder = current && snapshotFolder(dataDirectory, current.info.snapshot_id)
-  const file = { dataDirectory, path: archivePath, expected, previousFolder }
+  const file = { dataDirectory, path: archivePath, expected }
   return build({ ...file, now, onProgress, signal })
 }
 

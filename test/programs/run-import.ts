@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
-import { buildFile, type BuildFile } from '../../store/import/build.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { normalise } from '../../store/import/normalise.ts'
 import { readRows } from '../../store/import/rows.ts'
@@ -20,10 +19,13 @@ const LINE_FEED = 10
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-const importInChild = (path: string, dataDirectory: string) =>
-  importAll(path, dataDirectory, openBuildProcesses().build)
+const importInChild = (path: string, dataDirectory: string) => importAll(path, dataDirectory, openBuildProcesses())
 
-async function importAll(path: string, dataDirectory: string, build: BuildFile = buildFile): Promise<number> {
+async function importAll(
+  path: string,
+  dataDirectory: string,
+  builds: Partial<ReturnType<typeof openBuildProcesses>> = {},
+): Promise<number> {
   const catalog = openCatalog(dataDirectory)
   let phase = ''
   const { info } = await importDataset({
@@ -31,7 +33,8 @@ async function importAll(path: string, dataDirectory: string, build: BuildFile =
     catalog,
     path,
     publication: SYNTHETIC,
-    build,
+    ...(builds.build && { build: builds.build }),
+    ...(builds.record && { record: builds.record }),
     now: () => new Date(Date.now() + Number(msLater)),
     onProgress(progress) {
       if (progress.phase !== phase) print(`phase ${progress.phase}`)

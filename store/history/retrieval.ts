@@ -1,0 +1,60 @@
+/** Records retrievals of the register in the journal. */
+import { openSnapshot } from '../dataset/snapshot.ts'
+import { createReserveCheck, FREE_BYTES_MIN } from '../files/disk-space.ts'
+import { snapshotFolder } from '../files/layout.ts'
+import { HistoryDatabase } from './history-database.ts'
+import { recordFile, type Recording } from './record.ts'
+import { dateOf, stepKey, type StepFacts } from './step.ts'
+
+interface RetrievalsToRecord {
+  dataDirectory: string
+  /** Their snapshots are in the data directory. */
+  retrievals: readonly StepFacts[]
+  signal?: AbortSignal | undefined
+}
+
+/** Resolves with the recording of the last one. */
+export type RecordRetrievals = (request: RetrievalsToRecord) => Promise<Recording>
+
+/** A retrieval of the records that the journal has for its day adds nothing. */
+export const recordRetrievals: RecordRetrievals = async ({ dataDirectory, retrievals }) => {
+  const history = new HistoryDatabase(dataDirectory, { readOnly: false })
+  try {
+    createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
+    let recording: Recording = { kind: 'known' }
+    for (const retrieval of retrievals) {
+      const facts = atFreeTime(history, retrieval)
+      recording = isOfKnownDay(history, facts) ? { kind: 'known' } : await recordSnapshot(history, dataDirectory, facts)
+    }
+    return recording
+  } finally {
+    await history.close()
+  }
+}
+
+async function recordSnapshot(history: HistoryDatabase, dataDirectory: string, facts: StepFacts): Promise<Recording> {
+  const snapshot = openSnapshot(snapshotFolder(dataDirectory, facts.snapshot_id))
+  try {
+    return recordFile(history, facts, snapshot.storedEntries())
+  } finally {
+    await snapshot.close()
+  }
+}
+
+/** Two files can be retrieved in one millisecond. */
+function atFreeTime(history: HistoryDatabase, facts: StepFacts): StepFacts {
+  const same = history.findStep(stepKey(facts.source))
+  if (!same || same.snapshot_id === facts.snapshot_id) return facts
+  const retrieved_at = new Date(Date.parse(facts.source.retrieved_at) + 1).toISOString()
+  return atFreeTime(history, { ...facts, source: { ...facts.source, retrieved_at } })
+}
+
+/** Whether this file, or the one before it, is of the same day and has the same records. */
+function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
+  const step = stepKey(source)
+  if (history.findStep(step)) return true
+  const before = history.stepBefore(step)
+  return (
+    before !== undefined && dateOf(before) === dateOf(step) && history.findStep(before)?.snapshot_id === snapshot_id
+  )
+}

@@ -1,0 +1,126 @@
+/** Imports write the journal: what they record, and what a kill, a damaged journal or an earlier version leaves. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
+import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
+import { historyFolder } from '../../../store/files/layout.ts'
+import { historyDigest } from '../../../store/history/digest.ts'
+import { HistoryDatabase } from '../../../store/history/history-database.ts'
+import { openJournal } from '../../../store/history/journal.ts'
+import { recordRetrievals } from '../../../store/history/retrieval.ts'
+import { importDataset } from '../../../store/import/run.ts'
+import { registerRow, toCsv } from '../../support/register.ts'
+import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
+
+const named = (number: string, name: string) => registerRow({ company_num: number, company_name: name })
+
+const FIRST = toCsv(named('1', 'ONE'), named('2', 'TWO'))
+const SECOND = toCsv(named('1', 'ONE'), named('2', 'RENAMED'), named('3', 'THREE'))
+
+describe('an import and the journal', () => {
+  let directory: string
+  let catalog: Catalog
+
+  beforeEach(async () => {
+    directory = await makeTemporaryDirectory()
+    catalog = openCatalog(directory)
+  })
+
+  afterEach(() => catalog.close())
+
+  async function importOn(day: string, content: string, change: Partial<Parameters<typeof importDataset>[0]> = {}) {
+    const path = join(directory, 'archive.csv')
+    await writeFile(path, content)
+    const request = { dataDirectory: directory, catalog, path, publication: CRO_COMPANIES }
+    return importDataset({ ...request, now: () => new Date(day), ...change })
+  }
+
+  async function readSteps() {
+    const journal = openJournal(directory)
+    const steps = [...journal.changes({ since: '2026-01-01', until: '2026-12-31' })]
+    const days = { oldest: journal.oldest()?.date, newest: journal.newest()?.date }
+    await journal.close()
+    return { ...days, changes: steps.map(({ step, company_number }) => `${step.date} ${company_number}`) }
+  }
+
+  async function readDigest(): Promise<string> {
+    const history = new HistoryDatabase(directory, { readOnly: true })
+    const digest = historyDigest(history)
+    await history.close()
+    return digest
+  }
+
+  it('records each file that says something else, and each day', async () => {
+    const first = await importOn('2026-01-01', FIRST)
+    expect(first.historyFailure).to.equal(undefined)
+    await importOn('2026-01-01T10:00:00Z', FIRST)
+    await importOn('2026-01-02', FIRST)
+    const last = await importOn('2026-01-03', SECOND)
+    expect(last.changes).to.deep.equal({ added: 1, removed: 0, changed: 1 })
+    expect(await readSteps()).to.deep.equal({
+      oldest: '2026-01-01',
+      newest: '2026-01-03',
+      changes: ['2026-01-03 2', '2026-01-03 3'],
+    })
+    const journal = openJournal(directory)
+    expect(journal.newest()).to.deep.include({ snapshot_id: last.info.snapshot_id, source: catalog.current()?.source })
+    expect(journal.gaps('2026-01-01', '2026-01-03')).to.deep.equal([])
+    await journal.close()
+  })
+
+  it('is repeated after a kill between its two writes without recording anything twice', async () => {
+    await importOn('2026-01-01', FIRST)
+    const publish = catalog.publish
+    catalog.publish = () => Promise.reject(new Error('killed'))
+    await importOn('2026-01-02T01:00:00Z', SECOND).catch(() => undefined)
+    const digest = await readDigest()
+    catalog.publish = publish
+    const { info } = await importOn('2026-01-02T02:00:00Z', SECOND)
+    expect(catalog.retrieval()?.snapshot_id).to.equal(info.snapshot_id)
+    expect(await readDigest()).to.equal(digest)
+    expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
+  })
+
+  it('begins the journal of a data directory of an earlier version with its current snapshot', async () => {
+    await importOn('2026-01-01', FIRST)
+    await rm(historyFolder(directory), { recursive: true })
+    await importOn('2026-01-02', SECOND)
+    expect(await readSteps()).to.deep.equal({
+      oldest: '2026-01-01',
+      newest: '2026-01-02',
+      changes: ['2026-01-02 2', '2026-01-02 3'],
+    })
+  })
+
+  it('publishes without a journal that cannot be written, and the next one records both', async () => {
+    await mkdir(historyFolder(directory), { recursive: true })
+    await writeFile(join(historyFolder(directory), 'data.mdb'), 'not a database'.repeat(100))
+    const failed = await importOn('2026-01-01', FIRST)
+    expect(failed.historyFailure).to.have.property('name', 'StoreError')
+    expect(catalog.retrieval()?.snapshot_id).to.equal(failed.info.snapshot_id)
+    await rm(historyFolder(directory), { recursive: true })
+    expect((await importOn('2026-01-02', SECOND)).historyFailure).to.equal(undefined)
+    expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
+  })
+
+  it('records two files that were retrieved in one millisecond', async () => {
+    await importOn('2026-01-01', FIRST)
+    await importOn('2026-01-01', SECOND)
+    await importOn('2026-01-01', SECOND)
+    expect((await readSteps()).changes).to.deep.equal(['2026-01-01 2', '2026-01-01 3'])
+  })
+
+  it('publishes nothing if it is stopped while it writes the journal', async () => {
+    const stopping = new AbortController()
+    const failure = await importOn('2026-01-01', FIRST, {
+      signal: stopping.signal,
+      async record(request) {
+        stopping.abort()
+        return recordRetrievals(request)
+      },
+    }).catch((cause: unknown) => cause)
+    expect(failure).to.have.property('code', 'stopped')
+    expect(catalog.retrieval()).to.equal(undefined)
+  })
+})
