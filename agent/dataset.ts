@@ -16,6 +16,9 @@ import { sampleRegister } from './sandbox/sample-register.ts'
 const SAMPLE_LOCATION = 'sandbox:sample'
 const SAMPLE_ROWS = 1_000
 const SAMPLE_SEED = 1
+/** The first import of the sample is preceded by those of the days before, so that the sandbox has a history. */
+const SAMPLE_EARLIER_DAYS = [4, 3, 2, 1]
+const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A start without a dataset waits this long for a remote source. A retrieval that takes longer continues afterwards. */
 const FIRST_RETRIEVAL_MS_MAX = 30_000
@@ -44,8 +47,13 @@ export async function retrieveDataset(request: DatasetRequest): Promise<ImportRe
     const publication = isSynthetic ? SYNTHETIC : CRO_COMPANIES
     return importDataset({ ...options, path: location, publication })
   }
-  const path = await writeSample(request.dataDirectory)
-  return importDataset({ ...options, path, location, publication: SYNTHETIC })
+  const importSample = async (daysAgo: number) => {
+    const now = () => new Date(request.now().getTime() - daysAgo * DAY_MS)
+    const path = await writeSample(request.dataDirectory, daysAgo)
+    return importDataset({ ...options, now, path, location, publication: SYNTHETIC })
+  }
+  if (!served) for (const daysAgo of SAMPLE_EARLIER_DAYS) await importSample(daysAgo)
+  return importSample(0)
 }
 
 function locationOf({ path, catalog }: DatasetRequest): string {
@@ -98,9 +106,9 @@ async function settledWithin(work: Promise<unknown>, milliseconds: number, timer
   cancel()
 }
 
-async function writeSample(dataDirectory: string): Promise<string> {
+async function writeSample(dataDirectory: string, daysAgo: number): Promise<string> {
   const path = join(dataDirectory, 'sandbox', 'sample.csv')
   await mkdir(dirname(path), { recursive: true })
-  await writeFile(path, [...sampleRegister({ rows: SAMPLE_ROWS, seed: SAMPLE_SEED })].join(''))
+  await writeFile(path, [...sampleRegister({ rows: SAMPLE_ROWS, seed: SAMPLE_SEED, daysAgo })].join(''))
   return path
 }

@@ -7,6 +7,13 @@ export const SAMPLE_SHOWCASE = {
   quarantinedByName: { number: '100006', name: 'ZETA SAMPLE CONFLICT LIMITED' },
 } as const
 
+/** What has changed in the fixed rows, and how many days before the sample. */
+export const SAMPLE_HISTORY = {
+  formerName: { name: 'ALPHA SAMPLE ENTERPRISES LIMITED', daysAgo: 2 },
+  added: { number: '100003', daysAgo: 1 },
+  removed: { number: '100035', name: 'PI SAMPLE FAREWELL LIMITED', daysAgo: 0 },
+} as const
+
 /** The counts that an import of any sample reports. Only the fixed rows are damaged. */
 export const SAMPLE_DAMAGE = { rejectedRows: 5, quarantinedCompanies: 2 } as const
 
@@ -113,6 +120,19 @@ export const SHOWCASE_ROWS: readonly SampleRow[] = [
   dissolved('100007', 'ETA SAMPLE CONFLICT LIMITED'),
   REPEATED,
 ]
+
+const { formerName, added, removed } = SAMPLE_HISTORY
+
+/** The fixed rows as they were so many days before the sample. */
+export function showcaseRows(daysAgo: number): readonly SampleRow[] {
+  const rows = SHOWCASE_ROWS.filter(({ company_num }) => company_num !== added.number || daysAgo <= added.daysAgo)
+  const named = rows.map((row) => (row.company_num === LIVE.number ? alphaBefore(row, daysAgo) : row))
+  return daysAgo > removed.daysAgo ? [...named, live(removed.number, removed.name)] : named
+}
+
+function alphaBefore(row: SampleRow, daysAgo: number): SampleRow {
+  return daysAgo > formerName.daysAgo ? { ...row, company_name: formerName.name } : row
+}
 
 /** Rows without a number, with a blank name, with a letter in the number, and with 20 and 22 columns. */
 export const REJECTED_ROWS: readonly (readonly string[])[] = [

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../agent/dataset.ts'
-import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
+import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { openCatalog, type Catalog } from '../../store/dataset/catalog.ts'
+import { openJournal } from '../../store/history/journal.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/files/layout.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
 import { runCommand } from '../support/cli.ts'
@@ -42,6 +43,26 @@ describe('the dataset', () => {
     const { number, name } = SAMPLE_SHOWCASE.live
     expect(catalog.current()?.snapshot.find(number)).to.include({ legal_name: name })
     expect(catalog.current()?.snapshot.find(SAMPLE_SHOWCASE.quarantinedByName.number)).to.equal('quarantined')
+  })
+
+  it('begins with the sample of five days, so that the sandbox has a history', async () => {
+    await retrieve()
+    await retrieve()
+    const journal = openJournal(directory)
+    const { live } = SAMPLE_SHOWCASE
+    const { formerName, added, removed } = SAMPLE_HISTORY
+    const range = { since: '2020-01-01', until: '2030-01-01' }
+    const changes = [...journal.changes(range)].map(({ step, company_number }) => `${step.date} ${company_number}`)
+    const names = [...journal.versions(live.number)].map(({ entry }) => typeof entry === 'object' && entry.legal_name)
+    const bounds = [journal.oldest()?.date, journal.newest()?.date]
+    await journal.close()
+    expect(bounds).to.deep.equal(['2025-12-28', '2026-01-01'])
+    expect(changes).to.deep.equal([
+      `2025-12-30 ${live.number}`,
+      `2025-12-31 ${added.number}`,
+      `2026-01-01 ${removed.number}`,
+    ])
+    expect(names).to.deep.equal([live.name, formerName.name])
   })
 
   it('keeps its id and becomes fresh when an unchanged archive is retrieved', async () => {

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { open } from 'lmdb'
-import { SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
+import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../store/files/layout.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { filesIn } from '../keys/support.ts'
@@ -271,6 +271,11 @@ describe('the commands beside a running service', () => {
       ['SYNTHETIC TEST COMPANY LIMITED', '"complete_since": "2026-01-01"'],
     ],
     [['as-of', '00000000', '2026-01-31'], ['SYNTHETIC TEST COMPANY LIMITED']],
+    [
+      ['history', number],
+      [SAMPLE_HISTORY.formerName.name, name],
+    ],
+    [['changes', '--since', '2026-01-01', '--kind', 'removed'], [SAMPLE_HISTORY.removed.name]],
     [['search', name, '--limit', '1'], [`"company_number": "${number}"`]],
     [
       ['resolve', name],

@@ -3,7 +3,6 @@ import { companyKey, snapshotFolder } from '../../store/files/layout.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import { encodeEntry } from '../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../store/dataset/company.ts'
-import type { Catalog } from '../../store/dataset/catalog.ts'
 import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
@@ -52,15 +51,6 @@ export async function recordArchive(dataDirectory: string, path: string, time: s
   const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }
   recordFile(history.database, { ...FACTS, snapshot_id: info.snapshot_id, source }, snapshot.storedEntries())
   await snapshot.close()
-}
-
-/** Records the current dataset, if there is one, as its import does. */
-export async function recordCurrent(dataDirectory: string, catalog: Catalog): Promise<void> {
-  const dataset = catalog.current()
-  if (!dataset) return
-  await using history = openForWriting(dataDirectory)
-  const { snapshot, snapshot_id, source } = dataset
-  recordFile(history.database, { ...FACTS, snapshot_id, source }, snapshot.storedEntries())
 }
 
 const FACTS = { location: 'test', archive_sha256: 'a'.repeat(64) }

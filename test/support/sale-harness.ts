@@ -28,7 +28,6 @@ import { openResponseLog } from '../../store/log/responses.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
-import { recordCurrent } from './journal.ts'
 import { header, testTerms } from './payments.ts'
 import { observationOf, type FakeState } from './fake-chain.ts'
 import { pausesOnly } from './timers.ts'
@@ -120,7 +119,6 @@ export class SaleHarness {
       publication: SYNTHETIC,
       now: () => this.now(),
     })
-    await recordCurrent(this.directory, this.context.catalog)
   }
 
   /** Moves the clock of the service forward. */

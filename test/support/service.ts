@@ -8,9 +8,7 @@ import type { Operations } from '../../agent/operation/operation.ts'
 import { openSandbox } from '../../agent/sandbox/sandbox.ts'
 import { startService, type Externals, type ServiceOptions } from '../../agent/service.ts'
 import type { Timer } from '../../store/base/runtime.ts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
 import { testChainUrl } from './chain.ts'
-import { recordCurrent } from './journal.ts'
 import { loadDescription } from './openapi-check.ts'
 import { REGISTER } from './fixtures.ts'
 import { pausesOnly } from './timers.ts'
@@ -131,9 +129,6 @@ async function startSandboxService({
     timer,
     report,
   })
-  const catalog = openCatalog(directory)
-  await recordCurrent(directory, catalog)
-  await catalog.close()
   // With a BASE_URL of the test, a test server answers there, possibly with forged answers.
   if (environment['BASE_URL'] === undefined) await loadDescription(service.baseUrl)
   return { sandbox, service }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import { SAMPLE_ROWS_MIN, sampleRegister } from '../../../agent/sandbox/sample-register.ts'
-import { SAMPLE_DAMAGE, SAMPLE_SHOWCASE } from '../../../agent/sandbox/sample-showcase.ts'
+import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../../agent/sandbox/sample-showcase.ts'
 import { COLUMNS, type RegisterRow } from '../../../store/import/rows.ts'
 
 const ROWS = 20_000
@@ -35,6 +35,29 @@ describe('the made-up register', () => {
   it('has the same bytes for the same seed on every machine, and other bytes for another seed', () => {
     expect(digest(2_000, SEED)).to.equal(SHA256)
     expect(digest(2_000, SEED + 1)).not.to.equal(SHA256)
+  })
+
+  it('had another name, one company less and one more on earlier days', () => {
+    const namesOn = (daysAgo: number) => {
+      const text = [...sampleRegister({ rows: SAMPLE_ROWS_MIN, seed: SEED, daysAgo })].join('')
+      const records = parse(text, { bom: true, relax_column_count: true })
+      return new Map(records.map(([number = '', name = '']) => [number, name]))
+    }
+    const { formerName, added, removed } = SAMPLE_HISTORY
+    const shown = [4, 3, 2, 1, 0]
+      .map(namesOn)
+      .map((names) => [
+        names.get(SAMPLE_SHOWCASE.live.number) === formerName.name,
+        names.has(added.number),
+        names.has(removed.number),
+      ])
+    expect(shown).to.deep.equal([
+      [true, false, true],
+      [true, false, true],
+      [false, false, true],
+      [false, true, true],
+      [false, true, false],
+    ])
   })
 
   it('starts with a byte order mark and the 21 columns', () => {
