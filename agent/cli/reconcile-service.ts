@@ -8,7 +8,7 @@ import { addLimitedBuyerOptions, resetDayIfAsked, toBuyerOptions, type LimitedBu
 const PORT_DEFAULT = 4040
 
 const helpOf = (program: string) => `
-The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of "resolve",
+The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of resolve,
 which it keeps in the folder and returns for an equal value within a day. Every program of this machine can use it, so set
 --max-per-day. The limits are in micro-USDC.
 

@@ -42,7 +42,7 @@ export const asOf = defineOperation({
     description:
       'One Irish company record as the last file of the register of that day or before had it. ' +
       'Not charged when there is no such record or no file.',
-    tags: ['ireland', 'company', 'registry', 'history', 'kyb'],
+    tags: ['ireland', 'company', 'registry', 'point-in-time', 'kyb'],
   },
   tool: {
     name: 'company_on_day',

@@ -118,7 +118,7 @@ export const changes = defineOperation({
     description:
       'The Irish companies that were added, removed or changed between two days, up to 100 at a time. ' +
       'An empty list is an answer and is charged.',
-    tags: ['ireland', 'company', 'registry', 'history', 'monitoring'],
+    tags: ['ireland', 'company', 'registry', 'updates', 'monitoring'],
   },
   tool: {
     name: 'register_changes',

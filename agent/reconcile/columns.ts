@@ -1,5 +1,5 @@
 /** The columns that a list has and gets. */
-import type { ResolveResponse } from '../operation/resolve.ts'
+import type { Candidate } from '../operation/result.ts'
 import { toSafeCell } from './csv-file.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
@@ -73,7 +73,7 @@ export function addedFields(result: RowResult, receiptFolder: string): string[] 
   })
 }
 
-function toAlternative({ company, score }: ResolveResponse['candidates'][number], index: number): [string, string] {
+function toAlternative({ company, score }: Candidate, index: number): [string, string] {
   return [`alternative_${index + 1}`, `${company.company_number} ${company.legal_name} (${score})`]
 }
 

@@ -1,9 +1,8 @@
 /** Reconciliation queries and results (Reconciliation Service API 0.2, sections 4.1 and 4.2) as rows and their results. */
 import { z } from 'zod'
-import type { ResolveResponse } from '../operation/resolve.ts'
 import { SCORE_MAX } from '../operation/result.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
+import { ROWS_AT_ONCE, type Decision, type RowCells, type RowResult } from './rows.ts'
 
 /** Every company has this type. A client that asks for types gets one that is always right. */
 const TYPE = { id: 'company', name: 'Irish company' }
@@ -68,7 +67,7 @@ export function toResultBatch(queries: Queries, results: readonly RowResult[]): 
 }
 
 /** Only the match of a decided answer has `match: true`, so a client never matches an undecided row by itself. */
-function toCandidates({ match, candidates }: ResolveResponse): object[] {
+function toCandidates({ match, candidates }: Decision): object[] {
   return candidates.map(({ company, score, signals, conflicts }) => ({
     id: company.company_number,
     name: company.legal_name,

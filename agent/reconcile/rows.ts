@@ -10,13 +10,16 @@ import { PAYMENT_HEADERS } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
 
+/** What the service answers for a row. */
+export type Decision = ResolveResponse
+
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
 
 export type RowResult =
   | {
       kind: 'bought'
-      answer: ResolveResponse
+      answer: Decision
       /** The entry of the purchase in the folder of the buyer. */
       purchase: string
       /** Micro-USDC. */
@@ -116,6 +119,6 @@ function toBought(headers: Headers, body: string): RowResult | 'later' {
   if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
   const purchase = headers.get('Purchase') ?? ''
   // The buyer has checked that the answer has the form of the operation.
-  const answer = parseJson(body) as ResolveResponse
+  const answer = parseJson(body) as Decision
   return { kind: 'bought', answer, purchase, amount: Number(settlement.amount) }
 }
