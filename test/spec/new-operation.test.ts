@@ -106,7 +106,7 @@ describe('the product', () => {
     for (const { name, tool, route, answerName, path } of OPERATIONS) {
       const names = [
         `['"]${name}['"]`,
-        `['/]${name}\\.ts'`,
+        `['/]${name.replace('_', '-')}\\.ts'`,
         // A member or a table entry, but no method of another object.
         `\\b(?:prices|operations|examples)\\.${name}\\b`,
         `^ *${name}: [{'\\d]`,
