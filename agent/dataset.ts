@@ -32,6 +32,8 @@ export interface DatasetRequest {
   build?: BuildFile
   /** Writes the journal. The service writes in a child process. */
   record?: RecordRetrievals
+  /** Where archives that change the snapshot are kept. */
+  archiveDirectory?: string | undefined
   now: () => Date
   signal?: AbortSignal
 }

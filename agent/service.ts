@@ -314,7 +314,7 @@ async function startDataset(
     metrics?.countFailedImport(cause)
     options.report(event, cause)
   }
-  const { dataDirectory, dataset: path } = config
+  const { dataDirectory, archiveDirectory, dataset: path } = config
   const builds = openBuildProcesses()
   closers.push(() => builds.stop())
   const { build, record } = builds
@@ -322,7 +322,19 @@ async function startDataset(
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = { dataDirectory, path, catalog, build, record, now, random, timer, report, onRetrieved }
+  const daily = {
+    dataDirectory,
+    archiveDirectory,
+    path,
+    catalog,
+    build,
+    record,
+    now,
+    random,
+    timer,
+    report,
+    onRetrieved,
+  }
   const schedule = await startDailyRetrieval(daily)
   closers.push(() => schedule.stop())
   loadNameIndex(catalog, options.report)

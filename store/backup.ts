@@ -1,5 +1,5 @@
 /**
- * Copies the response log, the keys and the catalogue to a folder, also while a service runs, and puts such a copy back. Every
+ * Copies the response log, the keys, the catalogue and the journal to a folder, also while a service runs, and puts such a copy back. Every
  * record is read after each copy. Snapshots are not copied, because an import rebuilds them.
  */
 import { createHash } from 'node:crypto'
@@ -14,6 +14,7 @@ import { openEnvironment, StoreError } from './files/environment.ts'
 import { errorCode } from './base/error-code.ts'
 import {
   catalogFolder,
+  historyFolder,
   RECORDS_DATABASE,
   responsesFolder,
   UNFINISHED_DATABASE,
@@ -28,7 +29,9 @@ const KEYS = 'keys'
 const DATA_FILE = 'data.mdb'
 /** The response log in a backup. */
 const LOG_PATH = join(responsesFolder(''), DATA_FILE)
-const CATALOG_PATH = join(catalogFolder(''), DATA_FILE)
+/** Environments that are copied if they exist, by kind. */
+const OTHERS = { catalog: catalogFolder, history: historyFolder } as const
+const pathOf = (folderOf: (directory: string) => string) => join(folderOf(''), DATA_FILE)
 const PRIVATE_FILE_MODE = 0o600
 
 const manifestSchema = z.strictObject({
@@ -39,7 +42,7 @@ const manifestSchema = z.strictObject({
   damaged: z.int().nonnegative(),
   /** SHA-256 in hexadecimal digits, by path below the folder. */
   files: z.record(
-    z.string().regex(/^((?:responses|catalog)\/data\.mdb|keys\/[^/\\]+)$/),
+    z.string().regex(/^((?:responses|catalog|history)\/data\.mdb|keys\/[^/\\]+)$/),
     z.string().regex(/^[0-9a-f]{64}$/),
   ),
 })
@@ -62,14 +65,18 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
   await makeNewDirectory(folder)
   await mkdir(join(folder, KEYS), { mode: PRIVATE_DIRECTORY_MODE })
   if (hasLog) await copyEnvironment('responses', { from: responsesFolder(dataDirectory), to: responsesFolder(folder) })
-  const hasCatalog = (await fileNames(catalogFolder(dataDirectory))).includes(DATA_FILE)
-  if (hasCatalog) await copyEnvironment('catalog', { from: catalogFolder(dataDirectory), to: catalogFolder(folder) })
+  const copied: string[] = []
+  for (const [kind, folderOf] of Object.entries(OTHERS) as [EnvironmentKind, typeof catalogFolder][]) {
+    if (!(await fileNames(folderOf(dataDirectory))).includes(DATA_FILE)) continue
+    await copyEnvironment(kind, { from: folderOf(dataDirectory), to: folderOf(folder) })
+    copied.push(pathOf(folderOf))
+  }
   for (const name of await fileNames(keysDirectory))
     await copyDurably(join(keysDirectory, name), join(folder, KEYS, name))
   const counts = hasLog ? await countRecords(responsesFolder(folder)) : { records: 0, damaged: 0 }
   const paths = [
     ...(hasLog ? [LOG_PATH] : []),
-    ...(hasCatalog ? [CATALOG_PATH] : []),
+    ...copied,
     ...(await fileNames(join(folder, KEYS))).map((name) => `${KEYS}/${name}`),
   ]
   const files: Record<string, string> = {}
@@ -80,7 +87,7 @@ export async function backUp(options: BackupOptions & { now: () => Date }): Prom
 }
 
 /**
- * Puts the log and the keys of a backup into a data directory that has none, and the catalogue if it has none. The log gets
+ * Puts the log and the keys of a backup into a data directory that has none, and the catalogue and the journal if it has none. The log gets
  * its name last, so an interrupted restore can be repeated after its keys are removed.
  *
  * @returns the numbers of restored records and the time of the backup
@@ -90,7 +97,7 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   await refuseLinks([
     folder,
     responsesFolder(folder),
-    catalogFolder(folder),
+    ...Object.values(OTHERS).map((folderOf) => folderOf(folder)),
     ...[MANIFEST_FILE, KEYS].map((name) => join(folder, name)),
   ])
   const manifest = await readManifest(folder)
@@ -111,10 +118,11 @@ export async function restore({ dataDirectory, keysDirectory, folder, hasLog = t
   const counts = hasLog ? await countRecords(restoring) : { records: 0, damaged: 0 }
   for (const path of Object.keys(manifest.files).filter((each) => dirname(each) === KEYS))
     await copyDurably(join(folder, path), join(keysDirectory, basename(path)))
-  const catalog = catalogFolder(dataDirectory)
-  if (CATALOG_PATH in manifest.files && (await fileNames(catalog)).length === 0) {
-    await copyIntoNew(join(folder, CATALOG_PATH), `${catalog}.restoring`)
-    await renameDurably(`${catalog}.restoring`, catalog)
+  for (const folderOf of Object.values(OTHERS)) {
+    const other = folderOf(dataDirectory)
+    if (!(pathOf(folderOf) in manifest.files) || (await fileNames(other)).length > 0) continue
+    await copyIntoNew(join(folder, pathOf(folderOf)), `${other}.restoring`)
+    await renameDurably(`${other}.restoring`, other)
   }
   if (hasLog) await renameDurably(restoring, target)
   return { ...counts, createdAt: manifest.created_at }

@@ -1,13 +1,13 @@
-/** The commands `backup` and `restore`: a copy of the response log, the keys and the catalogue. */
+/** The commands `backup` and `restore`: a copy of the response log, the keys, the catalogue and the journal. */
 import { resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
 
 const BACKUP_HELP = `
 The copy is one state of the response log, taken while the service runs. It contains private keys, payments and paid
-answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives.
-Snapshots are not copied; an import rebuilds them.
-If RESPONSE_LOG is a database, keys and catalogue are copied: copy the database with pg_dump.
+answers: keep it secret. The catalogue is copied, which names the current snapshot, its source and refused archives, and so is
+the journal of past records. Snapshots are not copied; an import rebuilds them.
+If RESPONSE_LOG is a database, keys, catalogue and journal are copied: copy the database with pg_dump.
 
 Example:
   irish-company-agent backup /var/backups/companies-1`
@@ -24,7 +24,7 @@ const DATABASE_NOTE = 'The response log is in a database: copy it with pg_dump.'
 export const addBackupCommands: AddCommand = (program, context) => {
   program
     .command('backup')
-    .description('Copy the response log, the keys and the catalogue of DATA_DIR to a new folder')
+    .description('Copy the response log, the keys, the catalogue and the journal of DATA_DIR to a new folder')
     .argument('<folder>', 'a folder that does not exist yet')
     .addHelpText('after', BACKUP_HELP)
     .action(async (folder: string) => {
@@ -34,7 +34,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
       context.print(
         directories.hasLog
           ? `backed up ${describeCounts(counts)}`
-          : `backed up the keys and the catalogue. ${DATABASE_NOTE}`,
+          : `backed up the keys, the catalogue and the journal. ${DATABASE_NOTE}`,
       )
       context.finish(counts.damaged === 0)
     })
@@ -47,7 +47,7 @@ export const addBackupCommands: AddCommand = (program, context) => {
       const { restore } = await import('../../store/backup.ts')
       const directories = await readDirectories(context, folder)
       const { createdAt, ...counts } = await restore(directories)
-      const restored = directories.hasLog ? describeCounts(counts) : 'the keys and the catalogue'
+      const restored = directories.hasLog ? describeCounts(counts) : 'the keys, the catalogue and the journal'
       context.print(`restored ${restored} of ${createdAt}`)
       context.finish(counts.damaged === 0)
     })

@@ -38,10 +38,10 @@ async function importSource(
 ): Promise<void> {
   const { importCommand } = await import('../../store/import/command.ts')
   const { openImportBar } = await import('./progress-bar.ts')
-  const { dataDirectory } = await loadConfig(context)
+  const { dataDirectory, archiveDirectory } = await loadConfig(context)
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
-  const target = { dataDirectory, path, synthetic, isForced }
+  const target = { dataDirectory, archiveDirectory, path, synthetic, isForced }
   await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
 }
 

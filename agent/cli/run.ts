@@ -4,6 +4,7 @@ import { addBackupCommands } from './backup.ts'
 import { addCheckCommand } from './check.ts'
 import { addClientCommand } from './client.ts'
 import { addGenerateCommand, addImportCommand, addSnapshotIdCommand } from './dataset.ts'
+import { addHistoryCommand } from './history.ts'
 import { addKeysCommand } from './keys.ts'
 import { addMcpCommand } from './mcp.ts'
 import { addMigrateCommand } from './migrate.ts'
@@ -42,6 +43,7 @@ const PROGRAM = {
     addImportCommand,
     addSnapshotIdCommand,
     addGenerateCommand,
+    addHistoryCommand,
     addKeysCommand,
     addBackupCommands,
     addMigrateCommand,

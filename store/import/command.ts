@@ -19,6 +19,7 @@ interface CommandOptions {
 
 interface ImportCommandOptions extends CommandOptions {
   dataDirectory: string
+  archiveDirectory?: string | undefined
   /** Whether the records are made up. They are then sold as synthetic, not under the register's name. */
   synthetic: boolean
   /** Accepts an older, smaller or crashing archive (docs/data.md). */

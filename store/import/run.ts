@@ -17,6 +17,7 @@ import { newBuildingFolder, removeAbandonedBuilds } from './building-folder.ts'
 import { withDownload, type Download } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
 import type { DownloadLimits } from './http.ts'
+import { keepArchive } from './kept-archive.ts'
 import { pruneSnapshots } from './prune.ts'
 
 interface ImportRequest {
@@ -33,6 +34,8 @@ interface ImportRequest {
   build?: BuildFile
   /** Writes the journal. The default writes in this process. */
   record?: RecordRetrievals
+  /** Where archives that change the snapshot are kept. */
+  archiveDirectory?: string | undefined
   /** The least number of companies. The default is that of the location. */
   companiesMin?: number
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
@@ -48,7 +51,7 @@ export interface ImportResult {
   changed: boolean
   /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
   changes: SnapshotChanges | null
-  /** Why the journal could not be written. The next import then records this snapshot too. */
+  /** Why the archive could not be kept or the journal could not be written. The next import then records this snapshot too. */
   historyFailure?: unknown
 }
 
@@ -87,7 +90,11 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const source_updated_at = sourceUpdatedAt(archive, changed ? undefined : location)
   const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
   const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
-  const history = await recordHistory(request, current, facts)
+  const history = await recordHistory(request, {
+    current,
+    facts,
+    archivePath: isSwitch ? archive.download.path : undefined,
+  })
   throwIfStopped(signal)
   await catalog.publish({
     ...facts,
@@ -108,6 +115,13 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   }
 }
 
+interface FileToRecord {
+  current: CurrentSnapshot | undefined
+  facts: StepFacts
+  /** Undefined if the snapshot is the current one. */
+  archivePath: string | undefined
+}
+
 type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
 
 /**
@@ -115,12 +129,12 @@ type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
  * journal that cannot be written does not stop the import, because the current records are sold without it.
  */
 async function recordHistory(
-  { dataDirectory, signal, record = recordRetrievals }: ImportRequest,
-  current: CurrentSnapshot | undefined,
-  facts: StepFacts,
+  { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
+  { current, facts, archivePath }: FileToRecord,
 ): Promise<HistoryResult> {
   const retrievals = [...(current ? [factsOf(current.retrieval)] : []), facts]
   try {
+    if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
     return await record({ dataDirectory, retrievals, signal })
   } catch (cause) {
     return { kind: 'failed', cause }

@@ -6,7 +6,13 @@ import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { backUp, restore } from '../../store/backup.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import { catalogFolder } from '../../store/files/layout.ts'
+import { encodeEntry } from '../../store/dataset/company-entry.ts'
+import { SYNTHETIC } from '../../store/dataset/source.ts'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
+import { catalogFolder, companyKey } from '../../store/files/layout.ts'
+import { historyDigest } from '../../store/history/digest.ts'
+import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { eraseNumber, recordFile } from '../../store/history/record.ts'
 import { migrateDatabase } from '../../store/log/postgres/schema.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
 import { makeRecord } from '../support/records.ts'
@@ -17,6 +23,8 @@ import { buyOverTransports, expectCharges } from '../support/transports.ts'
 import { runCommand } from '../support/cli.ts'
 
 const now = () => new Date('2026-01-02T00:00:00.000Z')
+
+const sourceOf = (day: string) => ({ ...SYNTHETIC, retrieved_at: `${day}T00:00:00.000Z`, source_updated_at: null })
 
 /** The message of the error, which must be one line. */
 async function failureOf(promise: Promise<unknown>): Promise<string> {
@@ -71,6 +79,31 @@ describe('a backup', () => {
     const restored = openResponseLog(target.dataDirectory)
     for (const identity of identities) expect((await restored.read(identity))?.identity).to.equal(identity)
     await restored.close()
+  })
+
+  it('has the journal, without the content of erased versions', async () => {
+    await claimMany(1)
+    const history = new HistoryDatabase(source.dataDirectory, { readOnly: false })
+    for (const [day, name] of [
+      ['2026-01-01', 'ERASED LIMITED'],
+      ['2026-01-02', 'KEPT LIMITED'],
+    ] as const) {
+      const facts = { snapshot_id: day, location: 'test', archive_sha256: '', source: sourceOf(day) }
+      const entry = encodeEntry({ ...SYNTHETIC_COMPANY, company_number: '7', legal_name: name })
+      recordFile(history, facts, [{ key: companyKey('7'), value: entry }])
+    }
+    eraseNumber(history, companyKey('7'), now().toISOString())
+    const digest = historyDigest(history)
+    await backUp({ ...source, folder, now })
+    await history.close()
+    await restore({ ...target, folder })
+    const restored = new HistoryDatabase(target.dataDirectory, { readOnly: true })
+    expect(historyDigest(restored)).to.equal(digest)
+    expect(restored.erasures()).to.deep.equal([{ number: '7', time: now().toISOString() }])
+    await restored.close()
+    const bytes = await readFile(join(target.dataDirectory, 'history', 'data.mdb'))
+    expect(bytes.includes('KEPT LIMITED')).to.equal(true)
+    expect(bytes.includes('ERASED LIMITED')).to.equal(false)
   })
 
   it('is refused when its folder exists', async () => {

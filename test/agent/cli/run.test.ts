@@ -8,7 +8,18 @@ import { openImportBar, openListBar, openRowsBar } from '../../../agent/cli/prog
 import { makeKeyAt, START_SECONDS } from '../../keys/support.ts'
 import { runCommand } from '../../support/cli.ts'
 
-const COMMANDS = ['serve', 'check', 'client', 'import', 'snapshot-id', 'generate', 'keys', 'payments', 'registry']
+const COMMANDS = [
+  'serve',
+  'check',
+  'client',
+  'import',
+  'snapshot-id',
+  'generate',
+  'history',
+  'keys',
+  'payments',
+  'registry',
+]
 
 describe('the command line', () => {
   let directory: string

@@ -71,11 +71,9 @@ describe('an import and the journal', () => {
 
   it('is repeated after a kill between its two writes without recording anything twice', async () => {
     await importOn('2026-01-01', FIRST)
-    const publish = catalog.publish
-    catalog.publish = () => Promise.reject(new Error('killed'))
-    await importOn('2026-01-02T01:00:00Z', SECOND).catch(() => undefined)
+    const killed: Catalog = { ...catalog, publish: () => Promise.reject(new Error('killed')) }
+    await importOn('2026-01-02T01:00:00Z', SECOND, { catalog: killed }).catch(() => undefined)
     const digest = await readDigest()
-    catalog.publish = publish
     const { info } = await importOn('2026-01-02T02:00:00Z', SECOND)
     expect(catalog.retrieval()?.snapshot_id).to.equal(info.snapshot_id)
     expect(await readDigest()).to.equal(digest)

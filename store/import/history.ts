@@ -1,0 +1,139 @@
+/** The actions of the commands `history build`, `digest`, `verify` and `erase`. A service may run on the same data directory. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openSnapshot } from '../dataset/snapshot.ts'
+import { CRO_COMPANIES, SYNTHETIC, type Source } from '../dataset/source.ts'
+import { companyKey, snapshotFolder } from '../files/layout.ts'
+import { StoreError } from '../files/environment.ts'
+import { historyDigest, historyLines, type HistoryLine } from '../history/digest.ts'
+import { HistoryDatabase } from '../history/history-database.ts'
+import { eraseNumber, recordFile } from '../history/record.ts'
+import { sha256OfFile } from './archive.ts'
+import type { ImportProgress } from './build.ts'
+import { openBuildProcesses } from './build-process.ts'
+import { readArchiveFacts, type ArchiveFacts } from './kept-archive.ts'
+
+interface HistoryOptions {
+  dataDirectory: string
+  print: (line: string) => void
+}
+
+interface ArchivesOptions extends HistoryOptions {
+  /** Paths, each perhaps with `=` and the time of the file. */
+  archives: readonly string[]
+  /** Whether records are made up, for archives that do not state it. */
+  synthetic: boolean
+  /** The parent of a new folder for the snapshots. It is removed afterwards. */
+  temporaryDirectory: string
+  now: () => Date
+  onProgress: (progress: ImportProgress) => void
+}
+
+/** Adds archives to the journal, in any order. */
+export async function buildHistory(options: ArchivesOptions): Promise<void> {
+  await withJournal(options.dataDirectory, { readOnly: false }, async (history) => {
+    await recordArchives(history, options)
+    options.print(`digest  ${historyDigest(history)}`)
+  })
+}
+
+export async function printHistoryDigest({ dataDirectory, print }: HistoryOptions): Promise<void> {
+  await withJournal(dataDirectory, { readOnly: true }, (history) => print(`digest  ${historyDigest(history)}`))
+}
+
+/**
+ * Compares the journal with one that is built from archives and has the same erased numbers.
+ * @returns whether they are equal
+ */
+export async function verifyHistory(options: ArchivesOptions): Promise<boolean> {
+  const { dataDirectory, temporaryDirectory, print } = options
+  const directory = await mkdtemp(join(temporaryDirectory, 'history-'))
+  try {
+    return await withJournal(dataDirectory, { readOnly: true }, (history) =>
+      withJournal(directory, { readOnly: false }, async (built) => {
+        for (const { number, time } of history.erasures()) built.putErasure(companyKey(number), time)
+        await recordArchives(built, options)
+        const difference = firstDifference(historyLines(history), historyLines(built))
+        if (difference) print(`differs ${difference.date}${describeNumber(difference)}`)
+        else print(`equal   ${historyDigest(history)}`)
+        return difference === undefined
+      }),
+    )
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+const describeNumber = ({ companyNumber }: HistoryLine) =>
+  companyNumber === undefined ? '' : `, company ${companyNumber}`
+
+/** Erases the past versions of a number. Returns false if the journal has none of it. */
+export async function eraseHistory({
+  dataDirectory,
+  companyNumber,
+  now,
+}: Omit<HistoryOptions, 'print'> & { companyNumber: string; now: () => Date }): Promise<boolean> {
+  return withJournal(dataDirectory, { readOnly: false }, (history) =>
+    eraseNumber(history, companyKey(companyNumber), now().toISOString()),
+  )
+}
+
+async function withJournal<T>(
+  dataDirectory: string,
+  options: { readOnly: boolean },
+  use: (history: HistoryDatabase) => Promise<T> | T,
+): Promise<T> {
+  const history = new HistoryDatabase(dataDirectory, options)
+  try {
+    return await use(history)
+  } finally {
+    await history.close()
+  }
+}
+
+async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
+  const { archives, temporaryDirectory, now, onProgress, print } = options
+  const builds = openBuildProcesses()
+  try {
+    for (const archive of archives) {
+      const { path, facts } = await readArchiveFacts(archive)
+      const archive_sha256 = await sha256OfFile(path)
+      if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
+        throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
+      const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
+      try {
+        const { info } = await builds.build({ dataDirectory, path, now, onProgress })
+        const snapshot = openSnapshot(snapshotFolder(dataDirectory, info.snapshot_id))
+        const { snapshot_id } = info
+        const step = { snapshot_id, location: facts.location, archive_sha256, source: sourceOf(facts, options) }
+        const { kind } = recordFile(history, step, snapshot.storedEntries())
+        await snapshot.close()
+        print(
+          `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
+        )
+      } finally {
+        await rm(dataDirectory, { recursive: true, force: true })
+      }
+    }
+  } finally {
+    await builds.stop()
+  }
+}
+
+function sourceOf(
+  { retrieved_at, source_updated_at, synthetic: isStated }: ArchiveFacts,
+  { synthetic }: ArchivesOptions,
+): Source {
+  const publication = (isStated ?? synthetic) ? SYNTHETIC : CRO_COMPANIES
+  return { ...publication, retrieved_at, source_updated_at }
+}
+
+/** The line at which two journals begin to differ. */
+function firstDifference(one: Iterator<HistoryLine>, other: Iterator<HistoryLine>): HistoryLine | undefined {
+  for (;;) {
+    const [left, right] = [one.next(), other.next()]
+    if (left.done && right.done) return undefined
+    const line = left.done ? right.value : left.value
+    if (left.done || right.done || left.value.text !== right.value.text) return line ?? undefined
+  }
+}

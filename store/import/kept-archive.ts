@@ -1,0 +1,67 @@
+/** Archives that are kept with their facts in `ARCHIVE.json`, so that the journal can be built again from them. */
+import { copyFile, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { z } from 'zod'
+import { syncDirectory, UNFINISHED_SUFFIX, writeFileAtomically } from '../files/atomic-file.ts'
+import { StoreError } from '../files/environment.ts'
+import { PRIVATE_DIRECTORY_MODE } from '../files/private-files.ts'
+import type { StepFacts } from '../history/step.ts'
+
+const factsSchema = z.strictObject({
+  /** The URL or path that was retrieved. */
+  location: z.string(),
+  retrieved_at: z.iso.datetime(),
+  source_updated_at: z.iso.datetime().nullable(),
+  archive_sha256: z.string().optional(),
+  synthetic: z.boolean().optional(),
+})
+
+export type ArchiveFacts = z.infer<typeof factsSchema>
+
+const SHA256_DIGITS = 16
+const DATE = /^\d{4}-\d\d-\d\d$/
+
+/** Copies an archive. Its facts are written last, so an archive without them was not kept whole. */
+export async function keepArchive(
+  folder: string,
+  path: string,
+  { location, archive_sha256, source }: StepFacts,
+): Promise<void> {
+  const { retrieved_at, source_updated_at, synthetic } = source
+  const date = (source_updated_at ?? retrieved_at).slice(0, 'YYYY-MM-DD'.length)
+  const kept = join(folder, `${date}-${archive_sha256.slice(0, SHA256_DIGITS)}`)
+  await mkdir(folder, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
+  const unfinished = `${kept}${UNFINISHED_SUFFIX}`
+  try {
+    await copyFile(path, unfinished)
+    await using file = await open(unfinished, 'r+')
+    await file.sync()
+    await rename(unfinished, kept)
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+  await syncDirectory(folder)
+  const facts: ArchiveFacts = { location, retrieved_at, source_updated_at, archive_sha256, synthetic }
+  await writeFileAtomically(`${kept}.json`, `${JSON.stringify(facts, null, 2)}\n`)
+}
+
+/**
+ * Reads the facts of `ARCHIVE=TIME`, or of `ARCHIVE` with `ARCHIVE.json` beside it.
+ * @throws StoreError if it has none
+ */
+export async function readArchiveFacts(argument: string): Promise<{ path: string; facts: ArchiveFacts }> {
+  const [, given, time] = /^(.+)=([^=/]+)$/.exec(argument) ?? []
+  if (given !== undefined && time !== undefined) {
+    const at = z.iso.datetime().safeParse(DATE.test(time) ? `${time}T00:00:00.000Z` : time)
+    if (!at.success || Number.isNaN(Date.parse(at.data)))
+      throw new StoreError(`${given}: the time must be YYYY-MM-DD or like 2026-01-02T03:04:05Z`)
+    const retrieved_at = new Date(at.data).toISOString()
+    return { path: resolve(given), facts: { location: given, retrieved_at, source_updated_at: retrieved_at } }
+  }
+  const path = resolve(argument)
+  try {
+    return { path, facts: factsSchema.parse(JSON.parse(await readFile(`${path}.json`, 'utf8'))) }
+  } catch (cause) {
+    throw new StoreError(`${path}.json: has no facts of the archive; write ARCHIVE=DATE instead`, { cause })
+  }
+}
