@@ -7,7 +7,7 @@ import { dateOfDay, dayOf, firstKeyOf, nextDate, type Step } from './step.ts'
 export type { VersionEntry } from './history-database.ts'
 export type { Step } from './step.ts'
 
-export interface Version {
+interface Version {
   entry: VersionEntry
   /** The first step that said it. */
   since: Step
@@ -15,14 +15,14 @@ export interface Version {
   lastSeen: Step | null
 }
 
-export interface Change {
+interface Change {
   step: Step
   company_number: string
   before: VersionEntry
   after: VersionEntry
 }
 
-export interface ChangeRange {
+interface ChangeRange {
   /** The first and the last day, `YYYY-MM-DD`. */
   since: string
   until: string
