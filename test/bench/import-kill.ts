@@ -89,11 +89,11 @@ function report(results: Killed[], { runs, registers, wholeMs, left, isJournalEq
   }
   const unfinished = results.filter(({ phase }) => phase !== 'ended before the kill').length
   print(`${unfinished} killed before they ended, ${switches.length} switched to the new snapshot`)
-  print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
   const ahead = results.filter(({ isAhead }) => isAhead).length
   print(
     `${ahead} kills between the journal and the catalogue; the journal is ${isJournalEqual ? 'equal' : 'DIFFERENT'}`,
   )
+  print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
   return correct === runs && left === 0 && isJournalEqual
 }
 
