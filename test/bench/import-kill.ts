@@ -1,20 +1,27 @@
 /**
  * `bench import-kill [--runs N]`: kills imports (SIGKILL), whose builds run in child processes, at random times. Two
  * archives are imported in turn, while a snapshot of the other one is current. After each kill the catalog must serve a
- * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build.
+ * whole snapshot, whose recomputed hash is its id. The last import must leave no unfinished build, and the journal must be equal
+ * to one that records the same files without a kill.
  */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { generateRegister } from '../../agent/sandbox/generate-register.ts'
+import { sampleRegister } from '../../agent/sandbox/sample-register.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import { buildingFolder } from '../../store/files/layout.ts'
+import { openSnapshot } from '../../store/dataset/snapshot.ts'
+import { buildingFolder, snapshotFolder } from '../../store/files/layout.ts'
+import { historyDigest } from '../../store/history/digest.ts'
+import { HistoryDatabase } from '../../store/history/history-database.ts'
+import { recordFile } from '../../store/history/record.ts'
 import { SnapshotHash } from '../../store/dataset/snapshot-id.ts'
 import { startChild, type Child } from '../support/child.ts'
 
 const RUNS_DEFAULT = '20'
 const ROWS = '20000'
+/** The second archive lacks each such row, so that the journal of many imports stays small. */
+const REMOVED_EVERY = 250
 /** An import removes what killed ones have left after ten minutes. */
 const ABANDONED_AFTER_MS = 11 * 60_000
 /** The phases at which an import can be killed, in order. */
@@ -30,12 +37,14 @@ interface Register {
 interface Killed {
   phase: Phase
   served: string | undefined
+  /** Whether the journal has the new snapshot and the catalogue has not. */
+  isAhead: boolean
 }
 
 export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'import-kill-'))
   try {
-    const paths = await Promise.all(['1', '2'].map((seed) => generated(directory, seed)))
+    const paths = await generateTwo(directory)
     const registers: Register[] = []
     let wholeMs = 0
     for (const path of paths) {
@@ -54,7 +63,8 @@ export async function importKill({ runs = RUNS_DEFAULT }: Record<string, string>
     await whole(directory, paths[0] ?? '', ABANDONED_AFTER_MS)
     await whole(directory, paths[1] ?? '', ABANDONED_AFTER_MS)
     const left = await readdir(buildingFolder(directory))
-    return report(results, { runs: Number(runs), registers, wholeMs, left: left.length })
+    const isJournalEqual = await compareJournal(directory)
+    return report(results, { runs: Number(runs), registers, wholeMs, left: left.length, isJournalEqual })
   } finally {
     await rm(directory, { recursive: true })
   }
@@ -65,9 +75,10 @@ interface Ending {
   registers: Register[]
   wholeMs: number
   left: number
+  isJournalEqual: boolean
 }
 
-function report(results: Killed[], { runs, registers, wholeMs, left }: Ending): boolean {
+function report(results: Killed[], { runs, registers, wholeMs, left, isJournalEqual }: Ending): boolean {
   const ids = new Set(registers.map(({ id }) => id))
   const correct = results.filter(({ served }) => served !== undefined && ids.has(served)).length
   const switches = results.filter(({ served }, index) => served !== (results[index - 1]?.served ?? registers[1]?.id))
@@ -78,14 +89,47 @@ function report(results: Killed[], { runs, registers, wholeMs, left }: Ending): 
   }
   const unfinished = results.filter(({ phase }) => phase !== 'ended before the kill').length
   print(`${unfinished} killed before they ended, ${switches.length} switched to the new snapshot`)
+  const ahead = results.filter(({ isAhead }) => isAhead).length
+  print(
+    `${ahead} kills between the journal and the catalogue; the journal is ${isJournalEqual ? 'equal' : 'DIFFERENT'}`,
+  )
   print(`${correct} of ${runs} kills left a whole snapshot served; ${left} unfinished builds at the end`)
-  return correct === runs && left === 0
+  return correct === runs && left === 0 && isJournalEqual
 }
 
-async function generated(directory: string, seed: string): Promise<string> {
-  const path = join(directory, `${seed}.zip`)
-  await generateRegister({ rows: Number(ROWS), seed: Number(seed), out: path })
-  return path
+async function generateTwo(directory: string): Promise<string[]> {
+  const rows = [...sampleRegister({ rows: Number(ROWS), seed: 1 })]
+  const fewer = rows.filter((_, index) => index % REMOVED_EVERY !== 1)
+  const paths = [join(directory, '1.csv'), join(directory, '2.csv')]
+  for (const [index, content] of [rows, fewer].entries()) await writeFile(paths[index] ?? '', content.join(''))
+  return paths
+}
+
+/** Whether a new journal of the same files has the same digest, and its newest file is served. */
+async function compareJournal(directory: string): Promise<boolean> {
+  const journal = new HistoryDatabase(directory, { readOnly: true })
+  const clean = new HistoryDatabase(join(directory, 'clean'), { readOnly: false })
+  for (const key of journal.stepKeys()) {
+    const step = journal.findStep(key)
+    if (!step) throw new Error('a step is missing')
+    const { snapshot_id, source } = step
+    const snapshot = openSnapshot(snapshotFolder(directory, snapshot_id))
+    recordFile(clean, { snapshot_id, location: '', archive_sha256: '', source }, snapshot.storedEntries())
+    await snapshot.close()
+  }
+  const newest = journal.findStep(journal.stepBefore() ?? '')?.snapshot_id
+  const isEqual = historyDigest(journal) === historyDigest(clean) && newest === (await servedId(directory))
+  await Promise.all([journal.close(), clean.close()])
+  return isEqual
+}
+
+async function newestRecorded(directory: string): Promise<string | undefined> {
+  const journal = new HistoryDatabase(directory, { readOnly: true })
+  try {
+    return journal.findStep(journal.stepBefore() ?? '')?.snapshot_id
+  } finally {
+    await journal.close()
+  }
 }
 
 /** Kills an import at a time after its start. */
@@ -96,7 +140,8 @@ async function killedAt(directory: string, path: string, milliseconds: number): 
   child.process.kill('SIGKILL')
   const wasRunning = (await child.ended) === 'SIGKILL' && !child.said.has('rows')
   const phase = wasRunning ? (child.said.get('phase') ?? 'before its first batch') : 'ended before the kill'
-  return { phase: phase as Phase, served: await servedId(directory) }
+  const served = await servedId(directory)
+  return { phase: phase as Phase, served, isAhead: (await newestRecorded(directory)) !== served }
 }
 
 /** Imports without a kill; returns the id that is served then and the duration. */

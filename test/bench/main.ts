@@ -4,6 +4,7 @@ import { buyerKill } from './buyer-kill.ts'
 import { failover } from './failover.ts'
 import { fairness } from './fairness.ts'
 import { fuzz } from './fuzz.ts'
+import { history } from './history.ts'
 import { importKill } from './import-kill.ts'
 import { kill } from './kill.ts'
 import { mutants } from './mutants.ts'
@@ -43,13 +44,14 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   fairness: { run: fairness, usage: '[--seconds N] [--only TEXT]' },
   fuzz: { run: fuzz, usage: '[--runs N] [--seed S]' },
   'import-kill': { run: importKill, usage: '[--runs N]' },
+  history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
   soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]' },
   report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
 const VALUES =
-  'classes connections data debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'classes connections data days debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { paymentIdentity } from '../../agent/payment/binding.ts'
@@ -14,6 +14,7 @@ import { openPostgresResponseLog } from '../../store/log/postgres/responses.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
+import { diskMib } from './disk.ts'
 import { generateArchive, readCorpus, runImport } from './generated-register.ts'
 import { Connection, toBytes, type LoadRequest } from './load/client.ts'
 import { residentMemory, startService, startRemotes } from './load/server-process.ts'
@@ -33,8 +34,6 @@ const SALES_AT_ONCE = 32
 const VACUUMS = 10
 const MILLION = 1e6
 const MIB = 2 ** 20
-/** The unit of `blocks` in the result of stat. */
-const BLOCK_BYTES = 512
 
 type Row = readonly [what: string, per: string, mib: number]
 
@@ -164,10 +163,4 @@ async function storeSale(log: ResponseLog, sample: ResponseRecord): Promise<void
   await log.claim(prepared)
   const settled = await log.advance(prepared, { state: 'settled', payment_response, receipt, updated_at })
   if (!settled || !(await log.advance(settled, { state: 'confirmed', updated_at }))) throw new Error('A write was lost')
-}
-
-/** Allocated, not apparent size: LMDB files are sparse. */
-async function diskMib(folder: string): Promise<number> {
-  const entries = await readdir(folder, { recursive: true })
-  return entries.reduce((sum, entry) => sum + statSync(join(folder, entry)).blocks * BLOCK_BYTES, 0) / MIB
 }
