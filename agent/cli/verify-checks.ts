@@ -44,15 +44,23 @@ export async function checkTransfer({ payment }: ReceiptClaims, url: string): Pr
 
 const candidate = z.looseObject({ company: companySchema })
 /** The companies of each kind of answer (contract 2.3, 2.6, 2.7). */
-const answerSchema = z.looseObject({
+const singleSchema = z.looseObject({
   company: companySchema.optional(),
   match: candidate.nullish(),
   candidates: z.array(candidate).optional(),
 })
+/** Results without a company have `company` null. */
+const resultSchema = z.looseObject({ status: z.number(), body: z.unknown() })
+const batchSchema = z.looseObject({ results: z.array(resultSchema) })
 
 /** Undefined if the answer has another form, so that its companies cannot be compared. */
 function companiesIn(answer: unknown): Company[] | undefined {
-  const parsed = answerSchema.safeParse(answer).data
+  const batch = batchSchema.safeParse(answer).data
+  if (batch) {
+    const found = batch.results.filter(({ status }) => status === 200).map(({ body }) => companiesIn(body))
+    return found.every((each) => each !== undefined) ? found.flat() : undefined
+  }
+  const parsed = singleSchema.safeParse(answer).data
   if (!parsed) return undefined
   const candidates = [...(parsed.match ? [parsed.match] : []), ...(parsed.candidates ?? [])]
   return [...(parsed.company ? [parsed.company] : []), ...candidates.map(({ company }) => company)]

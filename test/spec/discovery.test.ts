@@ -68,7 +68,12 @@ describe('the metadata and the agent card', () => {
       expect(rest).to.deep.equal({
         service: 'irish-company-agent',
         version: '0.1.0',
-        endpoints: ['GET /api/v1/company/{company_number}', 'GET /api/v1/search', 'POST /api/v1/resolve'],
+        endpoints: [
+          'GET /api/v1/company/{company_number}',
+          'GET /api/v1/search',
+          'POST /api/v1/resolve',
+          'POST /api/v1/batch',
+        ],
         dataset_status: 'ready',
         row_count: 30,
         quarantined_company_count: 1,
@@ -146,7 +151,7 @@ describe('the metadata and the agent card', () => {
       expect(json['supportedInterfaces']).to.deep.equal([
         { url: `${service.url}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
       ])
-      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(['lookup', 'search', 'resolve'])
+      expect((json['skills'] as Json[]).map(({ id }) => id)).to.deep.equal(['lookup', 'search', 'resolve', 'batch'])
       const { extensions, ...capabilities } = json['capabilities'] as { extensions: Json[] }
       expect(extensions.map(({ uri, required }) => ({ uri, required }))).to.deep.equal([
         { uri: `${service.url}/docs#http-x402-v1`, required: true },

@@ -9,6 +9,8 @@ import { mcpRoute } from '../../agent/mcp/route.ts'
 import { listTools } from '../../agent/mcp/tools.ts'
 import { buildExamples } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
+import type { Company } from '../../store/dataset/company.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { makeClients } from '../support/clients.ts'
@@ -17,7 +19,7 @@ import { header, signedPayment, testTerms, type WirePayment } from '../support/p
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
 import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
-import { requestOverTransports, type Operation } from '../support/transports.ts'
+import { BATCH, requestOverTransports, type Operation } from '../support/transports.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 const HOUR_MS = 3_600_000
@@ -25,6 +27,18 @@ const HOUR_MS = 3_600_000
 const looking = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
 const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }
 const RESOLVE: Operation = { operation: 'resolve', input: { name: 'plain fixture' } }
+
+const listing = (...numbers: string[]): Operation => ({
+  operation: 'batch',
+  input: { operation: 'lookup', inputs: numbers.map((company_number) => ({ company_number })) },
+})
+const LIST = listing(...Array<string>(100).fill('73848'))
+const NAMES: Operation = { operation: 'batch', input: { operation: 'resolve', inputs: [{ name: 'plain fixture' }] } }
+
+async function paymentFor(operation: Operation): Promise<string> {
+  const requirements = buildRequirements(testTerms, operation.operation, amountOf(testTerms, operation))
+  return header(await signedPayment({ requirements }))
+}
 
 type Ask = (payment?: string) => Promise<RawReply>
 
@@ -37,6 +51,8 @@ interface Requests {
   byNumber?: (number: string) => Ask
   /** A request that compares names. */
   byName?: Ask
+  /** A batch of a hundred lookups, with a payment of its own. */
+  byList?: () => Promise<RawReply>
   invalid: Partial<Record<RefusalCode, Ask>>
 }
 
@@ -109,12 +125,27 @@ const ROUTES: Record<string, Requests> = {
       unsupported_media_type: () => resolve({ name: 'abc' }, undefined, gzip),
     },
   },
+  buyBatch: {
+    sells: 'lookup',
+    valid: (payment) => rest(listing('73848'), payment),
+    other: (payment) => rest(listing('1001'), payment),
+    byNumber: (number) => (payment) => rest(listing(number), payment),
+    byName: async () => rest(NAMES, await paymentFor(NAMES)),
+    byList: async () => rest(LIST, await paymentFor(LIST)),
+    invalid: {
+      invalid_body: () => rest(listing()),
+      unexpected_input: () => post(`${BATCH}?a=1`, JSON.stringify(listing('1').input)),
+      body_too_large: () => post(BATCH, ' '.repeat(65_537)),
+      unsupported_media_type: () => post(BATCH, '{}', gzip.headers),
+    },
+  },
   sendMessage: {
     sells: 'lookup',
     valid: (payment) => a2a(looking('73848'), payment),
     other: (payment) => a2a(SEARCH, payment),
     byNumber: (number) => (payment) => a2a(looking(number), payment),
     byName: (payment) => a2a(SEARCH, payment),
+    byList: async () => a2a(LIST, await paymentFor(LIST)),
     invalid: {
       invalid_company_number: () => a2a(looking('x')),
       invalid_query: () => a2a({ operation: 'search', input: {} }),
@@ -182,6 +213,15 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   },
   company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
   source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
+  batch_too_large({ byList }) {
+    const dataset = sale.context.catalog.current()!
+    const { snapshot } = dataset
+    const company = snapshot.find('73848') as Company
+    const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
+    const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
+    sale.context.catalog = { ...sale.context.catalog, current: () => current }
+    return byList!()
+  },
   query_too_broad({ byName }, payment) {
     // The clock advances by more than the time limit of a query at each reading.
     let time = Date.now()
@@ -236,6 +276,7 @@ describe('[4.6.4] a tool of MCP', () => {
     other: (payment) => mcp(SEARCH, payment),
     byNumber: (number) => (payment) => mcp(looking(number), payment),
     byName: (payment) => mcp(SEARCH, payment),
+    byList: async () => mcp(LIST, await paymentFor(LIST)),
     invalid: {
       invalid_company_number: () => mcp(looking('x')),
       invalid_query: () => mcp({ operation: 'search', input: {} }),

@@ -18,10 +18,16 @@ import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { buyOverTransports, expectCharges, messageOf, type Operation } from '../support/transports.ts'
 
-const TOOLS = { lookup: 'lookup_company', search: 'search_companies', resolve: 'resolve_company' } as const
+const TOOLS = {
+  lookup: 'lookup_company',
+  search: 'search_companies',
+  resolve: 'resolve_company',
+  batch: 'batch_companies',
+} as const
 const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
   [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
   [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],
+  [{ operation: 'batch', input: { operation: 'lookup', inputs: [{ company_number: '73848' }] } }, 1000n],
   [{ operation: 'resolve', input: { name: 'Plain Fixture Limited' } }, 2000n],
 ]
 const [[LOOKUP]] = OPERATIONS as [(typeof OPERATIONS)[number]]

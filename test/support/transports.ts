@@ -8,6 +8,7 @@ import type { TestService } from './service.ts'
 export const COMPANY = '/api/v1/company'
 export const SEARCH = '/api/v1/search'
 export const RESOLVE = '/api/v1/resolve'
+export const BATCH = '/api/v1/batch'
 
 type Change = Partial<Omit<RawRequest, 'url'>>
 
@@ -51,6 +52,7 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   /** Sends an operation over REST. */
   const rest = ({ operation, input }: Operation, payment?: string) => {
     if (operation === 'resolve') return resolve(input, payment)
+    if (operation === 'batch') return post(BATCH, input, payment)
     if (operation === 'search') return search(toQuery(input), payment)
     return lookup(String(input['company_number']), payment)
   }
@@ -73,6 +75,7 @@ const TOOLS: Record<string, string> = {
   lookup: 'lookup_company',
   search: 'search_companies',
   resolve: 'resolve_company',
+  batch: 'batch_companies',
 }
 
 /** The body and the headers of a tool call. The payment is an object or the value of a payment header. */
