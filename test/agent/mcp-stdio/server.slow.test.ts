@@ -75,7 +75,7 @@ describe('[15.5, 15.10] the command mcp', function () {
     const { result } = JSON.parse(json) as { result: { tools: typeof tools } }
     const withoutText = (each: typeof tools) =>
       each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
-    expect(tools.length).to.equal(4)
+    expect(tools.length).to.equal(5)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
