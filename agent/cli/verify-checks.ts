@@ -49,7 +49,6 @@ const singleSchema = z.looseObject({
   match: candidate.nullish(),
   candidates: z.array(candidate).optional(),
 })
-/** Results without a company have `company` null. */
 const resultSchema = z.looseObject({ status: z.number(), body: z.unknown() })
 const batchSchema = z.looseObject({ results: z.array(resultSchema) })
 
