@@ -24,7 +24,7 @@ import { replay, replayRecord } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
 
-/** A lookup takes far less time than a quote. */
+/** A refused batch of a hundred items then costs three times as much as a refused payment. */
 const ITEMS_PER_UNIT = 10
 
 /** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */

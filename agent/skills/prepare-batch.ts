@@ -7,7 +7,7 @@ import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
 import { datasetProvenance, SYNTHETIC_PROVENANCE, type SkillContext } from './registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from './skills.ts'
 
-/** Of all items together. The largest batches take less than a tenth. */
+/** Of all items together. Longer than a batch of queries of 20 ms needs. */
 const BATCH_TIME_MAX_MS = 5_000
 
 /** A slice ends after the item with which it exceeds this time. The slowest item takes about 20 ms. */
