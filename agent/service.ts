@@ -298,6 +298,7 @@ function createSaleContext(
     saleLimit: new SaleLimit(clock),
     guessLimit: new GuessLimit(clock),
     verifications: new FairQueue(VERIFICATIONS_MAX),
+    batches: new FairQueue(1),
     payers: new PayerReservations(timer),
     paymentMutex: new KeyedMutex(),
   }

@@ -6,7 +6,7 @@ import { AgentCard } from '@a2a-js/sdk'
 import { buildExamples, exampleParts, type ExampleInputs } from '../operation/operations.ts'
 import { A2A_PATH, FREE_PATHS } from '../operation/paths.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { PAYMENT_HEADERS, priceOf, X402_VERSION, type Terms } from '../payment/terms.ts'
+import { PAYMENT_HEADERS, X402_VERSION, type Terms } from '../payment/terms.ts'
 import { A2A_VERSION } from './errors.ts'
 
 /** The URI of the payment extension. It links to a section of the HTML guide. */
@@ -50,7 +50,7 @@ export function agentCard({ baseUrl, version, terms, examples, extensionRequired
             receiver: terms.payTo,
             guide: `${baseUrl}${FREE_PATHS.a2aGuide}`,
             ...Object.fromEntries(
-              terms.operations.map(({ name }) => [`${name}MicroUsdc`, String(priceOf(terms, name))]),
+              Object.entries(terms.prices).map(([name, price]) => [`${name}MicroUsdc`, String(price)]),
             ),
             quotedResource: quotedResource(baseUrl, terms),
           },

@@ -17,7 +17,7 @@ export function describeListing(terms: Terms, baseUrl: string): string[] {
     const { name, path, method } = definition
     const quote = buildQuote({
       terms,
-      operation: name,
+      operation: { operation: name, input: definition.quotedExample(terms.mode) },
       url: `${baseUrl}${path}`,
       reason: 'PAYMENT-SIGNATURE header is required',
     })

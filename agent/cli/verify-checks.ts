@@ -51,13 +51,15 @@ const version = z.looseObject({
   company: companySchema.nullable(),
 })
 /** The companies of each kind of answer (contract 2.3, 2.6, 2.7, 2.11). */
-const answerSchema = z.looseObject({
+const singleSchema = z.looseObject({
   company: companySchema.optional(),
   match: candidate.nullish(),
   candidates: z.array(candidate).optional(),
   company_number: z.string().optional(),
   versions: z.array(version).optional(),
 })
+const resultSchema = z.looseObject({ status: z.number(), body: z.unknown() })
+const batchSchema = z.looseObject({ results: z.array(resultSchema) })
 
 interface Claim {
   number: string
@@ -67,7 +69,15 @@ interface Claim {
 
 /** What an answer says about the snapshot `archive`. Undefined if it has another form, so that nothing can be compared. */
 function claimsAbout(archive: string, snapshotId: string, answer: unknown): Claim[] | undefined {
-  const parsed = answerSchema.safeParse(answer).data
+  const batch = batchSchema.safeParse(answer).data
+  if (batch) {
+    const answered = batch.results.filter(({ status }) => status === 200)
+    const claims = answered.map(({ body }) =>
+      claimsAbout(archive, file.safeParse(body).data?.snapshot_id ?? snapshotId, body),
+    )
+    return claims.every((each) => each !== undefined) ? claims.flat() : undefined
+  }
+  const parsed = singleSchema.safeParse(answer).data
   if (!parsed) return undefined
   const { company, match, candidates = [], company_number: number = '', versions = [] } = parsed
   const matches = [...(match ? [match] : []), ...candidates].map((each) => each.company)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { REFUSALS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import { parseOperation } from '../operation/operations.ts'
-import { DEPLOYMENTS, priceOf, type Mode } from '../payment/terms.ts'
+import { DEPLOYMENTS, amountOf, type Mode } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { fetchDocument } from './bounded-fetch.ts'
@@ -119,7 +119,7 @@ async function checkQuote(
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
   print(`The service asks ${price} on ${network}, paid to ${payTo}. The quote says:`)
   const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, termsDocumentSchema)
-  const limit = amountMax ?? priceOf(deployment, operation.operation)
+  const limit = amountMax ?? amountOf(deployment, operation)
   const checks = [
     ...compareQuote(quote, publishedTerms(baseUrl, operation, { deployment, access })),
     { name: 'limit', value: `${limit} micro-USDC`, passed: isWithinLimit(quote, limit) },

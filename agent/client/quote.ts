@@ -4,7 +4,7 @@ import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
 import { priceKey, type Operation, type Operations } from '../operation/operation.ts'
-import { definitionOf, OPERATIONS } from '../operation/operations.ts'
+import { definitionOf, itemsOf, OPERATIONS } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
 import type { NetworkDeployment } from '../payment/terms.ts'
 import { isEqualJson } from './equal-json.ts'
@@ -67,7 +67,10 @@ export function publishedTerms(
   operations: Operations = OPERATIONS,
 ): ExpectedTerms {
   const { network, asset, domain } = deployment
-  const amount = String(access.endpoint_prices[priceKey(definitionOf(operation.operation, operations))])
+  const prices = itemsOf(operation, operations).map(
+    (item) => access.endpoint_prices[priceKey(definitionOf(item.operation, operations))] ?? Number.NaN,
+  )
+  const amount = String(prices.reduce((sum, price) => sum + price, 0))
   return { resource: resourceUrl(baseUrl, operation, operations), network, asset, domain, payTo: access.pay_to, amount }
 }
 

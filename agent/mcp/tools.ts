@@ -51,7 +51,7 @@ export function listTools(
 ): ToolDefinition[] {
   const paid = terms.operations.map((operation): ToolDefinition => {
     const { name, title, use, charge } = operation.tool
-    const price = `${priceOf(terms, operation.name) / 1_000_000} USDC on ${terms.network} for each answer.`
+    const price = describePrice(operation, terms)
     return {
       name,
       title,
@@ -73,6 +73,11 @@ export function listTools(
       annotations: ANNOTATIONS,
     },
   ]
+}
+
+function describePrice(operation: OperationDefinition, terms: Pick<Terms, 'network' | 'prices'>): string {
+  if (operation.kind === 'batch') return `The sum of the prices of its items, in USDC on ${terms.network}.`
+  return `${priceOf(terms, operation.name) / 1_000_000} USDC on ${terms.network} for each answer.`
 }
 
 /**

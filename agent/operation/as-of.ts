@@ -13,6 +13,7 @@ export const asOf = defineOperation({
   method: 'GET',
   path: `${API_PREFIX}/company/{company_number}/as-of/{date}`,
   prices: { mainnet: 10_000, testnet: 1_000 },
+  batchInputsMax: 100,
 
   inputSchema: z.strictObject({ company_number: companyNumber, date: day('The day') }),
   inputFault: 'invalid_query',

@@ -12,6 +12,7 @@ export const lookup = defineOperation({
   path: `${API_PREFIX}/company/{company_number}`,
   priceKey: `${API_PREFIX}/company`,
   prices: { mainnet: 10_000, testnet: 1_000 },
+  batchInputsMax: 100,
 
   inputSchema: z.strictObject({ company_number: companyNumber }),
   inputFault: 'invalid_company_number',

@@ -11,10 +11,7 @@ export interface Operation {
   input: Record<string, unknown>
 }
 
-export interface OperationDefinition<
-  Input extends z.ZodObject = z.ZodObject,
-  Answer extends z.ZodType<{ snapshot_id: string }> = z.ZodType<{ snapshot_id: string }>,
-> {
+interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType<{ snapshot_id: string }>> {
   name: string
   method: 'GET' | 'POST'
   /**
@@ -26,8 +23,6 @@ export interface OperationDefinition<
   priceKey?: string
   /** Of a POST. */
   bodyBytesMax?: number
-  /** Micro-USDC. */
-  prices: Record<'mainnet' | 'testnet', number>
 
   inputSchema: Input
   /** Query parameters with whole numbers. The others are text. */
@@ -44,14 +39,6 @@ export interface OperationDefinition<
   /** Refusals that clients should expect although this version does not send them. */
   reserved?: readonly RefusalCode[]
 
-  /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
-  companyNumber?(input: z.output<Input>): string | undefined
-  /** Computes the answer. Does not depend on the transport or the payment. */
-  answer(
-    input: z.output<Input>,
-    companies: Companies,
-    history: History,
-  ): { kind: 'computed'; answer: z.output<Answer> } | Refused
   /** Whether an answer is about this input. A receipt cannot show it: the service signs whatever it answers. */
   isAnswerTo(input: z.output<Input>, answer: z.output<Answer>): boolean
 
@@ -63,7 +50,7 @@ export interface OperationDefinition<
   /** Example answers by name. The first one answers the first example. */
   exampleAnswers(mode: 'mainnet' | 'testnet'): { found: z.output<Answer> } & Record<string, z.output<Answer>>
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
-  quotedExample(mode: 'mainnet' | 'testnet'): Record<string, string>
+  quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
   /** The `resource.description` of a quote. Catalogues accept at most 500 characters. */
   resource: string
@@ -75,13 +62,61 @@ export interface OperationDefinition<
   route: { operationId: string; summary: string; description: string }
 }
 
+/** An operation whose answer is computed from the registers. */
+export interface SingleDefinition<
+  Input extends z.ZodObject = z.ZodObject,
+  Answer extends z.ZodType<{ snapshot_id: string }> = z.ZodType<{ snapshot_id: string }>,
+> extends DescribedOperation<Input, Answer> {
+  kind: 'single'
+  /** Micro-USDC. */
+  prices: Record<'mainnet' | 'testnet', number>
+  /** The most inputs of a batch. Absent: the operation has no batches. */
+  batchInputsMax?: number
+
+  /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
+  companyNumber?(input: z.output<Input>): string | undefined
+  /** Computes the answer. Does not depend on the transport or the payment. */
+  answer(
+    input: z.output<Input>,
+    companies: Companies,
+    history: History,
+  ): { kind: 'computed'; answer: z.output<Answer> } | Refused
+}
+
+/** An operation that consists of others. Its price is the sum of theirs, and its results are their answers. */
+export interface BatchDefinition extends DescribedOperation<z.ZodObject, z.ZodType<{ snapshot_id: string }>> {
+  kind: 'batch'
+  /** Those of which a batch can consist. */
+  operations: readonly SingleDefinition[]
+  items(input: Record<string, unknown>): readonly Operation[]
+}
+
+export type OperationDefinition = SingleDefinition | BatchDefinition
+
 export type Operations = readonly OperationDefinition[]
 
 /** Checks a definition against its own schemas, and forgets their types. */
 export function defineOperation<Input extends z.ZodObject, Answer extends z.ZodType<{ snapshot_id: string }>>(
-  definition: OperationDefinition<Input, Answer>,
-): OperationDefinition {
-  return definition
+  definition: Omit<SingleDefinition<Input, Answer>, 'kind'>,
+): SingleDefinition {
+  return { kind: 'single', ...definition }
+}
+
+export type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
+
+export function parseInput({ inputSchema }: OperationDefinition, input: unknown): ParsedInput {
+  const parsed = inputSchema.safeParse(input, { reportInput: false })
+  return parsed.success
+    ? { kind: 'valid', input: parsed.data }
+    : { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
+}
+
+function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
+  if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
+  const [field] = issue?.path ?? []
+  if (typeof field !== 'string')
+    return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
+  return { field, rule: issue?.message ?? 'is not valid' }
 }
 
 /** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */

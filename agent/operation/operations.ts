@@ -1,14 +1,16 @@
 /** The operations that the service sells. Everything else takes the list as an argument, with this default. */
-import type { z } from 'zod'
 import { asOf } from './as-of.ts'
+import { batchOf } from './batch.ts'
 import { changes } from './changes.ts'
 import { history } from './history.ts'
 import { lookup } from './lookup.ts'
-import type { InputFault, Operation, OperationDefinition, Operations } from './operation.ts'
+import { parseInput, type InputFault, type Operation, type OperationDefinition, type Operations } from './operation.ts'
 import { resolve } from './resolve.ts'
 import { search } from './search.ts'
 
-export const OPERATIONS: Operations = [lookup, search, resolve, history, asOf, changes]
+const SINGLE = [lookup, search, resolve, history, asOf, changes]
+
+export const OPERATIONS: Operations = [...SINGLE, batchOf(SINGLE)]
 
 /** Throws for an unknown name. */
 export function definitionOf(name: string, operations: Operations = OPERATIONS): OperationDefinition {
@@ -20,17 +22,14 @@ export function definitionOf(name: string, operations: Operations = OPERATIONS):
 export type ParsedOperation = { kind: 'valid'; operation: Operation } | { kind: 'invalid'; fault: InputFault }
 
 export function parseOperation(name: string, input: unknown, operations: Operations = OPERATIONS): ParsedOperation {
-  const parsed = definitionOf(name, operations).inputSchema.safeParse(input, { reportInput: false })
-  if (parsed.success) return { kind: 'valid', operation: { operation: name, input: parsed.data } }
-  return { kind: 'invalid', fault: toFault(parsed.error.issues[0]) }
+  const parsed = parseInput(definitionOf(name, operations), input)
+  return parsed.kind === 'valid' ? { kind: 'valid', operation: { operation: name, input: parsed.input } } : parsed
 }
 
-function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
-  if (issue?.code === 'unrecognized_keys') return { field: null, rule: 'unknown fields are not accepted' }
-  const [field] = issue?.path ?? []
-  if (typeof field !== 'string')
-    return { field: null, rule: issue?.code === 'custom' ? issue.message : 'must be an object' }
-  return { field, rule: issue?.message ?? 'is not valid' }
+/** The items of a batch. Any other operation is its own only item. */
+export function itemsOf(operation: Operation, operations: Operations = OPERATIONS): readonly Operation[] {
+  const definition = definitionOf(operation.operation, operations)
+  return definition.kind === 'batch' ? definition.items(operation.input) : [operation]
 }
 
 /** Example inputs by operation. They appear in the agent card, the help text and the documents. */

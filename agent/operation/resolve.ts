@@ -40,6 +40,8 @@ export const resolve = defineOperation({
   /** Contract 4.3.1. */
   bodyBytesMax: 4096,
   prices: { mainnet: 20_000, testnet: 2_000 },
+  /** A resolution takes many times the time of a lookup. */
+  batchInputsMax: 25,
 
   inputSchema: z
     .strictObject({

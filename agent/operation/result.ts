@@ -3,8 +3,24 @@ import { z } from 'zod'
 import { companySchema } from '../../store/dataset/company.ts'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { CANDIDATES_MAX } from './fields.ts'
+import { REFUSALS, type RefusalCode } from './refusal.ts'
 
 export const snapshotIdSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/)
+
+export const errorSchema = z.strictObject({
+  code: z
+    .enum(Object.keys(REFUSALS) as RefusalCode[])
+    .meta({ description: 'Stable. Programs should use this member.' }),
+  message: z.string().meta({ description: 'For people. It never contains input.' }),
+})
+
+/** Contract 2.8. */
+export const dataErrorSchema = z.strictObject({
+  company: z.null(),
+  error: errorSchema,
+  source: sourceSchema,
+  snapshot_id: snapshotIdSchema,
+})
 
 /** One company with its source (contract 2.3). */
 export const companyResponseSchema = z.strictObject({

@@ -70,7 +70,9 @@ function buildBazaar({ mode }: Terms, definition: OperationDefinition) {
   const locations = locate(definition)
   const describe = (members: string[]) => {
     const needed = required.filter((name) => members.includes(name))
-    const properties = Object.fromEntries(members.map((name) => [name, { type: 'string' }]))
+    const properties = Object.fromEntries(
+      members.map((name) => [name, { type: Array.isArray(example[name]) ? 'array' : 'string' }]),
+    )
     return { type: 'object', properties, ...(needed.length > 0 && { required: needed }) }
   }
   const show = (members: string[]) =>

@@ -5,7 +5,7 @@ import type { Operation } from '../operation/operation.ts'
 import type { Payment, TransferAuthorization } from './headers.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import { recoverSigner } from './signature.ts'
-import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerOperation, priceOf, type Terms } from './terms.ts'
+import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, memoizePerAmount, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -19,16 +19,15 @@ export interface TermsCheck {
   operation: Operation
 }
 
-const quotedRequirements = memoizePerOperation(buildRequirements)
+const quotedRequirements = memoizePerAmount(buildRequirements)
 
 /** Returns how a payment differs from the terms of the quote. Undefined if it does not differ. */
 export function checkTerms({ payment, terms, operation }: TermsCheck): QuoteReason | undefined {
   const { authorization } = payment.payload
-  if (!isDeepStrictEqual(payment.accepted, quotedRequirements(terms, operation.operation)))
-    return 'invalid_payment_requirements'
+  if (!isDeepStrictEqual(payment.accepted, quotedRequirements(terms, operation))) return 'invalid_payment_requirements'
   if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
-  if (authorization.value !== String(priceOf(terms, operation.operation)))
+  if (authorization.value !== String(amountOf(terms, operation, terms.operations)))
     return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined
 }

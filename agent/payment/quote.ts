@@ -1,14 +1,14 @@
 /** Builds the quote of an operation (x402 v2 `PaymentRequired`). */
 import type { PaymentRequired, ResourceInfo } from '@x402/core/types'
-import type { OperationDefinition } from '../operation/operation.ts'
+import type { Operation, OperationDefinition } from '../operation/operation.ts'
 import type { Quote, QuoteReason } from '../operation/outcome.ts'
 import { definitionOf } from '../operation/operations.ts'
 import { buildExtensions, fillPlaceholders } from './extensions.ts'
-import { buildRequirements, memoizePerOperation, X402_VERSION, type Terms } from './terms.ts'
+import { buildRequirements, memoizePerAmount, X402_VERSION, type Terms } from './terms.ts'
 
 interface QuoteRequest {
   terms: Terms
-  operation: string
+  operation: Operation
   /** The REST resource to buy. */
   url: string
   reason: QuoteReason
@@ -26,11 +26,11 @@ const URL_CHARACTERS_LISTED_MAX = 896
 const URL_CHARACTERS_MAX = 2200
 
 /**
- * The JSON text of the members that depend on terms and operation only, without the opening brace. Encoding them for each
+ * The JSON text of the members that depend on terms, operation and amount only, without the opening brace. Encoding them for each
  * request makes a quote at least 10 % slower (`bench perf`, row "quote").
  */
-const constantMembers = memoizePerOperation((terms, operation) => {
-  const accepts = [buildRequirements(terms, operation)]
+const constantMembers = memoizePerAmount((terms, operation, amount) => {
+  const accepts = [buildRequirements(terms, operation, amount)]
   const { bazaar, ...others } = buildExtensions(terms, operation)
   const encode = (extensions: object) => JSON.stringify({ accepts, extensions }).slice(1)
   return { full: encode({ bazaar, ...others }), short: encode(others) }
@@ -46,7 +46,7 @@ function describeResource({ resource }: OperationDefinition, url: string): Resou
 
 export function buildQuote(request: QuoteRequest): Quote {
   const { terms, operation, url, reason } = request
-  const definition = definitionOf(operation, terms.operations)
+  const definition = definitionOf(operation.operation, terms.operations)
   const { full, short } = constantMembers(terms, operation)
   const isListed = url.length <= URL_CHARACTERS_LISTED_MAX
   const resource = describeResource(definition, url)

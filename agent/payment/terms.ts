@@ -1,7 +1,7 @@
 /** Prices and chain constants of both deployments, and the x402 payment requirements built from them. */
 import type { PaymentRequirements } from '@x402/core/types'
-import type { Operations } from '../operation/operation.ts'
-import { OPERATIONS } from '../operation/operations.ts'
+import type { Operation, Operations } from '../operation/operation.ts'
+import { itemsOf, OPERATIONS } from '../operation/operations.ts'
 
 export type Mode = 'mainnet' | 'testnet'
 
@@ -28,7 +28,7 @@ export interface NetworkDeployment {
   asset: `0x${string}`
   /** The EIP-712 domain of the USDC contract. */
   domain: { name: string; version: string }
-  /** Micro-USDC by operation. */
+  /** Micro-USDC by operation. A batch has none of its own. */
   prices: Readonly<Record<string, number>>
 }
 
@@ -50,7 +50,9 @@ export const DEPLOYMENTS: Record<Mode, NetworkDeployment> = {
 }
 
 function listPrices(mode: Mode, operations: Operations): NetworkDeployment['prices'] {
-  return Object.fromEntries(operations.map(({ name, prices }) => [name, prices[mode]]))
+  return Object.fromEntries(
+    operations.flatMap((each) => (each.kind === 'single' ? [[each.name, each.prices[mode]]] : [])),
+  )
 }
 
 /** The constants of one deployment, the address that is paid, and what is sold. */
@@ -64,19 +66,32 @@ export function buildTerms(mode: Mode, payTo: string, operations: Operations = O
   return { ...DEPLOYMENTS[mode], mode, payTo, operations, prices: listPrices(mode, operations) }
 }
 
-/** The price of an operation in micro-USDC. */
+/** The price of a single operation in micro-USDC. */
 export function priceOf({ prices }: Pick<NetworkDeployment, 'prices'>, operation: string): number {
   const price = prices[operation]
   if (price === undefined) throw new Error(`There is no price for ${operation}`)
   return price
 }
 
+/** What an operation costs in micro-USDC: for a batch the sum of its items. */
+export function amountOf(
+  { prices }: Pick<NetworkDeployment, 'prices'>,
+  operation: Operation,
+  operations: Operations = OPERATIONS,
+): number {
+  return itemsOf(operation, operations).reduce((sum, item) => sum + priceOf({ prices }, item.operation), 0)
+}
+
 /** The only accepted way to pay for an operation. Built from constants, so that a quote never depends on a facilitator. */
-export function buildRequirements(terms: Terms, operation: string): PaymentRequirements {
+export function buildRequirements(
+  terms: Terms,
+  operation: string,
+  amount = priceOf(terms, operation),
+): PaymentRequirements {
   return {
     scheme: 'exact',
     network: terms.network,
-    amount: String(priceOf(terms, operation)),
+    amount: String(amount),
     asset: terms.asset,
     payTo: terms.payTo,
     maxTimeoutSeconds: QUOTE_LIFETIME_SECONDS,
@@ -84,14 +99,16 @@ export function buildRequirements(terms: Terms, operation: string): PaymentRequi
   }
 }
 
-/** Caches the result of `build`, which must depend on terms and operation only. */
-export function memoizePerOperation<T>(build: (terms: Terms, operation: string) => T) {
+/** Caches the result of `build` by the name of the operation and the amount. A batch has at most a few hundred amounts. */
+export function memoizePerAmount<T>(build: (terms: Terms, operation: string, amount: number) => T) {
   const cache = new WeakMap<Terms, Map<string, T>>()
-  return (terms: Terms, operation: string): T => {
+  return (terms: Terms, operation: Operation): T => {
     const values = cache.get(terms) ?? new Map<string, T>()
     cache.set(terms, values)
-    const value = values.get(operation) ?? build(terms, operation)
-    values.set(operation, value)
+    const amount = amountOf(terms, operation, terms.operations)
+    const key = `${operation.operation} ${amount}`
+    const value = values.get(key) ?? build(terms, operation.operation, amount)
+    values.set(key, value)
     return value
   }
 }

@@ -4,9 +4,11 @@
  * with a record is never checked again.
  */
 import { refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
+import type { Operation } from '../operation/operation.ts'
+import { itemsOf } from '../operation/operations.ts'
 import { buildQuote } from '../payment/quote.ts'
 import { settle, type Patience } from '../settlement/settle.ts'
-import { buildRequirements } from '../payment/terms.ts'
+import { amountOf, buildRequirements } from '../payment/terms.ts'
 import type { SkillContext } from '../skills/registers.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
 import type { Client } from '../limits/client.ts'
@@ -21,6 +23,9 @@ import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './re
 import { replay, replayRecord } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
+
+/** A refused batch of a hundred items then costs three times as much as a refused payment. */
+const ITEMS_PER_UNIT = 10
 
 /** Waits for the chain or for other processes end this long after the start of a request, 5 s before the end of a call. */
 const WAITED_MS_MAX = 60_000
@@ -37,7 +42,7 @@ export async function perform(context: SaleContext, request: SaleRequest): Promi
   const { terms } = context
   return {
     ...sold,
-    quote: buildQuote({ terms, operation: operation.operation, url: resourceUrl, reason: sold.reason }),
+    quote: buildQuote({ terms, operation, url: resourceUrl, reason: sold.reason }),
   }
 }
 
@@ -46,7 +51,7 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): Outcom
   return (
     refuseIfStopping(context) ??
     // 4. Budget of the client's address.
-    client.budget.raiseTo(WEIGHTS.request) ??
+    client.budget.raiseTo(weightOf(context, operation, WEIGHTS.request)) ??
     // 5. State of the dataset.
     checkReadiness(operation, openSkillContext(context), context.terms.operations) ??
     // 6. No payment.
@@ -68,7 +73,7 @@ async function buy(context: SaleContext, request: SaleRequest, payment: DecodedP
   if (stored) return stored
 
   // 4. Budget of the client's address.
-  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(WEIGHTS.payment)
+  const limited = refuseIfStopping(context) ?? client.budget.raiseTo(weightOf(context, operation, WEIGHTS.payment))
   if (limited) return limited
 
   // With a wrong clock every payment looks late or early.
@@ -110,7 +115,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
-  const requirements = buildRequirements(terms, operation.operation)
+  const requirements = buildRequirements(terms, operation.operation, amountOf(terms, operation, terms.operations))
   const verified = await verifyAndReserve(payments, { checked: examined, requirements, client }, context)
   if (verified.kind !== 'verified') {
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
@@ -126,10 +131,12 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   if (callSlot?.refusal) return callSlot.refusal
 
   // 9. The answer, from the snapshot that is current now.
-  const prepared = prepare(operation, {
-    skill: openSkillContext(context),
+  const prepared = await prepare(operation, {
+    skill: () => openSkillContext(context),
     operations: terms.operations,
     report: payments.report,
+    batches: context.batches,
+    address: client.address,
   })
   if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
 
@@ -167,6 +174,11 @@ function replayIfSold({ payments }: SaleContext, { examined, patience }: Sale): 
     const record = await payments.log.read(examined.identity, examined.id)
     return record && replayRecord(payments, record, { binding: examined.bind(), patience })
   })
+}
+
+/** A batch costs a further unit for every tenth item, so that the computation of refused ones is limited (contract 4.11.5). */
+function weightOf({ terms }: SaleContext, operation: Operation, units: number): number {
+  return units + Math.floor(itemsOf(operation, terms.operations).length / ITEMS_PER_UNIT)
 }
 
 /** A stopping service begins no sale (contract 14.4). */

@@ -3,16 +3,29 @@ import { StoreError } from '../../store/files/environment.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { refused } from '../operation/outcome.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
+import { definitionOf } from '../operation/operations.ts'
+import type { FairQueue } from '../limits/fair-queue.ts'
+import { prepareBatch } from '../skills/prepare-batch.ts'
 import type { SkillContext } from '../skills/registers.ts'
 import { prepareAnswer, type PreparedAnswer } from '../skills/skills.ts'
 
+interface PrepareOptions {
+  /** Opens the snapshot that is current when the computation begins. */
+  skill: () => SkillContext
+  operations: Operations
+  report: Report
+  batches: FairQueue
+  /** Of the client. */
+  address: string
+}
+
 /** A damaged record or name index is reported and refused, before anything is charged (contract 3.1). */
-export function prepare(
-  operation: Operation,
-  { skill, operations, report }: { skill: SkillContext; operations: Operations; report: Report },
-): PreparedAnswer {
+export async function prepare(operation: Operation, options: PrepareOptions): Promise<PreparedAnswer> {
+  const { skill, operations, report, batches, address } = options
   try {
-    return prepareAnswer(operation, skill, operations)
+    const definition = definitionOf(operation.operation, operations)
+    if (definition.kind === 'single') return prepareAnswer(operation, skill(), operations)
+    return await batches.run(address, () => prepareBatch(definition.items(operation.input), skill(), operations))
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
     report('dataset_unreadable', cause)

@@ -25,6 +25,8 @@ export interface SaleContext {
   guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */
   verifications: FairQueue
+  /** Computes one batch at a time. */
+  batches: FairQueue
   /** The amounts of verified payments that are not settled yet. */
   payers: PayerReservations
   /** Sales and chain reads for the same payload run one at a time. The key is the hash of the payload. */

@@ -15,16 +15,19 @@ export function needsDataset(
   operations: Operations = OPERATIONS,
 ): boolean {
   const definition = definitionOf(operation, operations)
+  if (definition.kind === 'batch')
+    return definition.items(input).some((item) => needsDataset(item, context, operations))
   return !isSynthetic(definition.companyNumber?.(input), context)
 }
 
-/** The JSON text that is stored and sold. Throws when the answer violates its published schema. */
+/** The JSON text that is stored and sold, of a single operation. Throws when the answer violates its published schema. */
 export function prepareAnswer(
   { operation, input }: Operation,
   context: SkillContext,
   operations: Operations = OPERATIONS,
 ): PreparedAnswer {
   const definition = definitionOf(operation, operations)
+  if (definition.kind === 'batch') throw new Error('A batch is computed by item')
   const computed = definition.answer(input, openCompanies(context), openHistory(context))
   if (computed.kind === 'refused') return computed
   const checked = definition.answerSchema.parse(computed.answer)

@@ -1,8 +1,7 @@
 /** The JSON Schemas of all bodies under the names of contract 2. They are generated from the schemas that the code uses. */
 import { z } from 'zod'
 import type { Operations } from '../../agent/operation/operation.ts'
-import { candidateSchema, matchSignalsSchema, snapshotIdSchema } from '../../agent/operation/result.ts'
-import { REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { candidateSchema, dataErrorSchema, errorSchema, matchSignalsSchema } from '../../agent/operation/result.ts'
 import { paymentSchema } from '../../agent/payment/headers.ts'
 import { X402_VERSION } from '../../agent/payment/terms.ts'
 import { RECEIPT_EXTENSION } from '../../agent/receipt/claims.ts'
@@ -12,22 +11,7 @@ import { attributionSchema, metadataSchema } from './metadata.ts'
 import { ADDRESS_PATTERN, OPENAPI_VERSION, REGISTRY_SCHEMAS, reputationQuerySchema } from './registry-schemas.ts'
 import { SERVER_JSON_SCHEMA } from './server-json.ts'
 
-const errorSchema = z.strictObject({
-  code: z
-    .enum(Object.keys(REFUSALS) as RefusalCode[])
-    .meta({ description: 'Stable. Programs should use this member.' }),
-  message: z.string().meta({ description: 'For people. It never contains input.' }),
-})
-
 const errorResponseSchema = z.strictObject({ error: errorSchema })
-
-/** Contract 2.8. */
-const dataErrorSchema = z.strictObject({
-  company: z.null(),
-  error: errorSchema,
-  source: sourceSchema,
-  snapshot_id: snapshotIdSchema,
-})
 
 const address = z.string().regex(ADDRESS_PATTERN)
 const requirementsSchema = z.strictObject({

@@ -24,7 +24,7 @@ export function exampleQuote(deployment: DocumentedDeployment, reason: QuoteReas
   const { baseUrl, terms } = deployment
   const { operation } = firstOperation(deployment)
   const url = resourceUrl(baseUrl, operation, terms.operations)
-  const quote = buildQuote({ terms, operation: operation.operation, url, reason })
+  const quote = buildQuote({ terms, operation, url, reason })
   return JSON.parse(quote.json) as Record<string, unknown>
 }
 

@@ -66,7 +66,9 @@ export function buildMetadata(
   { version, terms, rateLimitPerMinute }: ServiceFacts,
   { info, source, status }: DatasetState,
 ): z.output<typeof metadataSchema> {
-  const prices = terms.operations.map((each): [string, number] => [priceKey(each), priceOf(terms, each.name)])
+  const prices = terms.operations.flatMap((each): [string, number][] =>
+    each.kind === 'single' ? [[priceKey(each), priceOf(terms, each.name)]] : [],
+  )
   return {
     service: SERVICE_NAME,
     version,

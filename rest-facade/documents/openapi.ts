@@ -1,6 +1,7 @@
 /** Builds `/openapi.json` (OpenAPI 3.1) at start, from the tables of routes, schemas and refusals. */
 import { REQUEST_ID_CHARACTERS_MAX, REQUEST_ID_HEADER, REQUEST_ID_PATTERN } from '../../agent/http/request-id.ts'
 import type { McpError } from '../../agent/operation/mcp-errors.ts'
+import { definitionOf } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
 import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
@@ -151,11 +152,19 @@ function buildOperation(route: RouteDescription, deployment: DocumentedDeploymen
 }
 
 /** The price in the form that x402 directories read. */
-function paymentInfo({ terms }: DocumentedDeployment, operation: string) {
+function paymentInfo(deployment: DocumentedDeployment, operation: string) {
   return {
-    price: { mode: 'fixed', currency: 'USD', amount: formatUsd(priceOf(terms, operation)) },
+    price: { currency: 'USD', ...priceRange(deployment, operation) },
     protocols: [{ x402: {} }],
   }
+}
+
+function priceRange({ terms }: DocumentedDeployment, operation: string) {
+  const definition = definitionOf(operation, terms.operations)
+  if (definition.kind === 'single') return { mode: 'fixed', amount: formatUsd(priceOf(terms, operation)) }
+  const prices = definition.operations.map(({ name }) => priceOf(terms, name))
+  const totals = definition.operations.map(({ name, batchInputsMax = 0 }) => priceOf(terms, name) * batchInputsMax)
+  return { mode: 'dynamic', min: formatUsd(Math.min(...prices)), max: formatUsd(Math.max(...totals)) }
 }
 
 /** One parameter for each member of the input's schema. */

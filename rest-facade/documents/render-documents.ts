@@ -163,13 +163,22 @@ function templateValues(deployment: DocumentedDeployment): ReadonlyMap<string, s
   return values
 }
 
-const usd = ({ terms }: DocumentedDeployment, { name }: OperationDefinition) => formatUsd(priceOf(terms, name))
+/** In micro-USDC, or in words. */
+function listedPrice({ terms }: DocumentedDeployment, { kind, name }: OperationDefinition): number | string {
+  return kind === 'single' ? priceOf(terms, name) : 'the sum of its items'
+}
+
+function usd(deployment: DocumentedDeployment, definition: OperationDefinition): string {
+  const price = listedPrice(deployment, definition)
+  return typeof price === 'number' ? formatUsd(price) : price
+}
 
 /** The route, the price, and the first example as a command, if there is one. */
 function describeOperation(definition: OperationDefinition, deployment: DocumentedDeployment): string {
   const { baseUrl, terms, examples } = deployment
   const { name, method } = definition
-  const priced = `- ${endpoint(definition)}: ${usd(deployment, definition)} USD`
+  const unit = definition.kind === 'single' ? ' USD' : ''
+  const priced = `- ${endpoint(definition)}: ${usd(deployment, definition)}${unit}`
   const [input] = examples[name] ?? []
   if (!input) return priced
   const url = resourceUrl(baseUrl, { operation: name, input }, terms.operations)
@@ -228,7 +237,7 @@ const priceRows = (deployment: DocumentedDeployment): string[][] =>
   deployment.terms.operations.map((each) => [
     each.name,
     endpoint(each),
-    String(priceOf(deployment.terms, each.name)),
+    String(listedPrice(deployment, each)),
     usd(deployment, each),
   ])
 

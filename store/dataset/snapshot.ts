@@ -40,6 +40,9 @@ export interface Snapshot {
   entries(): Iterable<[companyNumber: string, entry: SnapshotEntry]>
   /** The same entries without decoding them, by their keys (store/files/layout.ts). */
   storedEntries(): Iterable<{ key: string; value: Buffer }>
+  /** Runs work that reads in several steps. `close` waits for it. */
+  hold<T>(work: () => Promise<T>): Promise<T>
+  /** Closes the snapshot when nothing holds it. */
   close(): Promise<void>
 }
 
@@ -54,6 +57,8 @@ export function openSnapshot(folder: string): Snapshot {
   const companies = readOrThrow(folder, () =>
     environment.openDB<Buffer, string>({ name: COMPANIES_DATABASE, encoding: 'binary' }),
   )
+  let holds = 0
+  let release = () => {}
   return {
     info: checked.data,
     folder,
@@ -70,7 +75,19 @@ export function openSnapshot(folder: string): Snapshot {
       }
     },
     storedEntries: () => companies.getRange(),
-    close: () => environment.close(),
+    async hold(work) {
+      holds += 1
+      try {
+        return await work()
+      } finally {
+        holds -= 1
+        if (holds === 0) release()
+      }
+    },
+    async close() {
+      if (holds > 0) await new Promise<void>((resolve) => (release = resolve))
+      await environment.close()
+    },
   }
 }
 

@@ -76,6 +76,7 @@ describe('the metadata and the agent card', () => {
           'GET /api/v1/company/{company_number}/history',
           'GET /api/v1/company/{company_number}/as-of/{date}',
           'GET /api/v1/changes',
+          'POST /api/v1/batch',
         ],
         dataset_status: 'ready',
         row_count: 30,

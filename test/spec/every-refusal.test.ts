@@ -9,6 +9,8 @@ import { mcpRoute } from '../../agent/mcp/route.ts'
 import { listTools } from '../../agent/mcp/tools.ts'
 import { buildExamples } from '../../agent/operation/operations.ts'
 import { isDataError, REFUSALS, type RefusalCode } from '../../agent/operation/refusal.ts'
+import { amountOf, buildRequirements } from '../../agent/payment/terms.ts'
+import type { Company } from '../../store/dataset/company.ts'
 import { createApp } from '../../rest-facade/app.ts'
 import { ANY_ROUTE, isPaidRoute, listRoutes } from '../../rest-facade/documents/routes.ts'
 import { makeClients } from '../support/clients.ts'
@@ -17,7 +19,7 @@ import { header, signedPayment, testTerms, type WirePayment } from '../support/p
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
 import { SaleHarness, TRANSACTION } from '../support/sale-harness.ts'
-import { COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
+import { BATCH, COMPANY, requestOverTransports, type Operation } from '../support/transports.ts'
 
 const BASE_URL = 'http://127.0.0.1:4021'
 const HOUR_MS = 3_600_000
@@ -26,6 +28,22 @@ const looking = (company_number: string): Operation => ({ operation: 'lookup', i
 const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }
 const today = () => new Date().toISOString().slice(0, 10)
 const RESOLVE: Operation = { operation: 'resolve', input: { name: 'plain fixture' } }
+
+const listing = (...numbers: string[]): Operation => ({
+  operation: 'batch',
+  input: { operation: 'lookup', inputs: numbers.map((company_number) => ({ company_number })) },
+})
+const onDay = (date: string): Operation => ({
+  operation: 'batch',
+  input: { operation: 'as_of', inputs: [{ company_number: '73848', date }] },
+})
+const LIST = listing(...Array<string>(100).fill('73848'))
+const NAMES: Operation = { operation: 'batch', input: { operation: 'resolve', inputs: [{ name: 'plain fixture' }] } }
+
+async function paymentFor(operation: Operation): Promise<string> {
+  const requirements = buildRequirements(testTerms, operation.operation, amountOf(testTerms, operation))
+  return header(await signedPayment({ requirements }))
+}
 
 type Ask = (payment?: string) => Promise<RawReply>
 
@@ -39,6 +57,8 @@ interface Requests {
   /** A request that compares names. */
   byName?: Ask
   byDate?: (date: string) => Ask
+  /** A batch of a hundred lookups, with a payment of its own. */
+  byList?: () => Promise<RawReply>
   invalid: Partial<Record<RefusalCode, Ask>>
 }
 
@@ -146,6 +166,21 @@ const ROUTES: Record<string, Requests> = {
       unexpected_input: () => get('/api/v1/changes?since=2026-01-02', undefined, { body: 'x' }),
     },
   },
+  buyBatch: {
+    sells: 'lookup',
+    valid: (payment) => rest(listing('73848'), payment),
+    other: (payment) => rest(listing('1001'), payment),
+    byNumber: (number) => (payment) => rest(listing(number), payment),
+    byDate: (date) => (payment) => rest(onDay(date), payment),
+    byName: async () => rest(NAMES, await paymentFor(NAMES)),
+    byList: async () => rest(LIST, await paymentFor(LIST)),
+    invalid: {
+      invalid_body: () => rest(listing()),
+      unexpected_input: () => post(`${BATCH}?a=1`, JSON.stringify(listing('1').input)),
+      body_too_large: () => post(BATCH, ' '.repeat(65_537)),
+      unsupported_media_type: () => post(BATCH, '{}', gzip.headers),
+    },
+  },
   sendMessage: {
     sells: 'lookup',
     valid: (payment) => a2a(looking('73848'), payment),
@@ -153,6 +188,7 @@ const ROUTES: Record<string, Requests> = {
     byNumber: (number) => (payment) => a2a(looking(number), payment),
     byName: (payment) => a2a(SEARCH, payment),
     byDate: (date) => (payment) => a2a({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
+    byList: async () => a2a(LIST, await paymentFor(LIST)),
     invalid: {
       invalid_company_number: () => a2a(looking('x')),
       invalid_query: () => a2a({ operation: 'search', input: {} }),
@@ -221,6 +257,15 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
   company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
   date_not_covered: ({ byDate }, payment) => byDate!('2001-02-03')(payment),
   source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
+  batch_too_large({ byList }) {
+    const dataset = sale.context.catalog.current()!
+    const { snapshot } = dataset
+    const company = snapshot.find('73848') as Company
+    const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
+    const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
+    sale.context.catalog = { ...sale.context.catalog, current: () => current }
+    return byList!()
+  },
   query_too_broad({ byName }, payment) {
     // The clock advances by more than the time limit of a query at each reading.
     let time = Date.now()
@@ -276,6 +321,7 @@ describe('[4.6.4] a tool of MCP', () => {
     byNumber: (number) => (payment) => mcp(looking(number), payment),
     byName: (payment) => mcp(SEARCH, payment),
     byDate: (date) => (payment) => mcp({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
+    byList: async () => mcp(LIST, await paymentFor(LIST)),
     invalid: {
       invalid_company_number: () => mcp(looking('x')),
       invalid_query: () => mcp({ operation: 'search', input: {} }),

@@ -24,7 +24,8 @@ const SETTLEMENTS_APART_MS = 10_000
 /** Fewer than the authorizations live for. */
 const OBSERVATIONS_MAX = 4
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
-const TRANSPORTS = ['REST GET', 'REST POST', 'A2A', 'MCP'] as const
+const BATCH = { operation: 'batch', input: { operation: 'lookup', inputs: [LOOKUP.input, { company_number: '999' }] } }
+const TRANSPORTS = ['REST GET', 'REST POST', 'REST batch', 'A2A', 'MCP'] as const
 type Transport = (typeof TRANSPORTS)[number]
 /** The transports share the executor, so one of them is enough for the second log. */
 const LOGS = { LMDB: TRANSPORTS, PostgreSQL: ['REST GET'] } as const satisfies Record<string, readonly Transport[]>
@@ -97,6 +98,7 @@ for (const [log, transports] of Object.entries(LOGS))
       const requests = buyOverTransports(() => service)
       const asks: Record<Cell['transport'], Ask> = {
         'REST GET': (payment) => requests.lookup('00000000', payment),
+        'REST batch': (payment) => requests.rest(BATCH, payment),
         'REST POST': (payment) => requests.resolve({ name: 'plain fixture' }, payment),
         A2A: (payment) => requests.a2a(LOOKUP, payment),
         MCP: (payment) => requests.mcp(LOOKUP, payment),

@@ -25,10 +25,12 @@ const TOOLS = {
   history: 'company_history',
   as_of: 'company_on_day',
   changes: 'register_changes',
+  batch: 'batch_companies',
 } as const
 const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
   [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
   [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],
+  [{ operation: 'batch', input: { operation: 'lookup', inputs: [{ company_number: '73848' }] } }, 1000n],
   [{ operation: 'resolve', input: { name: 'Plain Fixture Limited' } }, 2000n],
 ]
 const [[LOOKUP]] = OPERATIONS as [(typeof OPERATIONS)[number]]

@@ -297,6 +297,7 @@ describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10] the objects of the
       'GET /api/v1/search',
       'POST /api/v1/resolve',
       ...PAST.map((path) => `GET ${path}`),
+      'POST /api/v1/batch',
     ])
   })
 })

@@ -26,7 +26,7 @@ describe('the versions of the contract', () => {
 
   it('[9.1] are v1 in the path of every paid route', async () => {
     const { endpoints } = (await get('/api/v1/meta')).json as { endpoints: string[] }
-    expect(endpoints).to.have.lengthOf(6)
+    expect(endpoints).to.have.lengthOf(7)
     for (const endpoint of endpoints) expect(endpoint).to.match(/^(GET|POST) \/api\/v1\//)
     for (const path of ['/api/company/1', '/api/v2/company/1', '/company/1'])
       expect((await get(path)).status).to.equal(404)

@@ -31,6 +31,7 @@ export interface Row {
 
 export interface TestRegister extends Register {
   snapshot: Snapshot
+  context: SkillContext
   /** Parses the input, which must be valid, and calls the skill. The clock stands still unless one is given. */
   prepare(operation: string, input: unknown, now?: () => Date): PreparedAnswer
   search(input: unknown): SearchResponse
@@ -64,6 +65,7 @@ export async function openTestRegister(
   }
   return {
     snapshot,
+    context,
     names: cachedNameIndex(snapshot),
     prepare,
     search: (input) => searchResponseSchema.parse(JSON.parse(answerBody(prepare('search', input)))),

@@ -230,6 +230,7 @@ export class SaleHarness {
       saleLimit: new SaleLimit(this.clock),
       guessLimit: new GuessLimit(this.clock),
       verifications: new FairQueue(64),
+      batches: new FairQueue(1),
       payers: new PayerReservations(pausesOnly),
       paymentMutex: new KeyedMutex(),
       stopSignal: new AbortController().signal,

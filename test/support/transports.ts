@@ -9,6 +9,7 @@ import type { TestService } from './service.ts'
 export const COMPANY = '/api/v1/company'
 export const SEARCH = '/api/v1/search'
 export const RESOLVE = '/api/v1/resolve'
+export const BATCH = '/api/v1/batch'
 
 type Change = Partial<Omit<RawRequest, 'url'>>
 
@@ -52,6 +53,7 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   /** Sends an operation over REST. */
   const rest = ({ operation, input }: Operation, payment?: string) => {
     if (operation === 'resolve') return resolve(input, payment)
+    if (operation === 'batch') return post(BATCH, input, payment)
     if (operation === 'search') return search(toQuery(input), payment)
     if (operation !== 'lookup') return get(resourceUrl('', { operation, input }), payment)
     return lookup(String(input['company_number']), payment)
@@ -78,6 +80,7 @@ const TOOLS: Record<string, string> = {
   history: 'company_history',
   as_of: 'company_on_day',
   changes: 'register_changes',
+  batch: 'batch_companies',
 }
 
 /** The body and the headers of a tool call. The payment is an object or the value of a payment header. */

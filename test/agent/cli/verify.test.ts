@@ -5,6 +5,7 @@ import { PassThrough } from 'node:stream'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
+import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { checkDataset } from '../../../agent/cli/verify-checks.ts'
 import { buyOnce } from '../../../agent/client/buy-once.ts'
 import { fileEntry } from '../../../agent/client/folder-storage.ts'
@@ -339,6 +340,23 @@ describe('[5.9.5] the command verify', function () {
       ['dataset', true],
       ['records', false],
     ])
+  })
+
+  it('compares the companies in the results of a batch', async () => {
+    const { text } = await verifyOffline(pathOf('lookup'), '--dataset', REGISTER)
+    const snapshot_id = /sha256:[0-9a-f]{64}/.exec(/^dataset.*$/m.exec(text)?.[0] ?? '')?.[0] ?? ''
+    const context = { now: () => new Date(), stderr: new PassThrough(), print: () => undefined }
+    const recordsOf = async (company: object) => {
+      const results = [
+        { status: 404, body: { company: null } },
+        { status: 200, body: { company } },
+      ]
+      const answer = { results, snapshot_id }
+      return (await checkDataset(claimsFor(answer), answer, { dataset: REGISTER, context })).at(-1)
+    }
+    const passed = await recordsOf(SYNTHETIC_COMPANY)
+    expect(passed, JSON.stringify(passed)).to.include({ passed: true, detail: '1 companies as in the archive' })
+    expect(await recordsOf({ ...SYNTHETIC_COMPANY, legal_name: 'OTHER' })).to.include({ passed: false })
   })
 
   it('prints text of the service escaped', async () => {

@@ -8,7 +8,7 @@ import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/
 const CODES_BY_STATUS: Record<number, string> = {
   400:
     'invalid_company_number invalid_query invalid_body duplicate_parameter unexpected_input query_too_broad ' +
-    'malformed_request',
+    'batch_too_large malformed_request',
   402: 'payment_required payment_invalid payment_rejected payment_failed',
   403: 'origin_not_allowed',
   404: 'company_not_found date_not_covered not_found',

@@ -5,6 +5,7 @@ import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import { PAYMENT_IDENTIFIER } from '../../../agent/payment/extensions.ts'
 import { COMMAS_MAX, parsePaymentHeaders, paymentSchema } from '../../../agent/payment/headers.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
+import { amountOf, buildRequirements } from '../../../agent/payment/terms.ts'
 import { header, signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 
 const toBase64 = (json: string) => Buffer.from(json).toString('base64')
@@ -44,7 +45,10 @@ describe('the limits of a payment header', () => {
   })
 
   it('[5.3.1] accepts a payment that repeats the whole quote, and one with 1.5 times as many commas', async () => {
-    for (const { name: operation } of OPERATIONS) {
+    for (const definition of OPERATIONS) {
+      const { name } = definition
+      const operation = { operation: name, input: definition.quotedExample('testnet') }
+      const requirements = buildRequirements(testTerms, name, amountOf(testTerms, operation))
       const quote = JSON.parse(
         buildQuote({
           terms: testTerms,
@@ -55,7 +59,7 @@ describe('the limits of a payment header', () => {
       )
       const { resource, extensions } = quote as { resource: object; extensions: Record<string, object> }
       Object.assign(extensions[PAYMENT_IDENTIFIER]!, { info: { required: false, id: 'a'.repeat(128) } })
-      const whole = { ...(await signedPayment({ operation })), resource, extensions }
+      const whole = { ...(await signedPayment({ requirements })), resource, extensions }
       expect(kindOf(header(whole))).to.equal('payment')
       const commas =
         JSON.stringify(whole)

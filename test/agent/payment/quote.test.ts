@@ -6,7 +6,7 @@ import { validateAndExtract, validateDiscoveryExtensionSpec, type DiscoveryExten
 import { isPaymentIdentifierExtension, isPaymentIdentifierRequired } from '@x402/extensions/payment-identifier'
 import { expect } from 'chai'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
-import { OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
+import { definitionOf, OPERATIONS, parseOperation } from '../../../agent/operation/operations.ts'
 import { buildQuote } from '../../../agent/payment/quote.ts'
 import { buildTerms } from '../../../agent/payment/terms.ts'
 import { testTerms } from '../../support/payments.ts'
@@ -14,7 +14,8 @@ import { testTerms } from '../../support/payments.ts'
 const BASE = 'https://an-agent-with-a-rather-long-name.companies.example.ie'
 const HEADER_CHARACTERS_MAX = 4096
 
-function quote(operation: string, url = `${BASE}/api/v1/${operation}`, terms = testTerms) {
+function quote(name: string, url = `${BASE}/api/v1/${name}`, terms = testTerms) {
+  const operation = { operation: name, input: definitionOf(name).quotedExample(terms.mode) }
   const made = buildQuote({ terms, operation, url, reason: 'invalid_exact_evm_payload_authorization_value_mismatch' })
   return { ...made, decoded: decodePaymentRequiredHeader(made.header) }
 }

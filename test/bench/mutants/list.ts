@@ -595,9 +595,44 @@ export const MUTANTS: readonly Mutant[] = [
     file: perform,
     find: 'if (stored) return stored;',
     replace:
-      "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = prepare(operation, " +
-      "{ skill: openSkillContext(context), operations: terms.operations, report: payments.report }); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
+      "if (stored && stored.kind !== 'answer') return stored; if (stored) { const current = await prepare(operation, " +
+      "{ skill: () => openSkillContext(context), operations: terms.operations, report: payments.report, batches: context.batches, address: client.address }); return current.kind === 'prepared' ? { ...stored, body: current.body } : stored; }",
     caughtBy: 'simulate',
+  },
+  {
+    name: 'a batch costs as much as its first item',
+    file: 'agent/payment/terms.js',
+    find: 'itemsOf(operation, operations).reduce(',
+    replace: 'itemsOf(operation, operations).slice(0, 1).reduce(',
+    caughtBy: 'test/spec/batch.test.js',
+  },
+  {
+    name: 'the requirements of one batch are those of all',
+    file: 'agent/payment/terms.js',
+    find: '`${operation.operation} ${amount}`',
+    replace: 'operation.operation',
+    caughtBy: 'test/spec/batch.test.js',
+  },
+  {
+    name: 'a batch without an answer is charged',
+    file: 'agent/skills/prepare-batch.js',
+    find: 'if (!computed.isAnswered)',
+    replace: 'if (false)',
+    caughtBy: 'test/spec/batch.test.js',
+  },
+  {
+    name: 'a query that is too broad is a result of a batch',
+    file: 'agent/skills/prepare-batch.js',
+    find: '!isBatchResult(prepared.refusal.code)',
+    replace: 'false',
+    caughtBy: 'test/agent/skills/prepare-batch.test.js',
+  },
+  {
+    name: 'a snapshot is closed while a batch reads it',
+    file: 'store/dataset/snapshot.js',
+    find: 'if (holds > 0)',
+    replace: 'if (false)',
+    caughtBy: 'test/agent/skills/prepare-batch.test.js',
   },
   {
     name: 'the log contains error messages',

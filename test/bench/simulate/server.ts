@@ -115,6 +115,7 @@ export class SimulatedServer {
       saleLimit: new SaleLimit(() => sim.now),
       guessLimit: new GuessLimit(() => sim.now),
       verifications: new FairQueue(VERIFICATIONS_MAX),
+      batches: new FairQueue(1),
       payers: new PayerReservations(timer),
       paymentMutex: turns,
       stopSignal: this.#stopping.signal,

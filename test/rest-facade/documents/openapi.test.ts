@@ -55,6 +55,7 @@ const ROUTES = [
   'get /api/v1/company/{company_number}/history',
   'get /api/v1/company/{company_number}/as-of/{date}',
   'get /api/v1/changes',
+  'post /api/v1/batch',
   'get /api/v1/meta',
   'get /attribution',
   'get /docs',
@@ -87,6 +88,7 @@ const STATUSES: Record<string, number[]> = {
   '/api/v1/company/{company_number}/history': [200, 402, 404, 409, 429],
   '/api/v1/company/{company_number}/as-of/{date}': [200, 402, 404, 409, 429],
   '/api/v1/changes': [200, 402, 404, 409, 429],
+  '/api/v1/batch': [200, 402, 404, 409, 413, 415, 429],
   '/a2a': [200, 402, 404, 409, 413, 415, 429, 502],
   '/mcp': [200, 202, 403, 404, 406, 413, 415, 429],
   '/api/v1/meta': [200, 304],
@@ -246,8 +248,12 @@ describe('the OpenAPI description', () => {
       const paid = operations.filter((each) => 'x-payment-info' in each)
       expect(paid).to.have.lengthOf(OPERATIONS.length)
       for (const [at, name] of OPERATIONS.map((each) => each.name).entries()) {
-        const amount = String(DEPLOYMENTS[mode].prices[name]! / 1_000_000)
-        const info = { price: { mode: 'fixed', currency: 'USD', amount }, protocols: [{ x402: {} }] }
+        const usd = (operation: string, count = 1) => String((DEPLOYMENTS[mode].prices[operation]! * count) / 1_000_000)
+        const own =
+          name === 'batch'
+            ? { mode: 'dynamic', min: usd('lookup'), max: usd('lookup', 100) }
+            : { mode: 'fixed', amount: usd(name) }
+        const info = { price: { currency: 'USD', ...own }, protocols: [{ x402: {} }] }
         expect(paid[at]).to.deep.include({ 'x-payment-info': info, security: [] })
       }
     }

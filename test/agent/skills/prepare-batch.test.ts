@@ -1,0 +1,83 @@
+/** The items of a batch: one snapshot, slices that let other work run, and the limits of time and size (contract 4.11). */
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { Operation } from '../../../agent/operation/operation.ts'
+import { OPERATIONS } from '../../../agent/operation/operations.ts'
+import type { SkillContext } from '../../../agent/skills/registers.ts'
+import { prepareBatch } from '../../../agent/skills/prepare-batch.ts'
+import { answerBody, openTestRegister, slowClock, type TestRegister } from '../../support/companies.ts'
+
+const lookups = (...numbers: string[]): Operation[] =>
+  numbers.map((company_number) => ({ operation: 'lookup', input: { company_number } }))
+
+describe('the items of a batch', () => {
+  let register: TestRegister
+
+  beforeEach(async () => {
+    const address = 'A'.repeat(7_000)
+    const rows = Array.from({ length: 10 }, (_, at) => ({ number: `1${at}`, name: 'Long Address Limited', address }))
+    register = await openTestRegister([{ number: '1', name: 'One Limited' }, ...rows])
+  })
+
+  const prepare = (items: readonly Operation[], change: Partial<SkillContext> = {}) =>
+    prepareBatch(items, { ...register.context, ...change }, OPERATIONS)
+
+  it('[4.11.3] are read from one snapshot, which is closed only afterwards', async () => {
+    let closed = false
+    const prepared = prepare(lookups('1', '10', '11'), { now: ticking(5) })
+    const close = register.close().then(() => (closed = true))
+    await setImmediate()
+    expect(closed).to.equal(false)
+    expect(JSON.parse(answerBody(await prepared)))
+      .to.have.property('results')
+      .with.length(3)
+    await close
+  })
+
+  it('[4.11.5] let other work run between slices of some milliseconds', async () => {
+    const prepared = prepare(lookups('1', '10', '11', '12', '13'), { now: ticking(5) })
+    let turns = 0
+    const count = () => {
+      turns += 1
+      counting = globalThis.setImmediate(count)
+    }
+    let counting = globalThis.setImmediate(count)
+    await prepared
+    clearImmediate(counting)
+    expect(turns).to.be.at.least(3)
+    await register.close()
+  })
+
+  it('[4.11.5] that take too long together are refused, and the item is named', async () => {
+    const prepared = await prepare(lookups(...Array<string>(100).fill('1')), { now: slowClock() })
+    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[5]' } })
+    await register.close()
+  })
+
+  it('[4.11.4] refuse the batch if the query of one is too broad', async () => {
+    const items = [...lookups('1'), { operation: 'resolve', input: { name: 'Long Addres Limited' } }]
+    const prepared = await prepare(items, { now: ticking(700) })
+    expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[1]' } })
+    await register.close()
+  })
+
+  it('[4.11.4] with more than 1 MiB refuse the batch, and the number that would fit is named', async () => {
+    const items = Array.from({ length: 25 }, () => ({ operation: 'resolve', input: { name: 'Long Address Limited' } }))
+    const refused = await prepare(items)
+    expect(refused).to.have.nested.property('refusal.code', 'batch_too_large')
+    const { detail = '' } = (refused as { refusal: { detail?: string } }).refusal
+    const fitting = Number(/^the first (\d+) inputs fit$/.exec(detail)?.[1])
+    const body = answerBody(await prepare(items.slice(0, fitting)))
+    const item = Buffer.byteLength(answerBody(register.prepare('resolve', { name: 'Long Address Limited' })))
+    expect(Buffer.byteLength(body))
+      .to.be.at.most(1_048_576)
+      .and.greaterThan(1_048_576 - item - 30)
+    await register.close()
+  })
+})
+
+/** A clock that advances by some milliseconds between two readings. */
+function ticking(milliseconds: number): () => Date {
+  let time = 0
+  return () => new Date((time += milliseconds))
+}
