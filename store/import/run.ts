@@ -90,18 +90,19 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const source_updated_at = sourceUpdatedAt(archive, changed ? undefined : location)
   const source = { ...publication, retrieved_at: archive.retrievedAt.toISOString(), source_updated_at }
   const facts: StepFacts = { snapshot_id: info.snapshot_id, location, archive_sha256, source }
-  const history = await recordHistory(request, {
-    current,
-    facts,
-    archivePath: isSwitch ? archive.download.path : undefined,
-  })
-  throwIfStopped(signal)
-  await catalog.publish({
+  const entry = {
     ...facts,
     newest_update: request.isForced ? source_updated_at : later(source_updated_at, newestUpdate(current, location)),
     validators: archive.download.validators,
-    changes: isSwitch ? changesOf(history) : current.retrieval.changes,
-  })
+  }
+  // Known records are sold at once: a service that was down for days must not wait for the journal.
+  if (!isSwitch) await catalog.publish({ ...entry, changes: current.retrieval.changes })
+  const archivePath = isSwitch ? archive.download.path : undefined
+  const history = await recordHistory(request, { current, facts, archivePath })
+  if (isSwitch) {
+    throwIfStopped(signal)
+    await catalog.publish({ ...entry, changes: changesOf(history) })
+  }
   const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
   if (previous !== info.snapshot_id) {
