@@ -88,13 +88,7 @@ export const eircode = z
   })
 
 const LIMIT_DEFAULT = 5
-const limitRule = `must be a whole number from 1 to ${CANDIDATES_MAX}`
-export const limit = z
-  .int(limitRule)
-  .min(1, limitRule)
-  .max(CANDIDATES_MAX, limitRule)
-  .meta({ description: `Maximum number of candidates, 1 to ${CANDIDATES_MAX}. Default ${LIMIT_DEFAULT}.` })
-  .default(LIMIT_DEFAULT)
+export const limit = countUpTo(CANDIDATES_MAX, 'candidates', LIMIT_DEFAULT)
 
 export function statusText(purpose: string, note = '') {
   return text(1, STATUS_CODE_POINTS_MAX).meta({
@@ -110,13 +104,17 @@ export function foldStatus(value: string): string {
   return value.normalize('NFKC').trim().toLowerCase()
 }
 
-const changeLimitRule = `must be a whole number from 1 to ${CHANGES_MAX}`
-export const changeLimit = z
-  .int(changeLimitRule)
-  .min(1, changeLimitRule)
-  .max(CHANGES_MAX, changeLimitRule)
-  .meta({ description: `Maximum number of changes, 1 to ${CHANGES_MAX}. Default ${CHANGES_MAX}.` })
-  .default(CHANGES_MAX)
+export const changeLimit = countUpTo(CHANGES_MAX, 'changes', CHANGES_MAX)
+
+function countUpTo(max: number, things: string, byDefault: number) {
+  const rule = `must be a whole number from 1 to ${max}`
+  return z
+    .int(rule)
+    .min(1, rule)
+    .max(max, rule)
+    .meta({ description: `Maximum number of ${things}, 1 to ${max}. Default ${byDefault}.` })
+    .default(byDefault)
+}
 
 /** A day of the calendar (contract 4.9.1). */
 export function day(purpose: string) {

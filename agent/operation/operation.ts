@@ -29,7 +29,7 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   numbers?: readonly string[]
   /** The refusal of an input that the schema does not accept. */
   inputFault: RefusalCode
-  /** That of a member, if it is another one. */
+  /** By member of the input: the refusal, if it is not `inputFault`. */
   memberFaults?: Readonly<Record<string, RefusalCode>>
   answerSchema: Answer
   /** The name of the answer's schema in OpenAPI. */
@@ -62,7 +62,7 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   route: { operationId: string; summary: string; description: string }
 }
 
-/** An operation whose answer is computed from the registers. */
+/** An operation that is not a batch. */
 export interface SingleDefinition<
   Input extends z.ZodObject = z.ZodObject,
   Answer extends z.ZodType<{ snapshot_id: string }> = z.ZodType<{ snapshot_id: string }>,
@@ -83,10 +83,10 @@ export interface SingleDefinition<
   ): { kind: 'computed'; answer: z.output<Answer> } | Refused
 }
 
-/** An operation that consists of others. Its price is the sum of theirs, and its results are their answers. */
+/** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
 export interface BatchDefinition extends DescribedOperation<z.ZodObject, z.ZodType<{ snapshot_id: string }>> {
   kind: 'batch'
-  /** Those of which a batch can consist. */
+  /** The single operations that have batches. */
   operations: readonly SingleDefinition[]
   items(input: Record<string, unknown>): readonly Operation[]
 }

@@ -35,7 +35,7 @@ export function itemsOf(operation: Operation, operations: Operations = OPERATION
 /** Example inputs by operation. They appear in the agent card, the help text and the documents. */
 export type ExampleInputs = Readonly<Record<string, readonly Record<string, unknown>[]>>
 
-/** A company that the deployment has, and a day on which it had it. */
+/** A company for the examples, and a day on which the register had it. */
 export interface ExampleCompany {
   company_number: string
   date: string

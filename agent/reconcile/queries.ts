@@ -55,7 +55,7 @@ function toCells({ query, properties }: z.infer<typeof querySchema>): RowCells {
   return cells
 }
 
-/** A result batch. A query that the service refused has no candidates. */
+/** The results by the key of the query. A query that the service refused has no candidates. */
 export function toResultBatch(queries: Queries, results: readonly RowResult[]): object {
   return Object.fromEntries(
     queries.map(([key, { limit }], index) => {

@@ -23,7 +23,7 @@ interface ServiceOptions {
   print: (line: string) => void
 }
 
-/** OpenRefine shows only the status line, so the reason phrase says what is wrong. */
+/** OpenRefine shows its user only the status line, so the reason phrase names the error. */
 interface Reply {
   status: number
   reason: string
@@ -120,7 +120,7 @@ const refuse = (status: number, reason: string): Reply => ({ status, reason, bod
 /** Errors that a repetition of the same batch can end. OpenRefine repeats after 503. */
 const REPEATABLE: ReadonlySet<string> = new Set(['outcome_unknown'])
 
-/** What was bought before the failure is returned, without a charge, when the batch is repeated. */
+/** Purchases before the failure are saved. A repeated batch gets them without a second charge. */
 function describeFailure({ print }: ServiceOptions, cause: unknown): Reply {
   if (cause instanceof PurchaseError) {
     print(`${cause.code}: ${cause.message}. ${cause.advice}`)
@@ -133,7 +133,7 @@ function describeFailure({ print }: ServiceOptions, cause: unknown): Reply {
 
 function send({ headers: { origin } }: IncomingMessage, response: ServerResponse, reply: Reply): void {
   const { status, reason, body, retryAfterSeconds } = reply
-  // A batch can take a minute, after which the client may be gone. The purchases are saved all the same.
+  // A batch can take a minute, after which the client may be gone. The purchases are saved.
   if (response.destroyed) return
   response.writeHead(status, reason, {
     'Content-Type': 'application/json',

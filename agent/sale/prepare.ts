@@ -15,7 +15,7 @@ interface PrepareOptions {
   operations: Operations
   report: Report
   batches: FairQueue
-  /** Of the client. */
+  /** The address of the client. */
   address: string
 }
 

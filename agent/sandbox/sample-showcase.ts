@@ -7,7 +7,7 @@ export const SAMPLE_SHOWCASE = {
   quarantinedByName: { number: '100006', name: 'ZETA SAMPLE CONFLICT LIMITED' },
 } as const
 
-/** What has changed in the fixed rows, and how many days before the sample. */
+/** The changes of the fixed rows. Each happened a number of days before the day of the sample. */
 export const SAMPLE_HISTORY = {
   formerName: { name: 'ALPHA SAMPLE ENTERPRISES LIMITED', daysAgo: 2 },
   added: { number: '100003', daysAgo: 1 },

@@ -11,7 +11,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** In the year 2059. */
 const TIME_MAX = BASE ** TIME_DIGITS - 1
 
-/** What is stored of a file. */
+/** The stored description of one file of the register. */
 export const stepFactsSchema = z.strictObject({
   snapshot_id: z.string(),
   /** The path, URL or name that was retrieved. */

@@ -117,7 +117,7 @@ async function endAt(child: Child, signal: 'SIGINT' | 'SIGKILL', milliseconds: n
   child.process.kill(signal)
   const end = await child.ended
   if (end === 0) return 'finished'
-  // A command that has caught SIGINT ends with status 1. Before that the signal ends it.
+  // Until the command listens for SIGINT, the signal ends the process. Later the command ends with status 1.
   if (end === signal) return signal
   if (signal === 'SIGINT' && end === 1 && child.stderr().startsWith('Interrupted')) return 'SIGINT, caught'
   throw new Error(`The command ended with ${end}: ${child.stderr()}`)

@@ -16,17 +16,8 @@ import { expectRefusal, send, type RawReply } from '../support/raw-http.ts'
 import { manualTimer } from '../support/registries.ts'
 import { SaleHarness } from '../support/sale-harness.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, expectCharges, messageOf, type Operation } from '../support/transports.ts'
+import { buyOverTransports, expectCharges, messageOf, TOOLS, type Operation } from '../support/transports.ts'
 
-const TOOLS = {
-  lookup: 'lookup_company',
-  search: 'search_companies',
-  resolve: 'resolve_company',
-  history: 'company_history',
-  as_of: 'company_on_day',
-  changes: 'register_changes',
-  batch: 'batch_companies',
-} as const
 const OPERATIONS: [Operation & { operation: keyof typeof TOOLS }, price: bigint][] = [
   [{ operation: 'lookup', input: { company_number: '73848' } }, 1000n],
   [{ operation: 'search', input: { q: 'plain fixture', limit: 3 } }, 1000n],

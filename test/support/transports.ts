@@ -73,7 +73,8 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
 }
 
 const MCP_VERSION = '2026-07-28'
-const TOOLS: Record<string, string> = {
+/** The tools of MCP by operation. */
+export const TOOLS = {
   lookup: 'lookup_company',
   search: 'search_companies',
   resolve: 'resolve_company',
@@ -81,11 +82,11 @@ const TOOLS: Record<string, string> = {
   as_of: 'company_on_day',
   changes: 'register_changes',
   batch: 'batch_companies',
-}
+} as const
 
 /** The body and the headers of a tool call. The payment is an object or the value of a payment header. */
 export function toolCall({ operation, input }: Operation, payment?: unknown) {
-  const name = TOOLS[operation] ?? operation
+  const name = TOOLS[operation as keyof typeof TOOLS] ?? operation
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': MCP_VERSION,
     'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },

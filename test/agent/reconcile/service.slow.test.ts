@@ -8,7 +8,7 @@ import { runCommand, type CliResult } from '../../support/cli.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
-/** What the published schema of a result batch requires, and nothing else than its members. */
+/** The members of a result batch, as the published schema requires them. No other member is accepted. */
 const batchSchema = z.record(
   z.string(),
   z.strictObject({

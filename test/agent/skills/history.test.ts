@@ -49,7 +49,7 @@ const file = (updated: string, ...entries: (Company | [string, SnapshotEntry])[]
   entries: Object.fromEntries(entries.map((each) => (Array.isArray(each) ? each : [each.company_number, each]))),
 })
 
-/** 7 is renamed, quarantined, removed and added again. No file on 3 January, two on 6 January. */
+/** Company 7 is renamed, quarantined, removed and added again. 3 January has no file, and 6 January has two. */
 const FILES = [
   file('2026-01-02', FIRST, STAYS),
   file('2026-01-04', SECOND, STAYS),
@@ -372,7 +372,7 @@ describe('the operations on earlier files', () => {
     })
   })
 
-  it('are about the asked company, day and filter only', () => {
+  it('are refused by the buyer if they are for another company, day or filter', () => {
     const isAbout = (operation: string, input: Json, answer: unknown) => {
       const parsed = parseOperation(operation, input)
       return parsed.kind === 'valid' && answersOperation(parsed.operation, answer)
