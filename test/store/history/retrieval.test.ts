@@ -69,6 +69,27 @@ describe('an import and the journal', () => {
     await journal.close()
   })
 
+  it('calls known records fresh before the journal is written, and new ones after it', async () => {
+    const served: (string | undefined)[] = []
+    const record: typeof recordRetrievals = (request) => {
+      served.push(catalog.retrieval()?.source.retrieved_at.slice(0, 10))
+      return recordRetrievals(request)
+    }
+    await importOn('2026-01-01', FIRST)
+    await importOn('2026-01-05', FIRST, { record })
+    await importOn('2026-01-06', SECOND, { record })
+    expect(served).to.deep.equal(['2026-01-05', '2026-01-05'])
+  })
+
+  it('records a retrieval of known records that was killed before the journal was written', async () => {
+    await importOn('2026-01-01', FIRST)
+    await importOn('2026-01-05', FIRST, { record: () => Promise.reject(new Error('killed')) })
+    await importOn('2026-01-06', FIRST)
+    const journal = openJournal(directory)
+    expect(journal.gaps('2026-01-04', '2026-01-06')).to.deep.equal(['2026-01-04'])
+    await journal.close()
+  })
+
   it('is repeated after a kill between its two writes without recording anything twice', async () => {
     await importOn('2026-01-01', FIRST)
     const killed: Catalog = { ...catalog, publish: () => Promise.reject(new Error('killed')) }
