@@ -12,9 +12,10 @@ const PARTS = `What is real and what is fake:
   The row of the two durable writes and the rows of receipts call the code of the service without HTTP.
 - **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
   for start, on registers that are made up. The other engines are real.
-- **kill**, **buyer-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The chain is a local anvil
-  with a test token, and the facilitator runs in the process of the service.
+- **kill**, **buyer-kill**, **reconcile-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The
+  chain is a local anvil with a test token, and the facilitator runs in the process of the service.
 - **race** and **import-kill**: processes with the real response log or the real import, without a service.
+- **history**: the real journal of a generated register, of which 0.4 % changes each day.
 - **simulate**: the executor and the reconciler are real. Disk, chain, facilitator, network and clock are models.
 - **fairness**: as perf, with a node that answers after 200 ms. Each client has a loopback address of its own.
 - **mutants**: the compiled code with one bug at a time, and the programmes and tests of this project that must find it.

@@ -1,4 +1,7 @@
-/** The runs of `bench report`: a programme with its arguments for each size. */
+/**
+ * The runs of `bench report`: a programme with its arguments for each size. Those of size full take less than two hours on two
+ * idle cores, so that one run can measure one commit.
+ */
 
 export type ReportSize = 'full' | 'ci'
 
@@ -51,29 +54,36 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
   section(
     'slowest',
     'no query of any class takes more than 25 ms',
-    ['--minutes 10 --rows 1000000', '--minutes 0.05 --rows 3000'],
+    ['--minutes 3 --rows 1000000', '--minutes 0.05 --rows 3000'],
     MARKDOWN,
   ),
   ...withBothLogs(section('simulate', 'no broken invariant', ['--seeds 50000 --workers 2', '--seeds 200 --workers 2'])),
-  section('kill', 'every kill ends in one transfer', ['--runs 1000 --workers 2', '--runs 33'], MARKDOWN),
+  section('kill', 'every kill ends in one transfer', ['--runs 330 --workers 2', '--runs 33'], MARKDOWN),
   section('kill-postgres', 'every kill ends in one transfer', KILL_POSTGRES_ARGUMENTS, {
     programme: 'kill',
     isMarkdown: true,
   }),
-  section('buyer-kill', 'no second signature, no lost answer', ['--runs 1000', '--runs 15'], MARKDOWN),
-  section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 100', '--runs 3'], MARKDOWN),
+  section('buyer-kill', 'no second signature, no lost answer', ['--runs 330', '--runs 15'], MARKDOWN),
+  section('failover', 'no acknowledged record lost, no payment charged twice', ['--runs 33', '--runs 3'], MARKDOWN),
   ...withBothLogs(section('race', 'no fault', ['--seconds 30', '--seconds 4'])),
   section('order', 'every write is synced first', ['', '']),
   section('fairness', 'no honest request refused, p99 below 2 s', ['', '--seconds 2'], MARKDOWN),
   section('mutants', 'every mutant is caught', ['--workers 2', '--workers 2']),
   section('fuzz', 'no fault', ['--runs 50000', '--runs 500']),
   section('import-kill', 'a whole snapshot after every kill', ['--runs 20', '--runs 2']),
+  section(
+    'history',
+    'every row below is at most its limit',
+    ['--rows 10000 --days 1000', '--rows 10000 --days 200'],
+    MARKDOWN,
+  ),
+  section('reconcile-kill', 'no second payment, no lost row', ['--runs 330', '--runs 5']),
   section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),
   ...withBothLogs(
     section(
       'soak',
       'no sale lost, metrics equal to the load, no heap growth; with pipelining clients p99 below 1 s and below 400 MiB',
-      ['--minutes 30', '--minutes 0.2 --rows 3000 --connections 50'],
+      ['--minutes 4', '--minutes 0.2 --rows 3000 --connections 50'],
       MARKDOWN,
     ),
   ),
