@@ -21,6 +21,8 @@ import { quantile } from './statistics.ts'
 
 const NODE_MS = 200
 const P99_MS_MAX = 2_000
+/** A shorter run sends too few honest requests for a p99. */
+const JUDGED_SECONDS_MIN = 10
 /** Of one unpaid address, in a minute. */
 const NODE_CALLS_MAX = 120
 const ATTACKER_COUNTS = [1, 50]
@@ -53,6 +55,7 @@ interface Measured {
 export async function fairness({ seconds = '20', only }: Record<string, string>): Promise<boolean> {
   const lines: string[][] = []
   const faults: string[] = []
+  const isLatencyJudged = Number(seconds) >= JUDGED_SECONDS_MIN
   const attacks = ATTACK_NAMES.filter((name) => only === undefined || name.includes(only))
   await withService({}, async (service) => {
     for (const name of attacks) await runAttack(service, name, name)
@@ -78,7 +81,7 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
       } = await measure(service, { name, count, seconds: Number(seconds) })
       const p99 = quantile(durations, 0.99)
       if (refused.length > 0) faults.push(`${title}: refused ${[...new Set(refused)].join(', ')}`)
-      if (p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
+      if (isLatencyJudged && p99 > P99_MS_MAX) faults.push(`${title}: p99 ${Math.round(p99)} ms`)
       if (nodeCalls > NODE_CALLS_MAX && !isVerified)
         faults.push(`${title}: ${nodeCalls} calls to the node for an address`)
       const times = [quantile(durations, 0.5), p99].map((value) => String(Math.round(value)))
@@ -97,7 +100,8 @@ export async function fairness({ seconds = '20', only }: Record<string, string>)
   const headings = ['attack', 'addresses', 'requests', 'honest', 'refused', 'p50 ms', 'p99 ms', 'node calls']
   process.stdout.write(`${markdown(headings, lines)}\n\n`)
   for (const fault of faults) process.stdout.write(`${fault}\n`)
-  process.stdout.write(`${lines.length} attacks of ${seconds} s, ${faults.length} faults\n`)
+  const judged = isLatencyJudged ? '' : '; latency not judged in a short run'
+  process.stdout.write(`${lines.length} attacks of ${seconds} s, ${faults.length} faults${judged}\n`)
   return faults.length === 0
 }
 
