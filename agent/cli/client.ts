@@ -1,4 +1,5 @@
 /** The command `client`: buys one answer, repeats a purchase from its file, or verifies the agent card. */
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Option, type Command } from 'commander'
 import type { ClientContext, PurchaseResult } from '../client/commands.ts'
@@ -25,6 +26,7 @@ Examples:
   irish-company-agent client history 00000000
   irish-company-agent client as-of 00000000 2026-01-31
   irish-company-agent client changes --since 2026-01-31 --field legal_name
+  irish-company-agent client batch inputs.json
   irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
@@ -80,6 +82,7 @@ export const addClientCommand: AddCommand = (program, context) => {
     })
   addBuyCommands(client, context)
   addHistoryCommands(client, context)
+  addBatchCommand(client, context)
   addReconcileCommand(client, context)
   client
     .command('verify-card')
@@ -93,7 +96,8 @@ export const addClientCommand: AddCommand = (program, context) => {
 const RECONCILE_HELP = `
 Writes the CSV again with the company of each row: company_number, legal_name, status, decision, score, alternative_1 to
 alternative_3, snapshot_id and receipt. Only the decision "matched" names a company. Equal rows are bought once. Each purchase
-is a file in OUT.purchases, which "verify" checks.
+is a file in OUT.purchases, which "verify" checks. With --batch one payment buys up to 25 rows; numbers that are missing or
+quarantined are charged then.
 
 After Ctrl-C, a failure or a crash the same command continues, and pays nothing twice. To buy the list again, remove
 OUT.purchases or name another --out.
@@ -110,6 +114,7 @@ type ReconcileOptions = {
   separator?: string
   out?: string
   maxTotal?: number
+  batch?: boolean
   yes?: boolean
 }
 
@@ -130,6 +135,7 @@ function addReconcileCommand(client: Command, context: CommandContext): void {
     )
     .option('--out <file>', 'the CSV to write; by default FILE.reconciled.csv')
     .option('--max-total <n>', 'pay at most this for the list, earlier runs included; required on mainnet', parseAmount)
+    .option('--batch', 'buy up to 25 rows with one payment')
     .option('--yes', 'pay without a question')
     .addHelpText('after', RECONCILE_HELP)
     .action((file: string, options: ReconcileOptions, command: Command) => reconcile(context, command, file, options))
@@ -139,7 +145,18 @@ async function reconcile(
   context: CommandContext,
   command: Command,
   file: string,
-  { column, numberColumn, eircodeColumn, addressColumn, header, separator, out, maxTotal, yes }: ReconcileOptions,
+  {
+    column,
+    numberColumn,
+    eircodeColumn,
+    addressColumn,
+    header,
+    separator,
+    out,
+    maxTotal,
+    batch,
+    yes,
+  }: ReconcileOptions,
 ): Promise<void> {
   const { a2a, keyFile, maxAmount, mode: chosen } = command.optsWithGlobals<ClientOptions>()
   if (a2a === true) command.error("error: option '--a2a' cannot be used with reconcile")
@@ -165,6 +182,7 @@ async function reconcile(
     amountMax: maxAmount ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
     totalMax: maxTotal,
     isConfirmed: yes === true,
+    isBatched: batch === true,
   }
   const { confirm, interrupted } = context
   const openBar = (rows: number) => openListBar(context, rows)
@@ -241,6 +259,19 @@ function addHistoryCommands(client: Command, context: CommandContext): void {
     .action(async ({ limit, ...others }: ChangesOptions, command: Command) => {
       const { parseLimitText } = await import('../operation/fields.ts')
       return buy(context, command, 'changes', { ...others, limit: limit && parseLimitText(limit) })
+    })
+}
+
+function addBatchCommand(client: Command, context: CommandContext): void {
+  client
+    .command('batch')
+    .description('buy many answers of one operation with one payment')
+    .argument('<file>', 'JSON such as {"operation":"lookup","inputs":[{"company_number":"00000000"}]}')
+    .action(async (file: string, _options: object, command: Command) => {
+      const { parseJson } = await import('../rpc/read-body.ts')
+      const input = parseJson(await readFile(file, 'utf8'))
+      if (typeof input !== 'object' || input === null) command.error(`error: ${file} has no JSON object`)
+      return buy(context, command, 'batch', { ...input })
     })
 }
 

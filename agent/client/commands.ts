@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { REFUSALS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
-import { parseOperation } from '../operation/operations.ts'
+import { definitionOf, parseOperation } from '../operation/operations.ts'
 import { DEPLOYMENTS, amountOf, type Mode } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
@@ -117,7 +117,8 @@ async function checkQuote(
   const { amount, network, payTo } = quote.requirements
   const deployment = DEPLOYMENTS[mode]
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
-  print(`The service asks ${price} on ${network}, paid to ${payTo}. The quote says:`)
+  print(`The service asks ${price} on ${network}, paid to ${payTo}. ${definitionOf(operation.operation).tool.charge}`)
+  print('The quote says:')
   const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, termsDocumentSchema)
   const limit = amountMax ?? amountOf(deployment, operation)
   const checks = [

@@ -57,8 +57,10 @@ export function addedHeader(header: readonly string[]): string[] {
  * @param receiptFolder the folder of the purchases, as the column shows it
  */
 export function addedFields(result: RowResult, receiptFolder: string): string[] {
-  if (result.kind !== 'bought') return toFields({ decision: result.kind === 'refused' ? result.code : '' })
-  const { answer, purchase } = result
+  if (result.kind === 'empty') return toFields({})
+  const receipt = result.payment && `${receiptFolder}/${result.payment.purchase}`
+  if (result.kind === 'refused') return toFields({ decision: result.code, receipt })
+  const { answer } = result
   const { status, match, candidates, snapshot_id } = answer
   const others = candidates.filter(({ company }) => company.company_number !== match?.company.company_number)
   return toFields({
@@ -69,7 +71,7 @@ export function addedFields(result: RowResult, receiptFolder: string): string[] 
     score: candidates[0]?.score,
     ...Object.fromEntries(others.slice(0, ALTERNATIVES_MAX).map(toAlternative)),
     snapshot_id,
-    receipt: `${receiptFolder}/${purchase}`,
+    receipt,
   })
 }
 

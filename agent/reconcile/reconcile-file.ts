@@ -5,12 +5,12 @@
 import { rename } from 'node:fs/promises'
 import { basename, resolve as resolvePath } from 'node:path'
 import type { BuyerRuntime } from '../client/buy.ts'
-import { folderStorage } from '../client/folder-storage.ts'
+import type { Buyer } from '../client/buyer.ts'
 import { openBuyer } from '../client/open-buyer.ts'
-import { purchaseName } from '../client/portable.ts'
-import { restRequest } from '../client/purchase-request.ts'
 import { MICRO_USDC_PER_USDC } from '../client/quote.ts'
+import type { Operation } from '../operation/operation.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
+import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey, type Batches, type Paid } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells, type ColumnNames, type Columns } from './columns.ts'
 import { findFormat, readRows, writeRows, type CsvFormat } from './csv-file.ts'
 import { withKeySetCache } from './key-set-cache.ts'
@@ -48,6 +48,8 @@ export interface ReconcileOptions {
   totalMax: number | undefined
   /** Pays without a question. */
   isConfirmed: boolean
+  /** Buys rows in batches. */
+  isBatched: boolean
 }
 
 interface List {
@@ -56,8 +58,8 @@ interface List {
   /** The number of fields of a row. */
   width: number
   rows: number
-  /** The names of the purchases of all rows. */
-  purchases: ReadonlySet<string>
+  /** The different rows that can be resolved, by their keys. */
+  operations: ReadonlyMap<string, Operation>
 }
 
 /** The purchases of a list. Without them the list is bought again. */
@@ -69,13 +71,16 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const { file, out } = options
   if (resolvePath(file) === resolvePath(out)) throw new Error('--out is the file itself')
   const list = await readList(options)
-  await approve(context, options, list)
+  const keys = new Set(list.operations.keys())
+  const paid = await readPaid(purchasesFolder(out), options.baseUrl, keys)
+  await approve(context, options, { rows: list.rows, keys, paid })
+  const batches = options.isBatched ? planBatches(paid, options.baseUrl, list.operations) : paid.batches
   const interrupted = context.interrupted()
   const unfinished = `${out}.unfinished`
   const counts = new Map<string, number>()
   {
     using bar = context.openBar(list.rows)
-    const resolveRows = await openResolver(context, options)
+    const resolveRows = openResolver(context, options, batches)
     const onRow = (result: RowResult) => {
       const decision = decisionOf(result)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
@@ -95,7 +100,7 @@ function decisionOf(result: RowResult): string {
 /** Reads the whole file once, so that nothing is bought for a file with a fault. */
 async function readList({ file, columns: names, hasHeader, separator, baseUrl }: ReconcileOptions): Promise<List> {
   const format = await findFormat(file, separator)
-  const purchases = new Set<string>()
+  const operations = new Map<string, Operation>()
   let columns: Columns | undefined
   let width = 0
   let rows = 0
@@ -108,32 +113,32 @@ async function readList({ file, columns: names, hasHeader, separator, baseUrl }:
     rows += 1
     if (row.length > width)
       throw new Error(`Row ${rows} has ${row.length} fields, and the first row of the file ${width}. Add --separator`)
-    const name = purchaseOf(readCells(row, columns), baseUrl)
-    if (name !== undefined) purchases.add(name)
+    const operation = operationOf(readCells(row, columns))
+    if (operation) operations.set(rowKey(baseUrl, operation), operation)
   }
   if (!columns || rows === 0) throw new Error(`${file} has no rows`)
-  return { format, columns, width, rows, purchases }
+  return { format, columns, width, rows, operations }
 }
 
-/** The name of the purchase of a row. Undefined if the row has nothing to resolve. */
-function purchaseOf(cells: RowCells, baseUrl: string): string | undefined {
+/** Undefined if the row has nothing to resolve. */
+function operationOf(cells: RowCells): Operation | undefined {
   const parsed = parseRow(cells)
-  return parsed?.kind === 'valid' ? purchaseName(restRequest(baseUrl, parsed.operation)) : undefined
+  return parsed?.kind === 'valid' ? parsed.operation : undefined
 }
 
 /** @throws unless the limit allows the list and the user agrees */
 async function approve(
   { print, confirm }: ReconcileContext,
-  { out, mode, amountMax, totalMax, isConfirmed }: ReconcileOptions,
-  { rows, purchases }: List,
+  { mode, amountMax, totalMax, isConfirmed, isBatched }: ReconcileOptions,
+  { rows, keys, paid }: { rows: number; keys: ReadonlySet<string>; paid: Paid },
 ): Promise<void> {
-  const entries = await folderStorage(purchasesFolder(out)).list('')
-  const paid = new Set(entries.flatMap((entry) => /^([0-9a-f]{64})-\d+\.json$/.exec(entry)?.[1] ?? []))
-  const all = new Set([...paid, ...purchases])
-  const total = all.size * amountMax
-  const left = (all.size - paid.size) * amountMax
-  print(`${rows} rows, ${purchases.size} different ones to resolve. ${paid.size} have a payment already.`)
+  const unpaid = [...keys].filter((key) => !paid.rows.has(key)).length
+  const total = (paid.rows.size + unpaid) * amountMax
+  const left = unpaid * amountMax
+  print(`${rows} rows, ${keys.size} different ones to resolve. ${paid.rows.size} have a payment already.`)
   print(`At most ${toUsdc(left)} USDC will be paid on ${DEPLOYMENTS[mode].network}, ${toUsdc(amountMax)} for a row.`)
+  if (isBatched)
+    print(`One payment buys up to ${BATCH_ROWS_MAX} rows. Numbers that are missing or quarantined are charged then.`)
   if (totalMax !== undefined && total > totalMax)
     throw new Error(`The list can cost ${total} micro-USDC, and --max-total is ${totalMax}. Nothing was signed`)
   if (left === 0 || isConfirmed || (await confirm('Continue?'))) return
@@ -142,24 +147,32 @@ async function approve(
 
 const toUsdc = (amount: number) => String(amount / MICRO_USDC_PER_USDC)
 
-async function openResolver(context: ReconcileContext, options: ReconcileOptions): Promise<ResolveRows> {
+function openResolver(context: ReconcileContext, options: ReconcileOptions, batches: Batches): ResolveRows {
   const { baseUrl, mode, key, out, amountMax } = options
   const { now, sleep } = context
   const runtime = { now, sleep, fetch: withKeySetCache(context.fetch, { baseUrl, now }) }
-  const buyer = await openBuyer({
-    baseUrl,
-    mode,
-    key,
-    amountMax,
-    runtime,
-    folder: purchasesFolder(out),
-    payTo: undefined,
-    amountPerDayMax: undefined,
-    isUnusable: undefined,
-    // An answer is kept forever. A refused payment is replaced after it has expired.
-    maxAgeSeconds: Infinity,
-  })
-  return createRowResolver({ baseUrl, buyer, runtime })
+  /** By the number of rows that a purchase may cost. */
+  const buyers = new Map<number, Promise<Buyer>>()
+  const buyerOf = (rows: number) => {
+    const known = buyers.get(rows)
+    if (known) return known
+    const opened = openBuyer({
+      baseUrl,
+      mode,
+      key,
+      amountMax: rows * amountMax,
+      runtime,
+      folder: purchasesFolder(out),
+      payTo: undefined,
+      amountPerDayMax: undefined,
+      isUnusable: undefined,
+      // An answer is kept forever. A refused payment is replaced after it has expired.
+      maxAgeSeconds: Infinity,
+    })
+    buyers.set(rows, opened)
+    return opened
+  }
+  return createRowResolver({ baseUrl, buyerOf, runtime, batches })
 }
 
 interface Resolving {
@@ -171,8 +184,8 @@ interface Resolving {
 
 /** Yields the rows of the output, the header included. */
 async function* resolvedRows(
-  { format, columns, width, purchases }: List,
-  { file, out, hasHeader, baseUrl }: ReconcileOptions,
+  { format, columns, width, operations }: List,
+  { file, out, hasHeader, baseUrl, isBatched }: ReconcileOptions,
   { resolveRows, onProgress, onRow, interrupted }: Resolving,
 ): AsyncGenerator<string[], void, void> {
   const receiptFolder = basename(purchasesFolder(out))
@@ -181,7 +194,7 @@ async function* resolvedRows(
   let isHeader = hasHeader
   let done = 0
   let spent = 0
-  for await (const rows of inGroups(readRows(file, format), ROWS_AT_ONCE)) {
+  for await (const rows of inGroups(readRows(file, format), ROWS_AT_ONCE * (isBatched ? BATCH_ROWS_MAX : 1))) {
     if (isHeader) {
       const [header = []] = rows.splice(0, 1)
       yield [...header, ...addedHeader(header)]
@@ -189,15 +202,16 @@ async function* resolvedRows(
     }
     if (interrupted.aborted) throw new Error('Interrupted. The same command continues, and pays nothing twice')
     const cells = rows.map((row) => readCells(row, columns))
-    const names = cells.flatMap((each) => purchaseOf(each, baseUrl) ?? [])
-    if (!names.every((name) => purchases.has(name)))
+    const asked = cells.flatMap((each) => operationOf(each) ?? [])
+    if (!asked.every((operation) => operations.has(rowKey(baseUrl, operation))))
       throw new Error(`${file} was changed during the run. Run the same command again`)
     const results = await resolveRows(cells)
     for (const [index, result] of results.entries()) {
       onRow(result)
-      if (result.kind === 'bought' && !counted.has(result.purchase)) {
-        counted.add(result.purchase)
-        spent += result.amount
+      const payment = result.kind === 'empty' ? undefined : result.payment
+      if (payment && !counted.has(payment.purchase)) {
+        counted.add(payment.purchase)
+        spent += payment.amount
       }
       const row = rows[index] ?? []
       const missing = Array.from({ length: width - row.length }, () => '')

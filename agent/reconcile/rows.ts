@@ -1,14 +1,18 @@
-/** Resolves the rows of a list: one purchase of `resolve` for each row. Equal rows are one purchase. */
+/** Resolves the rows of a list: one purchase of `resolve` for each row, or one for a batch of rows. Equal rows are one purchase. */
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
 import { PurchaseError, type Buyer } from '../client/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../client/buy.ts'
-import { restRequest } from '../client/purchase-request.ts'
+import { restRequest, type PurchaseRequest } from '../client/purchase-request.ts'
 import { describeAnswer } from '../client/service-answer.ts'
+import type { Operation } from '../operation/operation.ts'
 import { parseOperation, type ParsedOperation } from '../operation/operations.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../operation/resolve.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
+import { BATCH_REFUSALS, rowKey, type Batch, type Batches } from './batches.ts'
 
 /** What the service answers for a row. */
 export type Decision = ResolveResponse
@@ -16,17 +20,17 @@ export type Decision = ResolveResponse
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
 
+interface RowPayment {
+  /** The entry of the purchase in the folder of the buyer. */
+  purchase: string
+  /** Micro-USDC for the whole purchase. */
+  amount: number
+}
+
 export type RowResult =
-  | {
-      kind: 'bought'
-      answer: Decision
-      /** The entry of the purchase in the folder of the buyer. */
-      purchase: string
-      /** Micro-USDC. */
-      amount: number
-    }
-  /** Not charged. */
-  | { kind: 'refused'; code: RefusalCode }
+  | { kind: 'bought'; answer: Decision; payment: RowPayment }
+  /** Charged only as a row of a batch. */
+  | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
   /** The row has neither a name nor a number. */
   | { kind: 'empty' }
 
@@ -48,23 +52,38 @@ const EVIDENCE: ReadonlySet<string | null> = new Set(['eircode', 'address'])
 
 interface RowsOptions {
   baseUrl: string
-  buyer: Buyer
+  /** The buyer of purchases of that many rows. */
+  buyerOf: (rows: number) => Promise<Buyer>
   runtime: Pick<BuyerRuntime, 'sleep'>
+  /** The batches that have or will have a payment. By default there are none. */
+  batches?: Batches
 }
+
+/** Batches whose results stay in memory. More than one call resolves. */
+const BATCHES_KEPT = 32
 
 /**
  * The results reject with the first error, after every row has ended: a `PurchaseError`, or the error of `fetch`. A later
  * call with the same rows continues.
  */
 export function createRowResolver(options: RowsOptions): ResolveRows {
-  return async (rows) => {
-    const settled = await Promise.allSettled(rows.map((cells) => resolveRow(options, cells)))
-    const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
-    // An error that names a payment says more than one before any payment.
-    const failure = failures.find((cause) => cause instanceof PurchaseError && cause.file !== undefined) ?? failures[0]
-    if (failure !== undefined) throw failure
-    return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const results = new LRUCache<Batch, Promise<RowResult[]>>({ max: BATCHES_KEPT })
+  const batchResults = (batch: Batch) => {
+    const bought = results.get(batch) ?? resolveBatch(options, batch)
+    results.set(batch, bought)
+    return bought
   }
+  return (rows) => allEnded(rows.map((cells) => resolveRow(options, batchResults, cells)))
+}
+
+/** Like `Promise.all`, but rejects after all have ended. */
+async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
+  const settled = await Promise.allSettled(work)
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  // An error that names a payment says more than one before any payment.
+  const failure = failures.find((cause) => cause instanceof PurchaseError && cause.file !== undefined) ?? failures[0]
+  if (failure !== undefined) throw failure
+  return settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
 }
 
 /** The operation that a row asks for. Undefined if the row has neither a name nor a number. */
@@ -82,24 +101,81 @@ export function parseRow(cells: RowCells): ParsedOperation | undefined {
   }
 }
 
-async function resolveRow(options: RowsOptions, cells: RowCells): Promise<RowResult> {
+async function resolveRow(
+  options: RowsOptions,
+  batchResults: (batch: Batch) => Promise<RowResult[]>,
+  cells: RowCells,
+): Promise<RowResult> {
   const parsed = parseRow(cells)
   if (!parsed) return { kind: 'empty' }
   if (parsed.kind === 'invalid') return { kind: 'refused', code: resolve.inputFault }
-  const { url, ...init } = restRequest(options.baseUrl, parsed.operation)
+  const { operation } = parsed
+  const item = options.batches?.get(rowKey(options.baseUrl, operation))
+  if (!item) return resolveSingle(options, operation)
+  const result = (await batchResults(item.batch))[item.at]
+  if (!result) throw new Error('An answer to a batch has too few results')
+  return result
+}
+
+async function resolveSingle(options: RowsOptions, operation: Operation): Promise<RowResult> {
+  const request = restRequest(options.baseUrl, operation)
+  const answered = await buy(options, request, { rows: 1, refusals: ROW_REFUSALS })
+  if (answered.kind === 'refused') return answered
+  // The buyer has checked that the answer has the form of the operation.
+  return { kind: 'bought', answer: parseJson(answered.body) as Decision, payment: answered.payment }
+}
+
+const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
+
+/** The results of all rows of a batch. The rows of a batch that is refused as a whole are bought one by one. */
+async function resolveBatch(options: RowsOptions, { request, items }: Batch): Promise<RowResult[]> {
+  const answered = await buy(options, request, { rows: items.length, refusals: BATCH_REFUSALS })
+  if (answered.kind === 'refused') return allEnded(items.map((item) => resolveSingle(options, item)))
+  const { body, payment } = answered
+  return batchAnswerSchema.parse(parseJson(body)).results.map((result): RowResult => {
+    if (result.status === 200) return { kind: 'bought', answer: result.body as Decision, payment }
+    const item = {
+      status: result.status,
+      body: JSON.stringify(result.body),
+      paymentRequired: null,
+      paymentResponse: null,
+    }
+    const { code } = describeAnswer(item)
+    if (code === undefined) throw new Error('A result of a batch has an unknown code')
+    return { kind: 'refused', code, payment }
+  })
+}
+
+type Answered = { kind: 'bought'; body: string; payment: RowPayment } | { kind: 'refused'; code: RefusalCode }
+
+interface Purchasing {
+  rows: number
+  /** Any other refusal ends the run. */
+  refusals: ReadonlySet<RefusalCode>
+}
+
+async function buy(
+  { buyerOf, runtime }: RowsOptions,
+  { url, ...init }: PurchaseRequest,
+  { rows, refusals }: Purchasing,
+): Promise<Answered> {
+  const buyer = await buyerOf(rows)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-    if (attempt > 1) await options.runtime.sleep(PAUSE_MS)
-    const result = await buyRow(options.buyer, url, init)
-    if (result !== 'later') return result
+    if (attempt > 1) await runtime.sleep(PAUSE_MS)
+    const answered = await buyOnce(() => buyer.fetch(url, init), refusals)
+    if (answered !== 'later') return answered
   }
   throw new Error('The service has been overloaded or incomplete for minutes. Try again later')
 }
 
 /** `later`: the service could not answer, or the receipt could not be checked. */
-async function buyRow(buyer: Buyer, url: string, init: RequestInit): Promise<RowResult | 'later'> {
-  const response = await buyer.fetch(url, init).catch((cause: unknown) => {
+async function buyOnce(
+  fetch: () => Promise<Response>,
+  refusals: ReadonlySet<RefusalCode>,
+): Promise<Answered | 'later'> {
+  const response = await fetch().catch((cause: unknown) => {
     const code = cause instanceof PurchaseError ? cause.answer?.code : undefined
-    if (code !== undefined && ROW_REFUSALS.has(code)) return code
+    if (code !== undefined && refusals.has(code)) return code
     throw cause
   })
   if (typeof response === 'string') return { kind: 'refused', code: response }
@@ -107,18 +183,19 @@ async function buyRow(buyer: Buyer, url: string, init: RequestInit): Promise<Row
   const body = await response.text()
   if (status === 200) return toBought(headers, body)
   const { code } = describeAnswer({ status, body, paymentRequired: null, paymentResponse: null })
-  if (code !== undefined && ROW_REFUSALS.has(code)) return { kind: 'refused', code }
+  if (code !== undefined && refusals.has(code)) return { kind: 'refused', code }
   if (REPEAT_STATUSES.has(status)) return 'later'
   throw new Error(`The service refused a row with ${[status, code].filter(Boolean).join(' ')}. Nothing was charged`)
 }
 
-function toBought(headers: Headers, body: string): RowResult | 'later' {
+function toBought(headers: Headers, body: string): Answered | 'later' {
   const check = headers.get('Receipt-Check')
   if (check === 'unchecked') return 'later'
   const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
   if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
-  const purchase = headers.get('Purchase') ?? ''
-  // The buyer has checked that the answer has the form of the operation.
-  const answer = parseJson(body) as Decision
-  return { kind: 'bought', answer, purchase, amount: Number(settlement.amount) }
+  return {
+    kind: 'bought',
+    body,
+    payment: { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) },
+  }
 }

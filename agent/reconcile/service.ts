@@ -46,7 +46,7 @@ export async function openReconciliationService(options: OpenServiceOptions): Pr
     baseUrl,
     version,
     print,
-    resolveRows: createRowResolver({ baseUrl, buyer, runtime }),
+    resolveRows: createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime }),
   })
 }
 

@@ -1,7 +1,8 @@
 /**
  * `bench reconcile-kill [--runs N]`: ends `client reconcile` at random moments, with SIGKILL and every fourth time with SIGINT,
- * and runs the same command until its list is complete. Fails unless each different row has one payment, one transfer and the
- * answer that the service has stored, and the output is that of a run without an interruption.
+ * and runs the same command until its list is complete. Every second list is bought in batches. Fails unless each different row is
+ * in one purchase, each purchase has one transfer and the answer that the service has stored, and the output is that of a run
+ * without an interruption.
  */
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,8 @@ import { parse } from 'csv-parse/sync'
 import { readPayment } from '../../agent/client/buy.ts'
 import { fileEntry } from '../../agent/client/folder-storage.ts'
 import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { requestedOperation } from '../../agent/client/purchase-request.ts'
+import { itemsOf } from '../../agent/operation/operations.ts'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
 import { stopTestChain } from '../support/chain.ts'
 import { startChild, type Child } from '../support/child.ts'
@@ -23,6 +26,9 @@ const ROWS = 50
 const REPEATED = 5
 const SIGINT_EVERY = 4
 const RULE_OF_THREE = 3
+/** Row by row, and in batches. */
+const MODES = [[], ['--batch']] as const
+type Mode = (typeof MODES)[number]
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
@@ -56,24 +62,27 @@ async function killAll({ service, directory, kills, sent }: KillPlan): Promise<b
   const ends = new Map<string, number>()
   let lists = 0
   let done = 0
-  let milliseconds = 0
-  for (; done < kills || lists < 2; lists += 1) {
+  /** The time of a run without an interruption. */
+  const milliseconds = new Map<Mode, number>()
+  for (; done < kills || lists < 2 * MODES.length; lists += 1) {
     const names = namesOf(lists)
     const file = join(directory, `${lists}.csv`)
     await writeFile(file, `name\n${names.join('\n')}\n`)
-    // The first list is not interrupted: its time spreads the moments of the kills over a whole run.
-    const interruptions = lists === 0 ? 0 : kills
+    // The first list of each mode is not interrupted: its time spreads the moments of the kills over a whole run.
+    const interruptions = lists < MODES.length ? 0 : kills
+    const mode = MODES[lists % MODES.length] as Mode
+    const start = () => startReconcile(service, directory, file, mode)
     while (done < interruptions) {
       const signal = done % SIGINT_EVERY === 0 ? 'SIGINT' : 'SIGKILL'
-      const end = await endAt(startReconcile(service, directory, file), signal, Math.random() * milliseconds)
+      const end = await endAt(start(), signal, Math.random() * (milliseconds.get(mode) ?? 0))
       if (end === 'finished') break
       done += 1
       ends.set(end, (ends.get(end) ?? 0) + 1)
     }
     const started = performance.now()
-    const child = startReconcile(service, directory, file)
+    const child = start()
     const code = await child.ended
-    if (lists === 0) milliseconds = performance.now() - started
+    if (lists < MODES.length) milliseconds.set(mode, performance.now() - started)
     if (code !== 0) faults.push(`list ${lists} ends with ${code}: ${child.stderr()}`)
     const bought = await readPurchases(`${file.replace('.csv', '')}.reconciled.csv.purchases`)
     purchases.push(...bought)
@@ -104,9 +113,9 @@ function namesOf(list: number): string[] {
   })
 }
 
-function startReconcile(service: TestService, directory: string, file: string): Child {
+function startReconcile(service: TestService, directory: string, file: string, mode: Mode): Child {
   const client = ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key')]
-  return startChild('agent/main.js', [...client, 'reconcile', file, '--column', 'name', '--yes'], {
+  return startChild('agent/main.js', [...client, 'reconcile', file, '--column', 'name', '--yes', ...mode], {
     DATA_DIR: directory,
   })
 }
@@ -128,18 +137,26 @@ async function readPurchases(folder: string): Promise<Purchase[]> {
   return Promise.all(names.map((name) => readPurchase(fileEntry(join(folder, name)))))
 }
 
-/** Whether each different row has one purchase, and each row of the output the answer and the receipt of its own one. */
+/** Whether each different row is in one purchase, and each row of the output has the answer and the receipt of its own one. */
 async function findListFaults(file: string, names: string[], bought: Purchase[]): Promise<string[]> {
+  const asked = bought.flatMap((purchase) => [...answersByName(purchase).keys()])
   const distinct = new Set(names).size
-  const faults = bought.length === distinct ? [] : [`${distinct} different rows have ${bought.length} purchases`]
+  const faults = asked.length === distinct ? [] : [`${distinct} different rows are bought ${asked.length} times`]
   const out = `${file.replace('.csv', '')}.reconciled.csv`
   const rows = parse(await readFile(out), { columns: true }) as Record<string, string>[]
   if (rows.map(({ name }) => name).join() !== names.join()) faults.push('the output has other rows')
-  for (const { name, decision, receipt = '' } of rows) {
-    const { request, answer } = await readPurchase(fileEntry(join(file, '..', receipt)))
-    const asked = JSON.parse(request.body ?? '') as { name: string }
-    const { status } = JSON.parse(answer?.body ?? '{}') as { status?: string }
-    if (asked.name !== name || status !== decision) faults.push(`${name} has the answer of another row`)
+  for (const { name = '', decision, receipt = '' } of rows) {
+    const answers = answersByName(await readPurchase(fileEntry(join(file, '..', receipt))))
+    if (answers.get(name) !== decision) faults.push(`${name} has the answer of another row`)
   }
   return faults
+}
+
+/** The decisions of a purchase by the names that it asks for. */
+function answersByName({ request, answer }: Purchase): Map<string, string | undefined> {
+  const operation = requestedOperation(request)
+  const body = JSON.parse(answer?.body ?? '{}') as { status?: string; results?: { body: { status?: string } }[] }
+  const answers = body.results?.map((result) => result.body) ?? [body]
+  const items = operation ? itemsOf(operation) : []
+  return new Map(items.map(({ input }, index) => [String(input['name']), answers[index]?.status]))
 }

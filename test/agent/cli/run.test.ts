@@ -92,6 +92,9 @@ describe('the command line', () => {
     ['client', 'as-of', '1', '2026-01-01', '2026-01-02'],
     ['client', 'changes'],
     ['client', 'changes', '--since', '2026-01-01', 'foo'],
+    ['client', 'batch'],
+    ['client', 'batch', 'package-lock.json', 'foo'],
+    ['client', 'batch', 'README.md'],
     ['client', 'verify-card', 'foo'],
   ]) {
     it(`[14.5] exits with 2 and one line for wrong arguments: ${JSON.stringify(args)}`, async () => {

@@ -515,6 +515,29 @@ describe('the client', () => {
     expect(requests[0]).to.include({ body: '{"company_number":"7"}' })
   })
 
+  it('buys the batch of a file, and prints what is charged before it signs', async () => {
+    terms = { amount: '2000' }
+    const file = join(directory, 'inputs.json')
+    const body = '{"operation":"lookup","inputs":[{"company_number":"7"},{"company_number":"8"}]}'
+    await writeFile(file, body)
+    expect(await client('batch', file)).to.equal(0)
+    expect(requests.map((request) => [request.url, request.body])).to.deep.equal([
+      ['/api/v1/batch', body],
+      ['/api/v1/batch', body],
+    ])
+    const notice = printed.findIndex((line) =>
+      line.includes('Missing and contradictory records are results and are charged'),
+    )
+    expect(notice).to.be.within(
+      0,
+      printed.findIndex((line) => line.startsWith('The payment is saved')),
+    )
+    await writeFile(file, '{"operation":"lookup","inputs":[{"company_number":"x"}]}')
+    expect(await client('batch', file)).to.equal(1)
+    expect(printed.at(-1)).to.equal('inputs[0].company_number must be 1 to 20 ASCII digits')
+    expect(requests).to.have.length(2)
+  })
+
   it('reports a wrong value without sending a request', async () => {
     const wrong: [args: string[], line: string][] = [
       [['search', 'ab'], 'q must have 3 to 160 characters after normalisation'],

@@ -188,6 +188,98 @@ describe('[15.11] the command client reconcile', function () {
     expect(second.stderr).to.match(/can cost 4000 micro-USDC/)
   })
 
+  describe('--batch', () => {
+    const batched = ['--column', 'Supplier', '--yes', '--batch']
+    const numbered = ['--column', 'name', '--number-column', 'number', '--yes', '--batch']
+    const withoutReceipts = (rows: Record<string, string>[]) => rows.map(({ receipt: _, ...rest }) => rest)
+
+    it('gives the rows of single purchases for one payment, after a notice of what is charged', async () => {
+      await writeFile(file, LIST)
+      await run(['--column', 'Supplier', '--yes', '--out', `${out}.single`])
+      const single = parse(await readFile(`${out}.single`), { columns: true, bom: true }) as Record<string, string>[]
+      let lines: string[] = []
+      expect(await transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
+      expect(lines.join()).to.contain('missing or quarantined are charged')
+      const rows = await readOut()
+      expect(withoutReceipts(rows)).to.deep.equal(withoutReceipts(single))
+      const verified = await runCommand([
+        'verify',
+        join(directory, rows[3]?.['receipt'] ?? ''),
+        '--issuer',
+        service.url,
+      ])
+      expect(verified.code).to.equal(0)
+    })
+
+    it('pays for no row twice when the list grows or the option changes', async () => {
+      await writeFile(file, LIST)
+      await run(['--column', 'Supplier', '--yes'])
+      const longer = `${LIST}8,Numbered Fixture 1,\n9,Numbered Fixture 2,\n`
+      await writeFile(file, longer)
+      expect(await transfersOf(() => run(batched))).to.equal(1)
+      const text = await readFile(out)
+      expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
+      expect((await readFile(out)).equals(text)).to.equal(true)
+      await writeFile(file, `${longer}10,Numbered Fixture 3,\n`)
+      expect(await transfersOf(() => run(batched))).to.equal(1)
+    })
+
+    it('charges a missing number beside an answer, with its receipt', async () => {
+      await writeFile(file, 'name,number\nPlain Fixture,\n,999999\n')
+      expect(await transfersOf(() => run(numbered))).to.equal(1)
+      const [found, missing] = await readOut()
+      expect(missing).to.include({ decision: 'company_not_found', company_number: '', receipt: found?.['receipt'] })
+      expect(missing?.['receipt']).to.match(/^list\.reconciled\.csv\.purchases\//)
+    })
+
+    it('asks row by row if a batch is refused, and never sends its payment again', async () => {
+      await writeFile(file, 'name,number\n,999998\n,999999\n')
+      const sent: string[] = []
+      const record: typeof fetch = async (input, init) => {
+        if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) sent.push(new URL(input as string).pathname)
+        return fetch(input, init)
+      }
+      expect(await transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+      expect((await readOut()).map(({ decision }) => decision)).to.deep.equal([
+        'company_not_found',
+        'company_not_found',
+      ])
+      await run(numbered, { fetch: record })
+      expect(sent.filter((path) => path === '/api/v1/batch')).to.have.length(1)
+    })
+
+    it('signs no quote above the price of its rows', async () => {
+      await writeFile(file, 'name\nPlain Fixture\nTwin Fixture\n')
+      const maximum = ['--url', service.url, '--key-file', join(directory, 'buyer.key'), '--max-amount', '1999']
+      const { code, text } = await runCommand([
+        'client',
+        ...maximum,
+        'reconcile',
+        file,
+        ...numbered.slice(0, 2),
+        '--yes',
+        '--batch',
+      ])
+      expect(code).to.equal(1)
+      expect(text).to.contain('above 3998 micro-USDC')
+      expect(await purchases()).to.deep.equal([])
+    })
+
+    it('pays once when the answer to a batch was lost', async () => {
+      await writeFile(file, LIST)
+      const loseAnswers: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
+        throw new TypeError('fetch failed')
+      }
+      const paid = await transfersOf(async () => {
+        expect((await run(batched, { fetch: loseAnswers })).code).to.equal(4)
+        expect((await run(batched)).code).to.equal(0)
+      })
+      expect(paid).to.equal(1)
+    })
+  })
+
   it('stops after an interruption, and continues with the same command', async () => {
     const names = Array.from({ length: 25 }, (_, index) => `Numbered Fixture ${index + 1}`)
     await writeFile(file, `name\n${names.join('\n')}\n`)
