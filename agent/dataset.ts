@@ -91,8 +91,8 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
   // A snapshot that is missing, damaged or of another layout version is not served and is built again.
   const hasDataset = request.catalog.current() !== undefined
   if (!hasDataset && !isUrl(location)) {
-    await first.catch((cause: unknown) => {
-      schedule.stop()
+    await first.catch(async (cause: unknown) => {
+      await schedule.stop()
       throw cause
     })
     return schedule

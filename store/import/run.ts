@@ -99,10 +99,8 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   if (!isSwitch) await catalog.publish({ ...entry, changes: current.retrieval.changes })
   const archivePath = isSwitch ? archive.download.path : undefined
   const history = await recordHistory(request, { current, facts, archivePath })
-  if (isSwitch) {
-    throwIfStopped(signal)
-    await catalog.publish({ ...entry, changes: changesOf(history) })
-  }
+  throwIfStopped(signal)
+  if (isSwitch) await catalog.publish({ ...entry, changes: changesOf(history) })
   const previous = current?.info.snapshot_id
   // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
   if (previous !== info.snapshot_id) {

@@ -33,8 +33,8 @@ interface ScheduleOptions {
 export interface Schedule {
   /** Starts a retrieval, or joins the running one, and plans the next. Rejects if the retrieval fails. */
   retrieve(): Promise<void>
-  /** Cancels the next retrieval and aborts the running one. */
-  stop(): void
+  /** Cancels the next retrieval, aborts the running one, and resolves when that has ended. */
+  stop(): Promise<void>
 }
 
 export function openSchedule({ retrieve, now, random, timer, onFailure }: ScheduleOptions): Schedule {
@@ -85,9 +85,10 @@ export function openSchedule({ retrieve, now, random, timer, onFailure }: Schedu
 
   return {
     retrieve: retrieveNow,
-    stop() {
+    async stop() {
       stopping.abort()
       cancel()
+      await running?.catch(() => undefined)
     },
   }
 }

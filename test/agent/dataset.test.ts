@@ -113,7 +113,7 @@ describe('the dataset', () => {
       timer: () => () => undefined,
       report: () => undefined,
     })
-    schedule.stop()
+    await schedule.stop()
     expect(catalog.current()?.snapshot.find('73848')).to.include({ legal_name: 'PLAIN FIXTURE LIMITED' })
   })
 

@@ -139,7 +139,7 @@ describe('the schedule of retrievals', () => {
 
   it('starts no retrieval after a stop', async () => {
     await startRetrieval()
-    schedule.stop()
+    await schedule.stop()
     await passTime(10 * DAY)
     expect(startTimes).to.have.lengthOf(1)
     expect(timers).to.deep.equal([])
@@ -147,8 +147,10 @@ describe('the schedule of retrievals', () => {
 
   it('aborts the running retrieval at a stop and plans no retry', async () => {
     outcomes = ['failure']
-    const first = startRetrieval()
-    schedule.stop()
+    let hasEnded = false
+    const first = startRetrieval().then(() => (hasEnded = true))
+    await schedule.stop()
+    expect(hasEnded).to.equal(true)
     await first
     expect(signals[0]?.aborted).to.equal(true)
     expect(timers).to.deep.equal([])
