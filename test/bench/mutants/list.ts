@@ -621,6 +621,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/spec/batch.test.js',
   },
   {
+    name: 'an answer to a batch is sold that A2A cannot deliver',
+    file: 'agent/operation/batch.js',
+    find: '1_048_576 - 4_096',
+    replace: '1_048_576',
+    caughtBy: 'test/spec/batch.test.js',
+  },
+  {
+    name: 'a call of MCP has no room for a batch and the extensions of a payment',
+    file: 'agent/mcp/route.js',
+    find: 'MCP_MEMBERS_MAX = 400',
+    replace: 'MCP_MEMBERS_MAX = 256',
+    caughtBy: 'test/spec/batch.test.js',
+  },
+  {
     name: 'a query that is too broad is a result of a batch',
     file: 'agent/skills/prepare-batch.js',
     find: '!isBatchResult(prepared.refusal.code)',
