@@ -49,6 +49,25 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
+  it('[4.11.5] take at most five milliseconds between other work, if each takes one', async () => {
+    let readings = 0
+    const prepared = prepare(lookups(...Array<string>(100).fill('1')), { now: () => new Date((readings += 1)) })
+    const slices = [readings]
+    let before = readings
+    const count = () => {
+      slices.push(readings - before)
+      before = readings
+      counting = globalThis.setImmediate(count)
+    }
+    let counting = globalThis.setImmediate(count)
+    await prepared
+    clearImmediate(counting)
+    // The clock advances one millisecond per reading, and is read before and after each item.
+    expect(readings).to.equal(200)
+    expect(Math.max(...slices)).to.equal(10)
+    await register.close()
+  })
+
   it('[4.11.5] that take too long together are refused, and the item is named', async () => {
     const prepared = await prepare(lookups(...Array<string>(100).fill('1')), { now: slowClock() })
     expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[5]' } })

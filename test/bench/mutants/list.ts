@@ -635,6 +635,20 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/spec/batch.test.js',
   },
   {
+    name: 'a batch holds the event loop until its end',
+    file: 'agent/skills/prepare-batch.js',
+    find: 'sliceMs > SLICE_MS',
+    replace: 'false',
+    caughtBy: 'test/agent/skills/prepare-batch.test.js',
+  },
+  {
+    name: 'a batch costs as much of the budget as a single operation',
+    file: 'agent/sale/perform.js',
+    find: 'units + Math.floor(itemsOf(operation, terms.operations).length / ITEMS_PER_UNIT)',
+    replace: 'units',
+    caughtBy: 'test/spec/rate-limit.test.js',
+  },
+  {
     name: 'a query that is too broad is a result of a batch',
     file: 'agent/skills/prepare-batch.js',
     find: '!isBatchResult(prepared.refusal.code)',
