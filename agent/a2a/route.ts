@@ -8,7 +8,7 @@ import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
-import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX } from '../limits/call-limit.ts'
+import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX, LATE } from '../limits/call-limit.ts'
 import type { Client } from '../limits/client.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/clients.ts'
@@ -27,6 +27,8 @@ import { answerTaskMethod } from './task-methods.ts'
 export const A2A_BODY_BYTES_MAX = 16_384
 /** Contract 4.5.10. */
 export const RESPONSE_BYTES_MAX = 1_048_576
+/** Batches are refused before they are charged (contract 4.11.4). Only a page of a history of extremely long records is larger. */
+const TOO_LARGE = 'it exceeds 1 MiB, and the same payment gets it over REST'
 
 /** The header and the query parameter with the protocol version. */
 const VERSION_NAME = 'A2A-Version'
@@ -79,7 +81,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     const content = call.outcome ? renderOutcome(call.outcome) : renderRpc(id, response)
     if (call.outcome?.kind === 'answer') content.body = JSON.stringify({ ...response, id })
     if (hasExtension) content.headers['A2A-Extensions'] = extensionUri
-    return Buffer.byteLength(content.body) > RESPONSE_BYTES_MAX ? gatewayUnavailable() : content
+    return Buffer.byteLength(content.body) > RESPONSE_BYTES_MAX ? gatewayUnavailable(TOO_LARGE) : content
   }
 
   async function route(request: Request, response: Response): Promise<void> {
@@ -99,7 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     })
     sendResponse(
       response,
-      await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(gatewayUnavailable),
+      await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(() => gatewayUnavailable(LATE)),
     )
   }
 
@@ -138,6 +140,6 @@ function renderRpc(id: RpcId, response: object): HttpResponseContent {
   return { status: 200, headers, body: JSON.stringify({ ...response, id }) }
 }
 
-function gatewayUnavailable(): HttpResponseContent {
-  return renderOutcome(refused({ code: 'gateway_unavailable' }))
+function gatewayUnavailable(detail: string): HttpResponseContent {
+  return renderOutcome(refused({ code: 'gateway_unavailable', detail }))
 }

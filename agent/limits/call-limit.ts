@@ -6,6 +6,9 @@ export const CALLS_MAX = 8
 /** The time limit of a call over A2A or MCP (contract 4.5.10). A sale that exceeds it continues. */
 export const CALL_TIMEOUT_MS = 65_000
 
+/** Why such a call gets `gateway_unavailable`. */
+export const LATE = 'it was not ready in time'
+
 /** Counts as one running sale until it is disposed, unless it has a refusal. Later disposals change nothing. */
 export interface CallSlot extends Disposable {
   refusal?: Refused

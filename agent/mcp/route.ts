@@ -19,8 +19,8 @@ import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
 /** Contract 4.6.6. Enough for a request and a payment of at most 8 KiB. */
 export const MCP_BODY_BYTES_MAX = 16_384
-/** Contract 4.6.6. A call with a payment has about fifty. */
-export const MCP_MEMBERS_MAX = 256
+/** Contract 4.6.6. A batch of a hundred inputs has three hundred, with a payment that repeats the extensions of the quote. */
+export const MCP_MEMBERS_MAX = 400
 
 interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
   clients: Clients

@@ -7,8 +7,11 @@ import { API_PREFIX } from './paths.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
 
-/** A larger answer is refused. A2A cannot send one, and every replay is read from the disk. */
-export const BATCH_ANSWER_BYTES_MAX = 1_048_576
+/**
+ * A larger answer is refused before anything is charged (contract 4.11.4). With the message around it, an
+ * answer over A2A stays below 1 MiB, so every transport delivers what any of them has sold.
+ */
+export const BATCH_ANSWER_BYTES_MAX = 1_048_576 - 4_096
 
 /** A batch in canonical form. */
 interface Batch {

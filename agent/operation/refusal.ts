@@ -105,7 +105,7 @@ export const REFUSALS = {
   unsupported_media_type: define(415, 'The body must be uncompressed JSON, sent as application/json.', CHANGE),
   rate_limited: define(429, 'The shared request limit is reached.', WAIT),
   internal_error: define(500, 'The service failed.', REPEAT, 'unknown'),
-  gateway_unavailable: define(502, 'The answer was not ready in time.', NEVER_SIGN_AGAIN, 'unknown'),
+  gateway_unavailable: define(502, 'The transport did not deliver the answer.', NEVER_SIGN_AGAIN, 'unknown'),
   dataset_unavailable: unavailable(DATASET_RETRY_SECONDS, 'No dataset is loaded.', WAIT),
   dataset_stale: unavailable(
     DATASET_RETRY_SECONDS,

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
+import { measureBatch } from './perf/batch.ts'
 import { measureForged } from './perf/forged.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
 import { measureImport } from './perf/import.ts'
@@ -104,6 +105,7 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
     replay: (bench) => measureReplay(bench, size),
     'paid-lookup': (bench) => measurePaidLookup(bench, context),
     mcp: (bench) => measureMcp(bench, size),
+    batch: (bench) => measureBatch(bench, context),
   })
   const nothing = { [Symbol.asyncDispose]: async () => undefined }
   await measure(async () => nothing, {

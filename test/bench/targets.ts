@@ -26,6 +26,9 @@ const FORGED_RATIO_MAX = 2
 /** With a million companies, a search is at least this many times as fast as another search engine. */
 const MILLION_FASTER_MIN = 20
 
+/** A batch never holds the event loop for longer. */
+const HOLD_MS_MAX = 25
+
 /** Milliseconds and seconds depend on the machine and its load; ratios do less. */
 export const PERF_TARGETS = {
   'quote p50': target('quote', 'quote, 1 connection, p50', 'ms', 3, valueAtMost(0.15)),
@@ -52,6 +55,12 @@ export const PERF_TARGETS = {
   'open payments': target('open-payments', '1,800 open payments, CPU a minute', 'ms', 0),
   'mcp p50': target('mcp', 'paid lookup over MCP, 1 connection, p50', 'ms', 3),
   'mcp cpu': target('mcp', 'paid lookup over MCP, 8 connections, CPU', 'us', 0, ratioAtMost(1.25)),
+  'batch p50': target('batch', '100 lookups in one batch, 1 connection, p50', 'ms', 1),
+  'batch cpu': target('batch', '100 lookups in one batch, CPU', 'ms', 1),
+  'batch holds lookup': target('batch', 'event loop held by 100 lookups', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
+  'batch holds resolve': target('batch', 'event loop held by 25 slow names', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
+  'batch holds as_of': target('batch', 'event loop held by 1 MiB of past records', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
+  'batch holds mcp': target('batch', 'event loop held by the same over MCP', 'ms', 1, valueAtMost(HOLD_MS_MAX)),
   'search exact p99': target('search', 'search, exact name, p99', 'ms', 2, valueAtMost(1)),
   'search fuzzy p50': target('search', 'search, misspelt name, p50', 'ms', 2, valueAtMost(4)),
   'search fuzzy p99': target('search', 'search, misspelt name, p99', 'ms', 2, valueAtMost(10)),

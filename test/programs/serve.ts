@@ -2,6 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runCli } from '../../agent/cli/run.ts'
 
+process.on('message', measureHolds())
+process.channel?.unref()
+
 process.exitCode = await runCli(['serve'], {
   environment: process.env,
   print(line) {
@@ -15,3 +18,27 @@ process.exitCode = await runCli(['serve'], {
   confirm: async () => false,
   interrupted: () => new AbortController().signal,
 })
+
+/**
+ * From the first message on, measures the CPU time between timers of one millisecond. Answers each message with the most since
+ * the last one, in milliseconds. Elapsed time would also pass while the machine runs other processes.
+ */
+function measureHolds(): () => void {
+  const cpuMs = () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1000
+  }
+  let most = 0
+  let before: number | undefined
+  const measure = () => {
+    const now = cpuMs()
+    most = Math.max(most, now - (before ?? now))
+    before = now
+  }
+  return () => {
+    if (before === undefined) setInterval(measure, 1).unref()
+    measure()
+    process.send?.(most)
+    most = 0
+  }
+}

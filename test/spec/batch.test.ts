@@ -1,8 +1,15 @@
 /** Batches over all transports: input, price, results, refusals, limits and replays (contract 4.11). */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodePaymentRequiredHeader, decodePaymentSignatureHeader } from '@x402/core/http'
 import { expect } from 'chai'
+import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { answersOperation } from '../../agent/client/check-answer.ts'
-import { expectRefusal } from '../support/raw-http.ts'
+import { recordFiles } from '../support/journal.ts'
+import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { registerRow, toCsv } from '../support/register.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 import {
   BATCH,
   buyOverTransports,
@@ -10,6 +17,7 @@ import {
   expectCharges,
   messageOf,
   quoteOf,
+  rpcBody,
   type Operation,
 } from '../support/transports.ts'
 
@@ -18,6 +26,7 @@ const looking = (...numbers: string[]): Operation => ({
   input: { operation: 'lookup', inputs: numbers.map((company_number) => ({ company_number })) },
 })
 const resolving = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'resolve', inputs } })
+const inDays = (...inputs: object[]): Operation => ({ operation: 'batch', input: { operation: 'as_of', inputs } })
 const numbers = (count: number) => Array.from({ length: count }, (_, at) => String(1001 + (at % 20)))
 const names = (count: number) => Array.from({ length: count }, (_, at) => ({ name: `Plain Fixture ${at}` }))
 
@@ -25,6 +34,16 @@ interface Batch {
   results: { status: number; body: unknown }[]
   source: object
   snapshot_id: string
+}
+
+function codeOf({ json, text }: RawReply): string {
+  expect(json, text).to.have.property('error')
+  return (json['error'] as { code: string }).code
+}
+
+/** The answer in a reply of any transport. */
+function batchIn(reply: RawReply): Batch {
+  return (reply.json['result'] ? messageOf(reply).data : reply.json) as Batch
 }
 
 /** A record, a missing one, a quarantined one, and the synthetic company. */
@@ -44,6 +63,13 @@ describe('a batch', () => {
   after(() => service.stop())
 
   const TRANSPORTS = { REST: rest, A2A: (asked: Operation, payment?: string) => a2a(asked, payment), MCP: mcp }
+  /** As a client that repeats the resource and the extensions of the quote in a payment that is an object. */
+  const mcpAsClient = async (asked: Operation, payment?: string) => {
+    if (payment === undefined) return mcp(asked)
+    const { resource, extensions } = decodePaymentRequiredHeader(String((await mcp(asked)).headers['payment-required']))
+    const signed = decodePaymentSignatureHeader(payment)
+    return mcp(asked, { ...signed, resource, extensions: { ...extensions, ...signed.extensions } })
+  }
 
   for (const [name, ask] of Object.entries(TRANSPORTS))
     it(`[4.11.2, 4.11.3] over ${name} is one payment, and replayed equally over every transport`, () =>
@@ -105,14 +131,18 @@ describe('a batch', () => {
       expect(quoteOf(reply).amount).to.equal('2000')
     }))
 
-  it('[4.11.1] of the most inputs is sold', () =>
-    expectCharges(service, [100_000n, 50_000n], async () => {
-      for (const asked of [looking(...numbers(100)), resolving(...names(25))]) {
-        const bought = await buy((payment) => rest(asked, payment))
-        expect(bought.status, bought.text).to.equal(200)
-        expect((bought.json as unknown as Batch).results).to.have.length((asked.input['inputs'] as unknown[]).length)
-      }
-    }))
+  it('[4.11.1] of the most inputs is sold over every transport, and over MCP also for the longest payment', async () => {
+    const date = new Date().toISOString().slice(0, 10)
+    const onDay = numbers(100).map((company_number) => ({ company_number, date }))
+    const most = [looking(...numbers(100)), resolving(...names(25)), inDays(...onDay)]
+    await expectCharges(service, Array.from({ length: 4 }, () => [100_000n, 50_000n, 100_000n]).flat(), async () => {
+      for (const ask of [...Object.values(TRANSPORTS), mcpAsClient])
+        for (const asked of most) {
+          const { results } = batchIn(await buy((payment) => ask(asked, payment)))
+          expect(results).to.have.length((asked.input['inputs'] as unknown[]).length)
+        }
+    })
+  })
 
   const REFUSED: [input: unknown, detail: string][] = [
     [looking().input, 'inputs must have at least one input'],
@@ -137,23 +167,39 @@ describe('a batch', () => {
       }
     })
 
-  it('[4.11.1] has a body of at most 64 KiB', async () => {
+  it('[4.5.1, 4.11.1] has a body of at most 64 KiB, and of 16 KiB over A2A', async () => {
     const body = JSON.stringify(looking('73848').input)
     expectRefusal(await post(body.padEnd(65_536)), 'payment_required')
     expectRefusal(await post(body.padEnd(65_537)), 'body_too_large')
+    const overA2a = rpcBody(looking(...numbers(100)))
+    expectRefusal(await a2a(overA2a.padEnd(16_384)), 'payment_required')
+    expectRefusal(await a2a(overA2a.padEnd(16_385)), 'body_too_large')
   })
 
-  it('[4.11.4] of which no item has an answer is not charged, and its payment buys another', async () => {
-    const payment = await payFor(rest(looking('999', '2001')))
-    await expectCharges(service, [], async () => {
-      const refused = await rest(looking('999', '2001'), payment)
-      expectRefusal(refused, 'company_not_found')
-      expect(refused.json).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
+  for (const [name, ask] of Object.entries(TRANSPORTS)) {
+    it(`[4.11.4] of which no item has an answer is not charged over ${name}, and its payment buys another`, async () => {
+      const payment = await payFor(ask(looking('999', '2001')))
+      await expectCharges(service, [], async () => {
+        const refused = await ask(looking('999', '2001'), payment)
+        expect(codeOf(refused)).to.equal('company_not_found')
+        expect(refused.json).to.include.all.keys('company', 'error', 'source', 'snapshot_id')
+      })
+      await expectCharges(service, [2000n], async () =>
+        expect(batchIn(await ask(looking('999', '73848'), payment)).results).to.have.length(2),
+      )
     })
-    await expectCharges(service, [2000n], async () =>
-      expect((await rest(looking('999', '73848'), payment)).status).to.equal(200),
-    )
-  })
+
+    it(`[4.11.4] with a day that no file covers is refused over ${name} with its index, and is not charged`, async () => {
+      const [covered, before] = ['2026-01-31', '2001-02-03'].map((date) => ({ company_number: '00000000', date }))
+      const payment = await payFor(ask(inDays(covered!, before!)))
+      await expectCharges(service, [], async () => {
+        const refused = await ask(inDays(covered!, before!), payment)
+        expect(codeOf(refused)).to.equal('date_not_covered')
+        expect(detailOf(refused)).to.equal('No recorded file of the register covers this day: inputs[1].')
+      })
+      await expectCharges(service, [2000n], () => ask(inDays(covered!, covered!), payment))
+    })
+  }
 
   it('[1.7] of the synthetic company alone has its snapshot', async () => {
     const { json } = await buy((payment) => rest(looking('00000000'), payment))
@@ -165,5 +211,100 @@ describe('a batch', () => {
     const bought = await buy((payment) => rest(MIXED, payment))
     const receipt = JSON.parse(Buffer.from(String(bought.headers['payment-response']), 'base64').toString()) as object
     expect(receipt).to.have.nested.property('extensions.payment-receipt.info.receipt')
+  })
+})
+
+describe('a batch with large records', () => {
+  const NAME = 'Extremely Long Address Limited'
+  const large = (count: number) => resolving(...Array.from({ length: count }, () => ({ name: NAME })))
+  let service: TestService
+  const { rest, a2a, mcp, payFor, buy } = buyOverTransports(() => service)
+  const TRANSPORTS = { REST: rest, A2A: (asked: Operation, payment?: string) => a2a(asked, payment), MCP: mcp }
+
+  before(async () => {
+    const path = join(await makeTemporaryDirectory(), 'large.csv')
+    const rows = Array.from({ length: 10 }, (_, at) =>
+      registerRow({ company_num: String(at + 1), company_name: NAME, company_address_1: 'A'.repeat(7_500) }),
+    )
+    await writeFile(path, toCsv(...rows))
+    service = await startTestService({ environment: { DATASET: path } })
+  })
+  after(() => service.stop())
+
+  for (const [name, ask] of Object.entries(TRANSPORTS))
+    it(`[4.11.4] over ${name} is refused uncharged, and as many as fit are sold and replayed over every transport`, async () => {
+      const payment = await payFor(ask(large(25)))
+      let fitting = 0
+      await expectCharges(service, [], async () => {
+        const refused = await ask(large(25), payment)
+        expect(codeOf(refused)).to.equal('batch_too_large')
+        fitting = Number(/: the first (\d+) inputs fit\.$/.exec(detailOf(refused))?.[1])
+        const one = await payFor(ask(large(fitting + 1)))
+        expect(codeOf(await ask(large(fitting + 1), one))).to.equal('batch_too_large')
+      })
+      const right = await payFor(ask(large(fitting)))
+      await expectCharges(service, [2000n * BigInt(fitting)], async () => {
+        const sold = batchIn(await ask(large(fitting), right))
+        expect(sold.results).to.have.length(fitting)
+        for (const again of Object.values(TRANSPORTS))
+          expect(batchIn(await again(large(fitting), right))).to.deep.equal(sold)
+      })
+    })
+
+  it('[4.5.10, 4.11.4] has an answer of at most 1020 KiB over every transport, over A2A also for the longest id', async () => {
+    const asked = (date: string) => inDays({ company_number: '5', date })
+    const record = (date: string, letters: number) => {
+      const registered_address = { lines: ['A'.repeat(letters)], eircode: null }
+      const entries = { 5: { ...SYNTHETIC_COMPANY, company_number: '5', registered_address } }
+      return service.restart({
+        whileStopped: () => recordFiles(service.directory, [{ updated: `${date}T08:00:00Z`, entries }]),
+      })
+    }
+    await record('2026-01-01', 1)
+    const short = Buffer.byteLength((await buy((payment) => rest(asked('2026-01-01'), payment))).text)
+    const most = 1 + 1020 * 1024 - short
+    await record('2026-01-02', most)
+    await record('2026-01-03', most + 1)
+    const withLongId = (each: Operation, payment?: string) =>
+      a2a(rpcBody(each).replace('"id":1', `"id":"${'€'.repeat(256)}"`), payment)
+    const payment = await payFor(rest(asked('2026-01-02')))
+    await expectCharges(service, [1000n], async () => {
+      const { text, json } = await rest(asked('2026-01-02'), payment)
+      expect(Buffer.byteLength(text)).to.equal(1020 * 1024)
+      for (const ask of [a2a, withLongId, mcp])
+        expect(batchIn(await ask(asked('2026-01-02'), payment))).to.deep.equal(json)
+    })
+    await expectCharges(service, [], async () => {
+      for (const ask of [...Object.values(TRANSPORTS), withLongId]) {
+        const refused = await buy((signed) => ask(asked('2026-01-03'), signed))
+        expect(detailOf(refused)).to.equal('The answer to the batch would be too large: the first 0 inputs fit.')
+      }
+    })
+  })
+})
+
+describe('a batch whose query takes too long', () => {
+  it('[4.11.4] is refused over every transport with the index, and is not charged', async () => {
+    let clock = Date.now()
+    let stepMs = 0
+    const service = await startTestService({ now: () => new Date((clock += stepMs)) })
+    try {
+      const { rest, a2a, mcp, payFor } = buyOverTransports(() => service)
+      const asked = resolving({ company_number: '00000000' }, { name: 'Plain Fixture' })
+      const payment = await payFor(rest(asked))
+      // The clock advances three seconds per reading, so the time limit of a name is reached at once.
+      stepMs = 3000
+      await expectCharges(service, [], async () => {
+        for (const ask of [rest, (each: Operation, signed?: string) => a2a(each, signed), mcp]) {
+          const refused = await ask(asked, payment)
+          expect(codeOf(refused)).to.equal('query_too_broad')
+          expect(detailOf(refused)).to.match(/: inputs\[1\]\.$/)
+        }
+      })
+      stepMs = 0
+      expect((await rest(asked, payment)).status).to.equal(200)
+    } finally {
+      await service.stop()
+    }
   })
 })

@@ -8,16 +8,26 @@ const HOUR_MS = 3_600_000
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '1' } }
 
-describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2] the limits of the contract', () => {
+describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2, 4.11.1] the limits of the contract', () => {
   let service: FakedService
   before(async () => {
     service = await startFakedService()
   })
   after(() => service.stop())
 
-  const { get, lookup, search, resolve, a2a, buy } = buyOverTransports(() => service)
+  const { get, lookup, search, resolve, rest, a2a, mcp, buy } = buyOverTransports(() => service)
   const message = (change: object) => a2a(messageBody({ parts: [{ text: 'a' }], ...change }))
   const overA2a = (operation: string, input: object) => a2a({ operation, input })
+
+  const INPUTS = {
+    lookup: { company_number: '1' },
+    as_of: { company_number: '1', date: '2026-01-01' },
+    resolve: { name: 'abc' },
+  }
+  const batch = (operation: keyof typeof INPUTS, count: number) => ({
+    operation: 'batch',
+    input: { operation, inputs: Array.from({ length: count }, () => INPUTS[operation]) },
+  })
 
   const digits = (count: number) => '7'.repeat(count)
   const letters = (count: number) => 'a'.repeat(count)
@@ -42,6 +52,15 @@ describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2] the limits of the contract', () =>
     ['eircode of a resolve, letters and digits', 7, 7, (n) => resolve({ name: 'abc', eircode: eircode(n) })],
     ['eircode with its spaces', 7, 16, (n) => resolve({ name: 'abc', eircode: n < 7 ? eircode(n) : spaced(n) })],
     ['resolve JSON body in bytes', 14, 4096, (n) => resolve(n < 14 ? padded(14).slice(0, n) : padded(n))],
+    ['batch inputs of lookup', 1, 100, (n) => rest(batch('lookup', n))],
+    ['batch inputs of lookup over A2A', 1, 100, (n) => a2a(batch('lookup', n))],
+    ['batch inputs of lookup over MCP', 1, 100, (n) => mcp(batch('lookup', n))],
+    ['batch inputs of as_of', 1, 100, (n) => rest(batch('as_of', n))],
+    ['batch inputs of as_of over A2A', 1, 100, (n) => a2a(batch('as_of', n))],
+    ['batch inputs of as_of over MCP', 1, 100, (n) => mcp(batch('as_of', n))],
+    ['batch inputs of resolve', 1, 25, (n) => rest(batch('resolve', n))],
+    ['batch inputs of resolve over A2A', 1, 25, (n) => a2a(batch('resolve', n))],
+    ['batch inputs of resolve over MCP', 1, 25, (n) => mcp(batch('resolve', n))],
     ['A2A request body in bytes', 1, 16_384, (n) => a2a(n === 0 ? '' : rpcBody(LOOKUP).padEnd(n))],
     ['A2A message parts', 1, 1, (n) => message({ parts: Array.from({ length: n }, () => ({ text: 'a' })) })],
     ['A2A messageId in bytes', 1, 128, (n) => message({ messageId: letters(n) })],

@@ -2,9 +2,13 @@
 import { expect } from 'chai'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, messageBody } from '../support/transports.ts'
+import { buyOverTransports, messageBody, type Operation } from '../support/transports.ts'
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
+const batch = (count: number, company_number = '00000000') => ({
+  operation: 'batch',
+  input: { operation: 'lookup', inputs: Array.from({ length: count }, () => ({ company_number })) },
+})
 
 function expectLimited(reply: RawReply): void {
   expectRefusal(reply, 'rate_limited')
@@ -26,7 +30,7 @@ describe('the limit of sales', () => {
   })
   afterEach(() => service.stop())
 
-  const { lookup, a2a, payFor } = buyOverTransports(() => service)
+  const { lookup, rest, a2a, payFor } = buyOverTransports(() => service)
   const overRest = (payment?: string) => lookup('00000000', payment)
   const overA2a = (payment?: string) => a2a(LOOKUP, payment)
 
@@ -51,6 +55,18 @@ describe('the limit of sales', () => {
     expect((await overRest(fourth)).status).to.equal(200)
   })
 
+  it('[4.11.5, 6.2.1] counts a batch as one sale', async () => {
+    const ask = (payment?: string) => rest(batch(100), payment)
+    const [first, second, third] = [await payFor(ask()), await payFor(ask()), await payFor(ask())]
+    const single = await payFor(overRest())
+    for (const payment of [first, second]) expect((await ask(payment)).status).to.equal(200)
+    expect((await overRest(single)).status).to.equal(200)
+    expectLimited(await ask(third))
+    expect((await ask(first)).status).to.equal(200)
+    ahead = 61_000
+    expect((await ask(third)).status).to.equal(200)
+  })
+
   it('[6.2.1] sells to many first-time requests of one address at once, up to the limit', async () => {
     const unpaid = overRest()
     const payments = await Promise.all(Array.from({ length: 6 }, () => payFor(unpaid)))
@@ -73,7 +89,7 @@ describe('the budget of a client address', () => {
   })
   afterEach(() => service.stop())
 
-  const { get, lookup, a2a, mcp, payFor } = buyOverTransports(() => service)
+  const { get, lookup, rest, a2a, mcp, payFor } = buyOverTransports(() => service)
   const forwarded = (address: string) => ({ 'X-Forwarded-For': `198.51.100.1, ${address}` })
   const restFrom = (address: string, payment?: string) => lookup('00000000', payment, { headers: forwarded(address) })
   const a2aFrom = (address: string) => a2a(LOOKUP, undefined, 1, forwarded(address))
@@ -94,6 +110,45 @@ describe('the budget of a client address', () => {
       expectRefusal(reply, 'payment_required')
     ahead = 61_000
     expectRefusal(await restFrom('2001:db8::3'), 'payment_required')
+  })
+
+  /** The quotes of a batch that an address gets for its six units. */
+  const QUOTES: [items: number, quotes: number][] = [
+    [1, 6],
+    [9, 6],
+    [10, 3],
+    [19, 3],
+    [20, 2],
+    [50, 1],
+    [59, 1],
+    [60, 0],
+  ]
+  for (const [items, quotes] of QUOTES)
+    it(`[4.11.5, 6.2.2] is enough for ${quotes} quotes of a batch of ${items}`, async () => {
+      for (const ask of [rest, (each: Operation) => a2a(each)]) {
+        for (let quote = 0; quote < quotes; quote += 1) expectRefusal(await ask(batch(items)), 'payment_required')
+        expectLimited(await ask(batch(items)))
+        ahead += 61_000
+      }
+    })
+
+  it('[4.11.5, 6.2.2] is spent by a refused batch: five units, and one for every ten items', async () => {
+    const ask = (count: number, payment?: string) => rest(batch(count, '999'), payment)
+    for (const [items, left] of [
+      [9, 1],
+      [10, 0],
+      [19, 0],
+    ] as const) {
+      const payment = await payFor(ask(items))
+      ahead += 61_000
+      expectRefusal(await ask(items, payment), 'company_not_found')
+      for (let quote = 0; quote < left; quote += 1) expectRefusal(await restFrom('127.0.0.1'), 'payment_required')
+      expectLimited(await lookup('00000000'))
+      ahead += 61_000
+    }
+    const payment = await payFor(ask(20))
+    ahead += 61_000
+    expectLimited(await ask(20, payment))
   })
 
   it('[6.2.2] is spent by protocol calls, and not by free documents', async () => {

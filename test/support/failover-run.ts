@@ -20,7 +20,7 @@ import type { ResponseLog } from '../../store/log/responses.ts'
 import { rpc } from './chain.ts'
 import { ready, startChild, type Child } from './child.ts'
 import { REGISTER } from './fixtures.ts'
-import { ask, KILL_TRANSPORTS, operationOf, type KillResponse, type KillTransport } from './kill-requests.ts'
+import { ask, KILL_TRANSPORTS, requirementsOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { isStored, prepareSandbox, transactionIn } from './kill-run.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { PostgresCluster } from './postgres-cluster.ts'
@@ -177,7 +177,7 @@ class Drill implements AsyncDisposable {
     while (!ended.aborted) {
       const transport = pick(random, KILL_TRANSPORTS)
       const key = this.#options.accounts.buyer.privateKey
-      const signed = await signedPayment({ key, terms: this.#terms, operation: operationOf(transport) })
+      const signed = await signedPayment({ key, requirements: requirementsOf(transport, this.#terms) })
       const payment = withPaymentId(signed)
       const begun = performance.now()
       let response = await ask(pick(random, this.#urls), transport, header(payment))

@@ -1,17 +1,32 @@
 /** The requests of the kill programme: one for each transport and operation, and the record in its response. */
 import { request as httpRequest } from 'node:http'
-import { RESOLVE, rpcBody } from './transports.ts'
+import { answersOperation } from '../../agent/client/check-answer.ts'
+import { amountOf, buildRequirements, type Terms } from '../../agent/payment/terms.ts'
+import { BATCH, RESOLVE, rpcBody } from './transports.ts'
 
-export const KILL_TRANSPORTS = ['REST GET', 'REST POST', 'A2A lookup', 'A2A resolve'] as const
+export const KILL_TRANSPORTS = [
+  'REST GET',
+  'REST POST',
+  'REST batch',
+  'A2A lookup',
+  'A2A resolve',
+  'A2A batch',
+] as const
 
 export type KillTransport = (typeof KILL_TRANSPORTS)[number]
 
 const LOOKUP_INPUT = { company_number: '00000000' }
 /** A company of the tests' register. */
 const RESOLVE_INPUT = { name: 'plain fixture' }
+/** Two companies and a missing one. */
+const BATCH_INPUT = {
+  operation: 'lookup',
+  inputs: ['73848', '999', '00000000'].map((company_number) => ({ company_number })),
+}
 
 interface KillRequest {
   operation: string
+  input: Record<string, unknown>
   method: string
   path: string
   /** JSON, where the request has a body. */
@@ -19,18 +34,26 @@ interface KillRequest {
 }
 
 const REQUESTS: Record<KillTransport, KillRequest> = {
-  'REST GET': { operation: 'lookup', method: 'GET', path: '/api/v1/company/00000000' },
-  'REST POST': { operation: 'resolve', method: 'POST', path: RESOLVE, body: JSON.stringify(RESOLVE_INPUT) },
+  'REST GET': { operation: 'lookup', input: LOOKUP_INPUT, method: 'GET', path: '/api/v1/company/00000000' },
+  'REST POST': toPost('resolve', RESOLVE_INPUT, RESOLVE),
+  'REST batch': toPost('batch', BATCH_INPUT, BATCH),
   'A2A lookup': toA2aRequest('lookup', LOOKUP_INPUT),
   'A2A resolve': toA2aRequest('resolve', RESOLVE_INPUT),
+  'A2A batch': toA2aRequest('batch', BATCH_INPUT),
 }
 
-function toA2aRequest(operation: string, input: object): KillRequest {
-  return { operation, method: 'POST', path: '/a2a', body: rpcBody({ operation, input }) }
+function toPost(operation: string, input: Record<string, unknown>, path: string): KillRequest {
+  return { operation, input, method: 'POST', path, body: JSON.stringify(input) }
 }
 
-export function operationOf(transport: KillTransport): string {
-  return REQUESTS[transport].operation
+function toA2aRequest(operation: string, input: Record<string, unknown>): KillRequest {
+  return { operation, input, method: 'POST', path: '/a2a', body: rpcBody({ operation, input }) }
+}
+
+/** What the payment of a request must be for. */
+export function requirementsOf(transport: KillTransport, terms: Terms) {
+  const { operation, input } = REQUESTS[transport]
+  return buildRequirements(terms, operation, amountOf(terms, { operation, input }))
 }
 
 export interface KillResponse {
@@ -63,6 +86,12 @@ export function ask(url: string, transport: KillTransport, payment: string): Pro
     sent.on('error', () => resolve(got))
     sent.end(body)
   })
+}
+
+/** Whether a response body has the answer to the request. */
+export function isAnswer(transport: KillTransport, body: string): boolean {
+  const { operation, input } = REQUESTS[transport]
+  return answersOperation({ operation, input }, readRecord(transport, body))
 }
 
 /** The record in a response body, without the wrapping of the transport. */

@@ -24,7 +24,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { ready, startChild, type Child } from './child.ts'
 import { REGISTER } from './fixtures.ts'
-import { ask, readRecord, operationOf, type KillResponse, type KillTransport } from './kill-requests.ts'
+import { ask, isAnswer, readRecord, requirementsOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
 import type { Disturbance, Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
@@ -175,7 +175,7 @@ class Run {
   async #sign(transport: KillTransport): Promise<WirePayment> {
     this.#sales += 1
     const { buyer } = this.#options.accounts
-    const options = { key: buyer.privateKey, terms: this.#terms, operation: operationOf(transport) }
+    const options = { key: buyer.privateKey, requirements: requirementsOf(transport, this.#terms) }
     return withPaymentId(await signedPayment(options))
   }
 
@@ -275,6 +275,7 @@ class Run {
       ...(first.status === 200 ? [] : [`${first.status} for the retry`]),
       ...(transfers.length === 1 ? [] : [`${transfers.length} transfers`]),
       ...(isStored(sale.transport, first, stored) ? [] : ['the response is not the stored one']),
+      ...(first.status !== 200 || isAnswer(sale.transport, first.body) ? [] : ['the response answers another request']),
       ...((await isReceiptValid(url, stored)) ? [] : ['the receipt is not valid']),
       ...(isDeepStrictEqual(first, second) ? [] : ['the second retry differs from the first']),
       ...(first.body.startsWith(sale.got?.body ?? '') ? [] : ['another response than before the kill']),

@@ -62,7 +62,7 @@ export function requestOverTransports(service: () => Pick<TestService, 'url'>) {
   /** Calls the tool of an operation over MCP. The reply has the status, body and headers of REST. */
   const mcp = async (
     { operation, input }: Operation,
-    payment?: string,
+    payment?: unknown,
     own: Record<string, string> = {},
   ): Promise<RawReply> => {
     const { body, headers } = toolCall({ operation, input }, payment)

@@ -1,6 +1,7 @@
 /** The items of a batch: one snapshot, slices that let other work run, and the limits of time and size (contract 4.11). */
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
+import { BATCH_ANSWER_BYTES_MAX } from '../../../agent/operation/batch.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { OPERATIONS } from '../../../agent/operation/operations.ts'
 import type { SkillContext } from '../../../agent/skills/registers.ts'
@@ -48,6 +49,25 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
+  it('[4.11.5] take at most five milliseconds between other work, if each takes one', async () => {
+    let readings = 0
+    const prepared = prepare(lookups(...Array<string>(100).fill('1')), { now: () => new Date((readings += 1)) })
+    const slices = [readings]
+    let before = readings
+    const count = () => {
+      slices.push(readings - before)
+      before = readings
+      counting = globalThis.setImmediate(count)
+    }
+    let counting = globalThis.setImmediate(count)
+    await prepared
+    clearImmediate(counting)
+    // The clock advances one millisecond per reading, and is read before and after each item.
+    expect(readings).to.equal(200)
+    expect(Math.max(...slices)).to.equal(10)
+    await register.close()
+  })
+
   it('[4.11.5] that take too long together are refused, and the item is named', async () => {
     const prepared = await prepare(lookups(...Array<string>(100).fill('1')), { now: slowClock() })
     expect(prepared).to.deep.include({ refusal: { code: 'query_too_broad', detail: 'inputs[5]' } })
@@ -61,7 +81,7 @@ describe('the items of a batch', () => {
     await register.close()
   })
 
-  it('[4.11.4] with more than 1 MiB refuse the batch, and the number that would fit is named', async () => {
+  it('[4.11.4] have at most 1020 KiB together, and the number that would fit is named', async () => {
     const items = Array.from({ length: 25 }, () => ({ operation: 'resolve', input: { name: 'Long Address Limited' } }))
     const refused = await prepare(items)
     expect(refused).to.have.nested.property('refusal.code', 'batch_too_large')
@@ -70,8 +90,8 @@ describe('the items of a batch', () => {
     const body = answerBody(await prepare(items.slice(0, fitting)))
     const item = Buffer.byteLength(answerBody(register.prepare('resolve', { name: 'Long Address Limited' })))
     expect(Buffer.byteLength(body))
-      .to.be.at.most(1_048_576)
-      .and.greaterThan(1_048_576 - item - 30)
+      .to.be.at.most(BATCH_ANSWER_BYTES_MAX)
+      .and.greaterThan(BATCH_ANSWER_BYTES_MAX - item - 30)
     await register.close()
   })
 })

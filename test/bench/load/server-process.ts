@@ -93,6 +93,12 @@ export function pinClient(): Disposable {
   return { [Symbol.dispose]: () => void pin(`0-${cpus().length - 1}`) }
 }
 
+/** The longest time that the event loop of a program `serve` was held since the last call, in milliseconds. */
+export async function longestHoldMs({ child }: ServerProcess): Promise<number> {
+  child.send('hold')
+  return nextMessage<number>(child)
+}
+
 /** CPU time of all live threads, in microseconds; NaN outside Linux. */
 export function cpuMicroseconds({ pid }: ChildProcess): number {
   try {

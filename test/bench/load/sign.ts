@@ -12,8 +12,8 @@ const payer = privateKeyToAddress(key)
 const LIFETIME_SECONDS = 350
 
 /** @returns a `PAYMENT-SIGNATURE` header with a nonce of its own */
-export function signPayment(operation: string = 'lookup'): string {
-  const requirements = buildRequirements(testTerms, operation)
+export function signPayment(operation: string = 'lookup', amount?: number): string {
+  const requirements = buildRequirements(testTerms, operation, amount)
   const authorization = {
     from: payer,
     to: requirements.payTo as Hex,

@@ -1,7 +1,9 @@
 /** The kinds of requests that `perf` and `soak` send over HTTP. */
 import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
 import { MCP_PATH } from '../../../agent/operation/paths.ts'
-import { toolCall } from '../../support/transports.ts'
+import { priceOf } from '../../../agent/payment/terms.ts'
+import { testTerms } from '../../support/payments.ts'
+import { BATCH, toolCall } from '../../support/transports.ts'
 import { signPayment } from './sign.ts'
 import type { LoadRequest } from './client.ts'
 
@@ -14,7 +16,8 @@ export interface Corpus {
   replayed: string
 }
 
-export type WorkloadName = 'quote' | 'replay' | 'paid lookup' | 'paid lookup over MCP' | 'search' | 'resolve'
+export type WorkloadName =
+  'quote' | 'replay' | 'paid lookup' | 'paid lookup over MCP' | 'batch of 100 lookups' | 'search' | 'resolve'
 
 export interface Workload {
   /** Requests of one round on one connection. */
@@ -55,6 +58,14 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
     connectionsMax: CALLS_MAX,
     build: ({ companyNumbers }, count) => cycle(companyNumbers, count, lookupOverMcp),
   },
+  'batch of 100 lookups': {
+    requests: 40,
+    usesRemotes: true,
+    build: ({ companyNumbers }, count) => {
+      const inputs = cycle(companyNumbers, 100, (company_number) => ({ company_number }))
+      return Array.from({ length: count }, () => batchRequest({ operation: 'lookup', inputs }))
+    },
+  },
   search: {
     requests: 120,
     usesRemotes: true,
@@ -83,6 +94,18 @@ export function lookupPath(companyNumber: string): string {
   return `/api/v1/company/${companyNumber}`
 }
 
+export function batchRequest(
+  input: { operation: string; inputs: readonly object[] },
+  transport: 'REST' | 'MCP' = 'REST',
+): LoadRequest {
+  const payment = signPayment(input.operation, priceOf(testTerms, input.operation) * input.inputs.length)
+  const request = { method: 'POST', status: 200, contains: '"results":[' } as const
+  if (transport === 'REST')
+    return { ...request, path: BATCH, body: JSON.stringify(input), headers: { ...JSON_HEADERS, ...paid(payment) } }
+  const { body, headers } = toolCall({ operation: 'batch', input }, payment)
+  return { ...request, path: MCP_PATH, body: JSON.stringify(body), headers: { ...JSON_HEADERS, ...headers } }
+}
+
 /** A refusal over MCP has status 200 too, so the answer must have a record. */
 function lookupOverMcp(company_number: string): LoadRequest {
   const payment: unknown = JSON.parse(Buffer.from(signPayment(), 'base64').toString())
@@ -101,6 +124,6 @@ function paid(signature: string): Record<string, string> {
   return { 'PAYMENT-SIGNATURE': signature }
 }
 
-function cycle<Value>(values: readonly Value[], count: number, make: (value: Value) => LoadRequest): LoadRequest[] {
+function cycle<Value, Made>(values: readonly Value[], count: number, make: (value: Value) => Made): Made[] {
   return Array.from({ length: count }, (_, index) => make(values[index % values.length] as Value))
 }

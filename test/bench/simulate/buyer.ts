@@ -6,13 +6,15 @@ import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { seconds, short } from './chain.ts'
 import type { Invariants } from './invariants.ts'
-import { newNonce, paymentOf, type SimulatedPayment } from './payment.ts'
+import { newNonce, operationFor, paymentOf, type SimulatedPayment } from './payment.ts'
 import type { SimulatedServer } from './server.ts'
 import { MISSING, NUMBERS, QUARANTINED } from './catalog.ts'
 import type { Simulator } from './simulator.ts'
 
 /** Requests of one buyer while faults are injected. */
 const SENDS_MAX = 12
+/** The share of the buyers that want a batch. */
+const BATCH_SHARE = 0.3
 /** A buyer signs at most this many payments in one run. */
 export const PAYMENTS_MAX = 4
 
@@ -28,7 +30,8 @@ export class SimulatedBuyer {
   readonly payer: string
   /** All signed payments, oldest first. */
   readonly signed: SimulatedPayment[] = []
-  companyNumber: string
+  /** What it wants, see `operationFor`. */
+  numbers: string
   body: string | undefined
   /** Whether its payment was settled without a record. It then signs no other, and asks the operator. */
   isSettledElsewhere = false
@@ -47,8 +50,9 @@ export class SimulatedBuyer {
     this.payer = payer
     this.#options = options
     const { sim, startMsMax } = options
-    const isOdd = sim.chance(0.1)
-    this.companyNumber = isOdd ? sim.pick([MISSING, QUARANTINED]) : sim.pick(NUMBERS)
+    this.numbers = sim.pick(NUMBERS)
+    if (sim.chance(BATCH_SHARE)) this.numbers += ` ${sim.pick([...NUMBERS, MISSING, QUARANTINED])}`
+    if (sim.chance(0.1)) this.numbers = this.numbers.replace(/^./, sim.pick([MISSING, QUARANTINED]))
     this.#idPolicy = sim.pick(['none', 'none', 'each', 'same'] as const)
     // Some buyers send one request and return only after the faults have ended.
     if (sim.chance(0.1)) this.#sends = SENDS_MAX - 1
@@ -77,14 +81,12 @@ export class SimulatedBuyer {
     const isShort = sim.injectsFaults && sim.chance(0.4)
     const lifetime = isShort ? sim.between(16, 60) : 300
     const id = { none: undefined, each: `purchase-${nonce.slice(2, 18)}`, same: 'purchase-of-today' }[this.#idPolicy]
-    const payment = paymentOf({ from: this.payer, nonce, validBefore: seconds(sim) + lifetime, id })
+    const { payer: from, numbers } = this
+    const payment = paymentOf({ from, nonce, validBefore: seconds(sim) + lifetime, id, numbers })
     this.signed.push(payment)
     this.#needsPayment = false
     this.#isUnsure = false
-    sim.trace(
-      this.payer.slice(0, 4),
-      () => `signs ${short(payment.key)} for company ${this.companyNumber}, ${lifetime} s`,
-    )
+    sim.trace(this.payer.slice(0, 4), () => `signs ${short(payment.key)} for company ${this.numbers}, ${lifetime} s`)
     if (this.signed.length > 1) sim.count('state a buyer signs again')
   }
 
@@ -110,15 +112,15 @@ export class SimulatedBuyer {
 
   #deliver(server: SimulatedServer, payment: SimulatedPayment, over: (outcome: Outcome | undefined) => void): void {
     const { sim, invariants } = this.#options
-    const { companyNumber } = this
-    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
+    const { numbers } = this
+    const operation = operationFor(numbers)
     sim.after(sim.between(0, sim.injectsFaults ? 2_000 : 50), () => {
       sim.trace(server.name, () => `receives ${short(payment.key)}`)
       server.ask({ operation, paymentHeaders: [payment.header] }, (outcome) => {
         if (outcome) {
           sim.count(`answer ${describe(outcome)}`)
           sim.trace(server.name, () => `answers ${describe(outcome)} to ${short(payment.key)}`)
-          invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+          invariants.answered({ payment, isMisuse: false, numbers }, outcome)
         }
         const isLost = outcome === undefined || sim.fault('a response is lost', 0.05)
         sim.afterNoFlush(sim.between(0, 200), () => over(isLost ? undefined : outcome))
@@ -148,7 +150,7 @@ export class SimulatedBuyer {
       }
       if (code === 'payment_already_settled') this.isSettledElsewhere = true
       // Not charged, so the same payment can buy another company.
-      if (code === 'company_not_found' || code === 'source_data_conflict') this.companyNumber = sim.pick(NUMBERS)
+      if (code === 'company_not_found' || code === 'source_data_conflict') this.numbers = pickNumbers(sim, this.numbers)
     }
     if (this.body === undefined) sim.afterNoFlush(wait, () => this.go())
   }
@@ -157,4 +159,9 @@ export class SimulatedBuyer {
 export function describe(outcome: Outcome): string {
   const { status } = renderOutcome(outcome)
   return outcome.kind === 'answer' ? String(status) : `${status} ${outcome.refusal.code}`
+}
+
+/** Other numbers that cost as much as these. */
+export function pickNumbers(sim: Simulator, as: string): string {
+  return as.replaceAll(/\S/g, () => sim.pick(NUMBERS))
 }

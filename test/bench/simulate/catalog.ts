@@ -54,6 +54,7 @@ export class SimulatedCatalog {
     const source = { ...SYNTHETIC, retrieved_at: retrievedAt, source_updated_at: null }
     const snapshot = {
       info: { snapshot_id: `sha256:${String(version).padStart(64, '0')}` },
+      hold: <T>(work: () => T) => work(),
       find: (companyNumber: string) => {
         if (companyNumber === MISSING) return undefined
         if (companyNumber === QUARANTINED) return 'quarantined'

@@ -8,6 +8,7 @@ import { SimulatedDatabase } from './database.ts'
 import { SimulatedLog, type StoredRecords } from './log.ts'
 import type { LogKind } from '../log-kind.ts'
 import type { SimulatedNodes } from './node.ts'
+import { operationFor } from './payment.ts'
 import { SimulatedServer } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -51,10 +52,9 @@ export class SimulatedDeployment {
     this.servers = servers.map((name) => new SimulatedServer(name, options))
   }
 
-  /** Sends a lookup to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
-  ask(companyNumber: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
-    const operation = { operation: 'lookup', input: { company_number: companyNumber } } as const
-    this.#sim.pick(this.servers).ask({ operation, paymentHeaders }, (outcome) => {
+  /** Sends a lookup or a batch to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
+  ask(numbers: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
+    this.#sim.pick(this.servers).ask({ operation: operationFor(numbers), paymentHeaders }, (outcome) => {
       if (outcome) onAnswer(outcome)
     })
   }

@@ -1,5 +1,5 @@
 /** Random events during the period with faults: clocks, the chain, payers, third parties and the operator. */
-import { describe } from './buyer.ts'
+import { describe, pickNumbers } from './buyer.ts'
 import { NUMBERS } from './catalog.ts'
 import { seconds, short } from './chain.ts'
 import { transferOf } from './facilitator.ts'
@@ -90,39 +90,39 @@ function misuse({ sim, buyers, main }: Scenario): void {
     from: authorization.from,
     nonce: authorization.nonce,
     validBefore: Number(authorization.validBefore),
+    numbers: buyer.numbers,
   }
-  const other = NUMBERS.find((number) => number !== buyer.companyNumber) as string
-  const [header, companyNumber] = sim.pick([
-    [paymentOf({ ...fields, isForged: true }).header, buyer.companyNumber],
-    [paymentOf({ ...fields, remark: 'another' }).header, buyer.companyNumber],
+  const reversed = buyer.numbers.split(' ').toReversed().join(' ')
+  const other = [reversed, ...NUMBERS].find((numbers) => numbers !== buyer.numbers) as string
+  const [header, numbers] = sim.pick([
+    [paymentOf({ ...fields, isForged: true }).header, buyer.numbers],
+    [paymentOf({ ...fields, remark: 'another' }).header, buyer.numbers],
     [payment.header, other],
   ] as const)
   sim.count('fault a payment is misused')
-  main.ask(companyNumber, [header], (outcome) =>
-    main.invariants.answered({ payment, isMisuse: true, companyNumber }, outcome),
-  )
+  main.ask(numbers, [header], (outcome) => main.invariants.answered({ payment, isMisuse: true, numbers }, outcome))
 }
 
 /** Another payment with the same payment id. It may buy only once the first payment is void. */
 function reuseId({ sim, buyers, main, reusedIds }: Scenario): void {
   const buyer = sim.pick(buyers)
-  const { current: first, companyNumber } = buyer
+  const { current: first, numbers } = buyer
   const { log, invariants } = main
   if (first?.id === undefined || !log.records.has(first.identity) || reusedIds.length >= REUSED_IDS_MAX) return
   const validBefore = Number(first.authorization.validBefore)
-  const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id })
+  const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id, numbers })
   reusedIds.push({ buyer, payment })
   sim.count('fault a payment id is used for another payment')
   sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
-  main.ask(companyNumber, [payment.header], (outcome) =>
-    invariants.answered({ payment, isMisuse: invariants.isHeldBy(first.identity), companyNumber }, outcome),
+  main.ask(numbers, [payment.header], (outcome) =>
+    invariants.answered({ payment, isMisuse: invariants.isHeldBy(first.identity), numbers }, outcome),
   )
 }
 
 function askUnpaid({ sim, main }: Scenario): void {
-  const companyNumber = sim.pick(NUMBERS)
-  main.ask(companyNumber, [], (outcome) =>
-    main.invariants.answered({ payment: undefined, isMisuse: false, companyNumber }, outcome),
+  const numbers = sim.pick(NUMBERS)
+  main.ask(numbers, [], (outcome) =>
+    main.invariants.answered({ payment: undefined, isMisuse: false, numbers }, outcome),
   )
 }
 
@@ -142,16 +142,17 @@ function buyFromOther({ sim, buyers, other, sentToOther }: Scenario): void {
   const buyer = sim.pick(buyers)
   const isShared = sim.chance(0.7)
   const validBefore = seconds(sim) + 300
+  const wanted = pickNumbers(sim, buyer.numbers)
   const payment = isShared
     ? buyer.current
-    : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined })
+    : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined, numbers: wanted })
   if (!payment) return
-  const { companyNumber } = sentToOther.get(payment.key) ?? { companyNumber: sim.pick(NUMBERS) }
-  sentToOther.set(payment.key, { payment, companyNumber })
+  const { numbers } = sentToOther.get(payment.key) ?? { numbers: wanted }
+  sentToOther.set(payment.key, { payment, numbers })
   sim.count(isShared ? 'fault a payment is sent to two deployments' : 'state a payer buys from two deployments')
   sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the other deployment`)
-  other.ask(companyNumber, [payment.header], (outcome) =>
-    other.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome),
+  other.ask(numbers, [payment.header], (outcome) =>
+    other.invariants.answered({ payment, isMisuse: false, numbers }, outcome),
   )
 }
 
@@ -167,17 +168,17 @@ function loseRecord(scenario: Scenario): void {
   for (const server of servers) if (server.isUp) scenario.crash(server)
   log.lose(payment.identity)
   invariants.lost(payment.identity)
-  repeat(scenario, { payment, companyNumber: buyer.companyNumber })
+  repeat(scenario, { payment, numbers: buyer.numbers })
 }
 
 function repeat(scenario: Scenario, purchase: Purchase): void {
   const { sim, main } = scenario
-  const { payment, companyNumber } = purchase
+  const { payment, numbers } = purchase
   sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
     if (!sim.injectsFaults) return
-    main.ask(companyNumber, [payment.header], (outcome) => {
+    main.ask(numbers, [payment.header], (outcome) => {
       sim.count(`answer without a record: ${describe(outcome)}`)
-      main.invariants.answered({ payment, isMisuse: false, companyNumber }, outcome)
+      main.invariants.answered({ payment, isMisuse: false, numbers }, outcome)
     })
     repeat(scenario, purchase)
   })

@@ -4,8 +4,8 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
 import type { SimulatedDeployment } from './deployment.ts'
-import { companyIn } from './invariants.ts'
-import { LOOKUP_PRICE } from './payment.ts'
+import { numbersIn } from './invariants.ts'
+import { priceOf } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
 
 /** The last retry of one payment must have its outcome within this time. */
@@ -34,7 +34,7 @@ function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): b
   return (
     buyer.isSettledElsewhere ||
     refusedPayers.has(payer) ||
-    (chain.balances.get(payer) ?? 0n) < LOOKUP_PRICE ||
+    (chain.balances.get(payer) ?? 0n) < priceOf(buyer.numbers) ||
     buyer.signed.length >= PAYMENTS_MAX
   )
 }
@@ -58,10 +58,9 @@ export function checkFinalState(scenario: Scenario): void {
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
 export async function retryAll(scenario: Scenario): Promise<void> {
   const { main, other, buyers, reusedIds, sentToOther } = scenario
-  for (const { signed, companyNumber } of buyers)
-    for (const payment of signed) await retry(scenario, main, { payment, companyNumber })
-  for (const { buyer, payment } of reusedIds)
-    await retry(scenario, main, { payment, companyNumber: buyer.companyNumber })
+  for (const { signed, numbers } of buyers)
+    for (const payment of signed) await retry(scenario, main, { payment, numbers })
+  for (const { buyer, payment } of reusedIds) await retry(scenario, main, { payment, numbers: buyer.numbers })
   if (!other) return
   for (const purchase of sentToOther.values()) await retry(scenario, other, purchase)
 }
@@ -70,9 +69,9 @@ async function retry(scenario: Scenario, deployment: SimulatedDeployment, purcha
   if (scenario.broken) return
   const { sim } = scenario
   const { log, invariants } = deployment
-  const { payment, companyNumber } = purchase
+  const { payment, numbers } = purchase
   const record = log.records.get(payment.identity)
-  const bought = record ? companyIn(record.body) : companyNumber
+  const bought = record ? numbersIn(record.body) : numbers
   const end = sim.now + LAST_REPEAT_MS_MAX
   let last: Outcome | undefined
   while (sim.now < end && (!last || mayRepeat(last))) {
@@ -81,7 +80,7 @@ async function retry(scenario: Scenario, deployment: SimulatedDeployment, purcha
     deployment.ask(bought, [payment.header], (outcome) => void (last = outcome))
     await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.broken !== undefined)
     if (scenario.broken) return
-    if (last) invariants.answered({ payment, isMisuse: false, companyNumber: bought }, last)
+    if (last) invariants.answered({ payment, isMisuse: false, numbers: bought }, last)
   }
   if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))
   const outcome: Outcome = last

@@ -7,10 +7,11 @@ import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { isFinal, type ResponseRecord } from '../../../store/log/record.ts'
 import { claimsOf, receiptIn } from '../../support/unsigned-receipt.ts'
+import { MISSING, QUARANTINED } from './catalog.ts'
 import { short, type SimulatedChain } from './chain.ts'
 import type { SimulatedFacilitator } from './facilitator.ts'
 import type { StoredRecords } from './log.ts'
-import { LOOKUP_PRICE, TERMS, type SimulatedPayment } from './payment.ts'
+import { isPrice, priceOf, TERMS, type SimulatedPayment } from './payment.ts'
 import { RETENTION_DAYS } from './server.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
@@ -46,7 +47,7 @@ export interface CheckedRequest {
   payment: SimulatedPayment | undefined
   /** Whether the payment is forged, changed or already used for something else, so that it must not get data. */
   isMisuse: boolean
-  companyNumber: string
+  numbers: string
 }
 
 export class Invariants {
@@ -85,7 +86,7 @@ export class Invariants {
   /** Whether the current chain has the transfer of the payment to the receiver. */
   isPaid(key: string): boolean {
     const spend = this.#observed.chain.spends.get(key)
-    return spend?.kind === 'transfer' && spend.to === TERMS.payTo && spend.value === LOOKUP_PRICE
+    return spend?.kind === 'transfer' && spend.to === TERMS.payTo && isPrice(spend.value)
   }
 
   reported(line: string): void {
@@ -123,11 +124,11 @@ export class Invariants {
     return state !== undefined && state !== 'rejected' && state !== 'expired'
   }
 
-  answered({ payment, isMisuse, companyNumber }: CheckedRequest, outcome: Outcome): void {
+  answered({ payment, isMisuse, numbers }: CheckedRequest, outcome: Outcome): void {
     const { status, headers } = renderOutcome(outcome)
     if (headers['Cache-Control'] !== 'private, no-store') this.fail('I12 cacheable', String(status))
-    if (outcome.kind === 'answer') this.#sold({ payment, isMisuse, companyNumber }, outcome)
-    else if (payment && !isMisuse) this.#refused({ payment, isMisuse, companyNumber }, status, outcome.refusal.code)
+    if (outcome.kind === 'answer') this.#sold({ payment, isMisuse, numbers }, outcome)
+    else if (payment && !isMisuse) this.#refused({ payment, isMisuse, numbers }, status, outcome.refusal.code)
   }
 
   /** Checks the last retry of a payment, when the chain is final. */
@@ -153,20 +154,22 @@ export class Invariants {
   }
 
   #sold(
-    { payment, isMisuse, companyNumber }: CheckedRequest,
+    { payment, isMisuse, numbers }: CheckedRequest,
     { body, paymentResponse }: Extract<Outcome, { kind: 'answer' }>,
   ): void {
-    const { chain, facilitator, log } = this.#observed
+    const { sim, chain, facilitator, log } = this.#observed
     if (!payment) return this.fail('I2 data without payment', 'without a payment')
     const { key, identity } = payment
     if (this.#lost.has(identity)) return this.fail('R3 sold again after it was lost', short(key))
     if (isMisuse) return this.fail('I9 data for a misused payment', short(key))
+    if (BigInt(payment.authorization.value) !== priceOf(numbers)) this.fail('I2 data for another price', short(key))
     if (!chain.everPaid.has(key) && !facilitator.hasMisreported(key)) this.fail('I2 data without payment', short(key))
     if (!this.#everSettled.has(identity)) this.fail('I5 a response before settled is on disk', short(key))
+    if (numbers.includes(' ')) sim.count('answer 200 to a batch')
     const earlier = this.#bodies.get(key) ?? log.records.get(identity)?.body
     if (earlier !== body) this.fail('I3 another body than before', short(key))
     this.#bodies.set(key, body)
-    if (companyIn(body) !== companyNumber) this.fail('I9 data of another request', short(key))
+    if (numbersIn(body) !== numbers) this.fail('I9 data of another request', short(key))
     this.#checkReceipt(key, paymentResponse)
   }
 
@@ -186,14 +189,14 @@ export class Invariants {
 
   /** A 402 makes the buyer sign again, so it must not be sent while a transfer has happened or may happen. */
   #refused(
-    { payment: { key, identity }, companyNumber }: CheckedRequest & { payment: SimulatedPayment },
+    { payment: { key, identity }, numbers }: CheckedRequest & { payment: SimulatedPayment },
     status: number,
     code: string,
   ): void {
     const { sim, log, facilitator } = this.#observed
     if (facilitator.hasMisreported(key)) return
     const record = log.records.get(identity)
-    if (code === 'payment_replay_conflict' && record && companyIn(record.body) === companyNumber)
+    if (code === 'payment_replay_conflict' && record && numbersIn(record.body) === numbers)
       this.fail('I9 a conflict with itself', short(key))
     if (code === 'payment_already_settled' && !this.#pruned.has(identity) && !this.#observed.isShared(key))
       this.fail('I3 a paid response is lost', `${short(key)} has no record`)
@@ -293,7 +296,19 @@ export class Invariants {
   }
 }
 
-/** The number of the company in a response body. */
-export function companyIn(body: string): string {
-  return (JSON.parse(body) as { company: { company_number: string } }).company.company_number
+interface AnswerBody {
+  company: { company_number: string }
+  /** Of a batch. */
+  results?: { status: number; body: AnswerBody }[]
+}
+
+/** The numbers that an answer is about. */
+export function numbersIn(body: string): string {
+  const { company, results } = JSON.parse(body) as AnswerBody
+  if (!results) return company.company_number
+  const unfound = new Map([
+    [404, MISSING],
+    [409, QUARANTINED],
+  ])
+  return results.map((result) => unfound.get(result.status) ?? result.body.company.company_number).join(' ')
 }

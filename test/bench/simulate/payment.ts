@@ -1,13 +1,33 @@
 /** The payments of the simulation. They come from contract wallets, whose signatures only the facilitator verifies. */
 import { sha256Hex } from '../../../agent/json/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
-import { buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
+import type { Operation } from '../../../agent/operation/operation.ts'
+import { amountOf, buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
 import { keyOf } from './keys.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
 export const TERMS: Terms = buildTerms('testnet', PAY_TO)
-/** The price of a lookup, the only operation that the buyers use, in micro-USDC. */
-export const LOOKUP_PRICE = BigInt(TERMS.prices['lookup']!)
+
+/** The lookup of a number, or the batch of several that are separated by spaces. */
+export function operationFor(numbers: string): Operation {
+  const inputs = numbers.split(' ').map((company_number) => ({ company_number }))
+  const [first = {}, ...more] = inputs
+  if (more.length === 0) return { operation: 'lookup', input: first }
+  return { operation: 'batch', input: { operation: 'lookup', inputs } }
+}
+
+/** In micro-USDC. */
+export function priceOf(numbers: string): bigint {
+  return BigInt(amountOf(TERMS, operationFor(numbers)))
+}
+
+/** Every batch is of two. */
+const PRICES: ReadonlySet<bigint> = new Set([priceOf('1'), priceOf('1 1')])
+
+/** Whether this sum pays for a lookup or for a batch. */
+export function isPrice(value: bigint): boolean {
+  return PRICES.has(value)
+}
 
 export interface SimulatedPayment {
   /** Payer and nonce in lower case, the chain's key. */
@@ -32,7 +52,8 @@ export interface PaymentFields {
   from: string
   nonce: string
   validBefore: number
-  operation?: 'lookup' | 'resolve'
+  /** What it buys, see {@link operationFor}. */
+  numbers: string
   /** Whether the signature is wrong. */
   isForged?: boolean
   /** Unsigned extra text in the payload. */
@@ -49,12 +70,12 @@ export function paymentOf({
   from,
   nonce,
   validBefore,
-  operation = 'lookup',
+  numbers,
   isForged = false,
   remark,
   id,
 }: PaymentFields): SimulatedPayment {
-  const accepted = buildRequirements(TERMS, operation)
+  const accepted = buildRequirements(TERMS, operationFor(numbers).operation, Number(priceOf(numbers)))
   const authorization: AuthorizationFields = {
     from,
     to: accepted.payTo,

@@ -27,7 +27,7 @@ const RESTART_MS_MAX = 30_000
 
 export interface Purchase {
   payment: SimulatedPayment
-  companyNumber: string
+  numbers: string
 }
 
 interface ScenarioOptions {
