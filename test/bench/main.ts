@@ -12,6 +12,7 @@ import { order } from './order.ts'
 import { perf } from './perf.ts'
 import { quality } from './quality.ts'
 import { race } from './race.ts'
+import { reconcile } from './reconcile.ts'
 import { reconcileKill } from './reconcile-kill.ts'
 import { report } from './report.ts'
 import { simulate } from './simulate.ts'
@@ -36,6 +37,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
+  reconcile: { run: reconcile, usage: '[--rows N] [--names N] [--batch true]' },
   'reconcile-kill': { run: reconcileKill, usage: '[--runs N]' },
   failover: { run: failover, usage: '[--runs N] [--seed S]' },
   race: { run: race, usage: '[--seconds N] [--workers N] [--log lmdb|postgres]' },
@@ -51,7 +53,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'classes connections data days debug from half log minutes only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'batch classes connections data days debug from half log minutes names only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

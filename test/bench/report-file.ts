@@ -12,6 +12,8 @@ const PARTS = `What is real and what is fake:
   The row of the two durable writes and the rows of receipts call the code of the service without HTTP.
 - **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
   for start, on registers that are made up. The other engines are real.
+- **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is
+  made up. The single resolves are the code of the service without HTTP.
 - **kill**, **buyer-kill**, **reconcile-kill**, **failover** and **order**: the service, the disk and PostgreSQL are real. The
   chain is a local anvil with a test token, and the facilitator runs in the process of the service.
 - **race** and **import-kill**: processes with the real response log or the real import, without a service.

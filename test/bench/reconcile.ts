@@ -1,0 +1,182 @@
+/**
+ * `bench reconcile [--rows N] [--names N] [--batch true]`: runs `client reconcile` as a process, with a list of misspelt,
+ * abbreviated and unregistered names. The service, the facilitator and the node are processes of their own. Measures its speed,
+ * and fails if its memory is above the limit, or if a decision differs from that of a single `resolve` of the same row.
+ */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { stringify } from 'csv-stringify/sync'
+import { generatePrivateKey } from 'viem/accounts'
+import { openCatalog } from '../../store/dataset/catalog.ts'
+import { startChild } from '../support/child.ts'
+import { noJournal } from '../support/journal.ts'
+import { generateArchive, readableCompanies } from './generated-register.ts'
+import { residentMemory, startRemotes, startService } from './load/server-process.ts'
+import { describeMachine } from './machine.ts'
+import { markdown, percent } from './markdown.ts'
+import { serviceEnvironment } from './perf/http-rounds.ts'
+import { createProduct, type Resolved } from './quality/product.ts'
+import { makeQuestions, type Question } from './quality/questions.ts'
+import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
+import { drawAll, shuffled } from './quality/sample.ts'
+
+const ROWS_DEFAULT = '10000'
+const NAMES_DEFAULT = '3000'
+const SEED = 1
+/** The register has as many companies as the list has rows, but at least this many, so that some names are similar. */
+const COMPANIES_MIN = 1_000
+/** A company has about thirty questions. */
+const ROWS_PER_COMPANY = 10
+const MEMORY_MB_MAX = 200
+const BYTES_PER_MIB = 1024 * 1024
+const MEMORY_READ_MS = 50
+const COLUMNS = ['name', 'company_number', 'eircode', 'address'] as const
+
+/** What both ways must decide alike. */
+type Decision = Pick<Resolved, 'status'> & { number: string; score: string }
+
+export async function reconcile(options: Record<string, string>): Promise<boolean> {
+  const { rows = ROWS_DEFAULT, names = NAMES_DEFAULT, batch } = options
+  const directory = await mkdtemp(join(tmpdir(), 'reconcile-'))
+  try {
+    const dataset = join(directory, 'register.zip')
+    const dataDirectory = join(directory, 'service')
+    const companies = Math.max(COMPANIES_MIN, Number(rows))
+    await generateArchive({ rows: companies, seed: SEED, path: dataset })
+    await using remotes = await startRemotes()
+    await using service = await startService(
+      'service',
+      serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
+    )
+    const { questions, decide } = await openRegister(dataDirectory, Number(rows))
+    const list = await runList({ directory, url: service.url, questions, isBatch: batch === 'true' })
+    const compared = questions.slice(0, Number(names))
+    return report({ list, companies, compared, singles: compared.map(decide) })
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}
+
+/** The questions of the list, and the decision of the code of the service without HTTP and payments. */
+async function openRegister(dataDirectory: string, rows: number) {
+  const catalog = openCatalog(dataDirectory)
+  const dataset = catalog.current()
+  if (!dataset) throw new Error('The service has no register')
+  const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
+  const sample = drawAll(register, SEED).slice(0, Math.ceil(rows / ROWS_PER_COMPANY))
+  const { questions } = makeQuestions({ register, sample, removed: [], seed: SEED })
+  if (questions.length < rows) throw new Error(`Only ${questions.length} rows can be made`)
+  // The clock stands still, so that no slow search is refused.
+  const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
+  const product = createProduct(context)
+  const decide = ({ resolve }: Question): Decision => {
+    const { status, match, first } = product.resolve(resolve)
+    return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
+  }
+  return { questions: shuffled(questions, SEED).slice(0, rows), decide }
+}
+
+interface ListOptions {
+  directory: string
+  url: string
+  questions: readonly Question[]
+  isBatch: boolean
+}
+
+interface ListRun {
+  decisions: Decision[]
+  purchases: number
+  seconds: number
+  /** Peak resident memory of the command. */
+  memoryMb: number
+  isBatch: boolean
+}
+
+async function runList({ directory, url, questions, isBatch }: ListOptions): Promise<ListRun> {
+  const file = join(directory, 'list.csv')
+  const keyFile = join(directory, 'buyer.key')
+  await writeFile(keyFile, generatePrivateKey(), { mode: 0o600 })
+  await writeFile(file, stringify([COLUMNS, ...questions.map(({ asked }) => COLUMNS.map((column) => asked[column]))]))
+  const evidence = ['--number-column', 'company_number', '--eircode-column', 'eircode', '--address-column', 'address']
+  const list = ['reconcile', file, '--column', 'name', ...evidence, '--yes', ...(isBatch ? ['--batch'] : [])]
+  const began = performance.now()
+  const child = startChild('agent/main.js', ['client', '--url', url, '--key-file', keyFile, ...list], {
+    DATA_DIR: directory,
+  })
+  let memory = Number.NaN
+  const reading = setInterval(() => {
+    const peak = residentMemory(child.process.pid, 'VmHWM')
+    if (!Number.isNaN(peak)) memory = peak
+  }, MEMORY_READ_MS)
+  const code = await child.ended
+  clearInterval(reading)
+  const seconds = (performance.now() - began) / 1000
+  if (code !== 0) throw new Error(`The command ended with ${code}: ${child.stderr()}`)
+  const out = parse(await readFile(join(directory, 'list.reconciled.csv')), { columns: true }) as Record<
+    string,
+    string
+  >[]
+  if (out.length !== questions.length) throw new Error(`${questions.length} rows have ${out.length} rows of output`)
+  return {
+    decisions: out.map(toDecision),
+    purchases: new Set(out.map(({ receipt }) => receipt).filter((receipt) => receipt !== '')).size,
+    seconds,
+    memoryMb: (memory * BYTES_PER_MIB) / 1e6,
+    isBatch,
+  }
+}
+
+const STATUSES: ReadonlySet<string> = new Set(['matched', 'ambiguous', 'conflicting', 'no_match'])
+
+/** The columns that the command adds come after those of the list, so `company_number_2` is the company of the row. */
+function toDecision({ decision = '', company_number_2: number = '', score = '' }: Record<string, string>): Decision {
+  return { status: STATUSES.has(decision) ? (decision as Resolved['status']) : 'refused', number, score }
+}
+
+interface Results {
+  list: ListRun
+  companies: number
+  /** The first questions of the list, and their single decisions. */
+  compared: readonly Question[]
+  singles: readonly Decision[]
+}
+
+function report({ list, companies, compared, singles }: Results): boolean {
+  const { decisions, purchases, seconds, memoryMb, isBatch } = list
+  const differing = compared.filter((_, index) => JSON.stringify(singles[index]) !== JSON.stringify(decisions[index]))
+  const isInMemory = memoryMb <= MEMORY_MB_MAX
+  const [listShares, singleShares] = [sharesOf(compared, decisions), sharesOf(compared, singles)]
+  const rate = decisions.length / seconds
+  process.stdout.write(
+    `${describeMachine()}; ${decisions.length} rows, ${isBatch ? 'in batches, ' : ''}${purchases} purchases, ${companies} companies\n\n` +
+      `${markdown(
+        [`decisions of ${compared.length} rows`, 'right', 'wrong', 'undecided'],
+        [
+          ['the list', ...listShares],
+          ['single resolves', ...singleShares],
+        ],
+      )}\n\n`,
+  )
+  for (const { asked } of differing.slice(0, 10)) process.stdout.write(`differs: ${JSON.stringify(asked)}\n`)
+  process.stdout.write(
+    `${rate.toFixed(1)} rows a second, ${memoryMb.toFixed(0)} MB of memory (limit ${MEMORY_MB_MAX}), ` +
+      `${differing.length} of ${compared.length} decisions differ from single resolves\n`,
+  )
+  return isInMemory && differing.length === 0
+}
+
+/** The shares of right, wrong and undecided rows. A row about no registered company is right if nothing is matched. */
+function sharesOf(questions: readonly Question[], decisions: readonly Decision[]): string[] {
+  const counts = { right: 0, wrong: 0, undecided: 0 }
+  for (const [index, question] of questions.entries()) counts[verdictOf(question, decisions[index])] += 1
+  return Object.values(counts).map((count) => percent(count / questions.length))
+}
+
+function verdictOf({ class: { mustNotMatch }, expected }: Question, decision: Decision | undefined) {
+  const isMatched = decision?.status === 'matched'
+  if (mustNotMatch || !expected) return isMatched ? 'wrong' : 'right'
+  if (!isMatched) return 'undecided'
+  return decision.number === expected.number ? 'right' : 'wrong'
+}
