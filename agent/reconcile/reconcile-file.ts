@@ -62,6 +62,9 @@ interface List {
   operations: ReadonlyMap<string, Operation>
 }
 
+/** Limits the memory. A service sells few batches a second. */
+const BATCHES_AT_ONCE = 4
+
 /** The purchases of a list. Without them the list is bought again. */
 const purchasesFolder = (out: string) => `${out}.purchases`
 
@@ -194,7 +197,7 @@ async function* resolvedRows(
   let isHeader = hasHeader
   let done = 0
   let spent = 0
-  for await (const rows of inGroups(readRows(file, format), ROWS_AT_ONCE * (isBatched ? BATCH_ROWS_MAX : 1))) {
+  for await (const rows of inGroups(readRows(file, format), isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE)) {
     if (isHeader) {
       const [header = []] = rows.splice(0, 1)
       yield [...header, ...addedHeader(header)]

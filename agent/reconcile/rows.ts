@@ -59,8 +59,8 @@ interface RowsOptions {
   batches?: Batches
 }
 
-/** Batches whose results stay in memory. More than one call resolves. */
-const BATCHES_KEPT = 32
+/** Batches whose results stay in memory, for the rows of the next calls. */
+const BATCHES_KEPT = 8
 
 /**
  * The results reject with the first error, after every row has ended: a `PurchaseError`, or the error of `fetch`. A later
