@@ -49,6 +49,8 @@ export interface Spending {
 export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions): Spending {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
+  /** Reservations of this process run one after another. A day that is read during another one can lack what it has made. */
+  let last: Promise<unknown> = Promise.resolve()
 
   async function readChecked(day: string): Promise<Day> {
     const current = await readDay(storage, day)
@@ -63,25 +65,31 @@ export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOp
     await storage.create(releaseOf(reservation), '{}\n')
   }
 
+  async function reserve(wanted: Reservation): Promise<string | undefined> {
+    const day = dayOf(now())
+    for (let isChecked = false; ;) {
+      const current = await readChecked(day)
+      if (spentOn(current) + wanted.amount > amountMax) {
+        if (isChecked || !isUnusable) return undefined
+        const query = { storage, isUnusable, now: now() }
+        for (const reservation of await findUnusable(current, query)) await release(reservation)
+        isChecked = true
+        continue
+      }
+      // Of several processes one creates the entry. The others read it next.
+      const name = `${current.prefix}${current.reservations.length}.json`
+      if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
+      seen.set(current.prefix, current.reservations.length + 1)
+      return name
+    }
+  }
+
   return {
     release,
-    async reserve(wanted) {
-      const day = dayOf(now())
-      for (let isChecked = false; ;) {
-        const current = await readChecked(day)
-        if (spentOn(current) + wanted.amount > amountMax) {
-          if (isChecked || !isUnusable) return undefined
-          const query = { storage, isUnusable, now: now() }
-          for (const reservation of await findUnusable(current, query)) await release(reservation)
-          isChecked = true
-          continue
-        }
-        // Of several processes one creates the entry. The others read it next.
-        const name = `${current.prefix}${current.reservations.length}.json`
-        if (!(await storage.create(name, `${JSON.stringify(wanted)}\n`))) continue
-        seen.set(current.prefix, current.reservations.length + 1)
-        return name
-      }
+    reserve(wanted) {
+      const reserved = last.then(() => reserve(wanted))
+      last = reserved.catch(() => undefined)
+      return reserved
     },
   }
 }
@@ -130,12 +138,16 @@ async function readDay(storage: BuyerStorage, day: string): Promise<Day> {
   for (let number = 0; number <= Math.max(-1, ...numbers.map(Number)); number += 1) {
     const name = `${prefix}${number}.json`
     // Read although a list that is made during a write can lack it.
-    const text = await storage.read(name)
-    const reservation = text === undefined ? undefined : reservationSchema.safeParse(parseJson(text)).data
+    const reservation = await readReservation(storage, name)
     if (!reservation) throw lost(storage.locate(name))
     reservations.push({ ...reservation, name, isReleased: names.has(releaseOf(name)) })
   }
   return { day, resets, prefix, reservations }
+}
+
+async function readReservation(storage: BuyerStorage, name: string): Promise<Reservation | undefined> {
+  const text = await storage.read(name)
+  return text === undefined ? undefined : reservationSchema.safeParse(parseJson(text)).data
 }
 
 /** @throws PurchaseError unless each purchase of the day has its reservation */
@@ -145,8 +157,10 @@ async function requireReservations(storage: BuyerStorage, { day, resets, reserva
     if (name.startsWith(PREFIX)) continue
     const reservation = parsePurchase(parseJson((await storage.read(name)) ?? ''))?.reservation
     const found = new RegExp(`^${PREFIX}${day}-(?:r(\\d+)-)?\\d+\\.json$`).exec(reservation ?? '')
-    const isCounted = found !== null && Number(found[1] ?? 0) >= resets
-    if (isCounted && purchases.get(reservation ?? '') !== name) throw lost(reservation ?? '')
+    if (!reservation || !found || Number(found[1] ?? 0) < resets) continue
+    // Another process can have made both after the day was read.
+    const purchase = purchases.get(reservation) ?? (await readReservation(storage, reservation))?.purchase
+    if (purchase !== name) throw lost(reservation)
   }
 }
 

@@ -442,6 +442,28 @@ describe('[15.2] the spending of a day', () => {
     expect(await spending.reserve(wanted('three', 3000))).to.equal('spending-2026-11-23-0.json')
   })
 
+  it('reserves for purchases that run at once', async () => {
+    const spending = open()
+    const names = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => spending.reserve(wanted(`p${index}`, 100, index))),
+    )
+    expect(names).to.deep.equal(names.map((_, index) => `spending-2026-11-22-${index}.json`))
+    expect(await spending.reserve(wanted('p30', 1))).to.equal(undefined)
+  })
+
+  it('accepts a purchase that another process makes after a new process has read the day', async () => {
+    const other = open()
+    const slow: BuyerStorage = {
+      ...storage,
+      async list(prefix) {
+        if (prefix === '') await save('one.json', (await other.reserve(wanted('one', 100))) ?? '')
+        return storage.list(prefix)
+      },
+    }
+    const spending = openSpending({ storage: slow, amountMax: 3000, now: () => now })
+    expect(await spending.reserve(wanted('two', 100))).to.equal('spending-2026-11-22-1.json')
+  })
+
   it('does not count a payment that was discarded before it was sent', async () => {
     const spending = open()
     const name = (await spending.reserve(wanted('one', 3000))) ?? ''

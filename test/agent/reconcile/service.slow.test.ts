@@ -1,4 +1,4 @@
-/** The command `reconcile-service`, with requests as OpenRefine 3.9 sends them, the real service and real payments. */
+/** The command `reconcile-service`, with requests as OpenRefine 3.8 to 3.10 sends them, the real service and real payments. */
 import { request as httpRequest } from 'node:http'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,7 +26,13 @@ const batchSchema = z.record(
   }),
 )
 
-const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8' }
+/** OpenRefine sends queries from its server. */
+const FORM = {
+  'Content-Type': 'application/x-www-form-urlencoded; charset=UTF-8',
+  'Accept-Encoding': 'gzip, x-gzip, deflate',
+  'User-Agent': 'OpenRefine 3.10.1',
+}
+/** The page of OpenRefine reads the manifest. */
 const OPENREFINE_PAGE = {
   Accept: 'application/json, text/javascript, */*; q=0.01',
   Origin: 'http://127.0.0.1:3333',
@@ -77,7 +83,7 @@ describe('[15.12] the command reconcile-service', function () {
     fetch(url, {
       method: 'POST',
       headers,
-      body: `queries=${encodeURIComponent(JSON.stringify(queries)).replaceAll('%20', '+')}`,
+      body: new URLSearchParams({ queries: JSON.stringify(queries) }).toString(),
     })
   const resultsOf = async (response: Response) => {
     expect(response.status).to.equal(200)
@@ -104,6 +110,19 @@ describe('[15.12] the command reconcile-service', function () {
     })
   })
 
+  it('gives its manifest to a page of OpenRefine under another loopback name, and to no script of a page', async () => {
+    const url = await start()
+    const page = { ...OPENREFINE_PAGE, Origin: 'http://localhost:3333', 'Sec-Fetch-Site': 'cross-site' }
+    const response = await fetch(url, { headers: page })
+    expect(response.headers.get('Access-Control-Allow-Origin')).to.equal('http://localhost:3333')
+    expect(response.status).to.equal(200)
+    // OpenRefine tries JSONP if the first request fails. Every page could read such an answer.
+    const script = { Accept: '*/*', 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Dest': 'script' }
+    const jsonp = await fetch(`${url}?callback=jQuery3710987_1764000000000&_=1764000000001`, { headers: script })
+    expect(jsonp.status).to.equal(400)
+    expect(await jsonp.json()).to.deep.equal({ error: 'Only queries are supported' })
+  })
+
   it('matches only what is decided, and gives undecided candidates with scores and features', async () => {
     const url = await start()
     let results: z.infer<typeof batchSchema> = {}
@@ -125,13 +144,15 @@ describe('[15.12] the command reconcile-service', function () {
               { pid: 'other', v: 7 },
             ],
           },
+          // A cell with a number.
+          q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
         }),
       )
     })
-    expect(paid).to.equal(6)
-    expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7'])
+    expect(paid).to.equal(7)
+    expect(Object.keys(results)).to.deep.equal(['q0', 'q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7', 'q8'])
     const matches = Object.values(results).map(({ result }) => result.filter(({ match }) => match).map(({ id }) => id))
-    expect(matches).to.deep.equal([['73848'], [], [], [], [], ['1002'], [], ['5004']])
+    expect(matches).to.deep.equal([['73848'], [], [], [], [], ['1002'], [], ['5004'], ['5005']])
     // The Eircode of the query contradicts the one of the register.
     expect(results['q6']?.result[0]?.features).to.deep.include({ id: 'eircode_mismatch', value: true })
     const twins = results['q1']?.result ?? []
@@ -147,21 +168,41 @@ describe('[15.12] the command reconcile-service', function () {
       expect(result.map(({ score }) => score)).to.deep.equal(
         result.map(({ score }) => score).toSorted((one, other) => other - one),
       )
+      // OpenRefine matches a value only to the first candidate.
+      expect(result.findIndex(({ match }) => match)).to.be.at.most(0)
       for (const { features } of result) expect(new Set(features.map(({ id }) => id)).size).to.equal(features.length)
     }
     for (const query of ['q2', 'q3', 'q4']) expect(results[query]?.result).to.deep.equal([])
   })
 
-  it('pays once for a value that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
+  it('pays once for the ten values that OpenRefine sends to guess types and again to reconcile, also after a restart', async () => {
+    const plain = [
+      'Twin Fixture Limited',
+      'Aléo Fixture Teo',
+      'Ó Fixture\'s & Sons 100%+ "Ltd"',
+      'Unheard Of (Holdings)!',
+    ]
+    const values = [...plain, ...[5, 6, 7, 8, 9, 10].map((number) => `Numbered Fixture ${number} Ltd`)]
+    const batchOf = (others: object) =>
+      Object.fromEntries(values.map((query, index) => [`q${index}`, { query, ...others }]))
+    let guessed: z.infer<typeof batchSchema> = {}
+    let reconciled: z.infer<typeof batchSchema> = {}
     const paid = await transfersOf(async () => {
-      const guessed = await resultsOf(await post(await start(), { q0: { query: 'Twin Fixture Limited', limit: 1 } }))
-      expect(guessed['q0']?.result.length).to.equal(1)
+      guessed = await resultsOf(await post(await start(), batchOf({ limit: 3 })))
       for (const stop of stops.splice(0)) await stop()
-      await resultsOf(
-        await post(await start(), { q0: { query: 'Twin Fixture Limited' }, q1: { query: ' Twin Fixture  Limited' } }),
-      )
+      const url = await start()
+      reconciled = await resultsOf(await post(url, batchOf({ type: 'company', type_strict: 'should' })))
+      // A limit of the dialog, and a value with other spaces.
+      const spaced = await resultsOf(await post(url, { q0: { query: ' Twin  Fixture Limited ', limit: 1 } }))
+      expect(spaced['q0']?.result.length).to.equal(1)
     })
-    expect(paid).to.equal(1)
+    expect(paid).to.equal(10)
+    expect(Object.keys(reconciled)).to.have.members(values.map((_, index) => `q${index}`))
+    for (const [key, { result }] of Object.entries(reconciled))
+      expect(guessed[key]?.result, key).to.deep.equal(result.slice(0, 3))
+    const matches = Object.values(reconciled).map(({ result }) => result.find(({ match }) => match)?.id)
+    expect(matches[1]).to.equal('1002')
+    expect(matches.slice(4)).to.deep.equal(['5005', '5006', '5007', '5008', '5009', '5010'])
   })
 
   it('answers queries in the query string, as the API recommends', async () => {
