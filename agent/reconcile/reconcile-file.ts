@@ -197,7 +197,10 @@ async function* resolvedRows(
   let isHeader = hasHeader
   let done = 0
   let spent = 0
-  for await (const rows of inGroups(readRows(file, format), isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE)) {
+  for await (const rows of inGroups(
+    readRows(file, format),
+    isBatched ? BATCHES_AT_ONCE * BATCH_ROWS_MAX : ROWS_AT_ONCE,
+  )) {
     if (isHeader) {
       const [header = []] = rows.splice(0, 1)
       yield [...header, ...addedHeader(header)]
