@@ -38,18 +38,11 @@ function withBothLogs({ name, arguments: { full, ci }, ...rest }: ReportSection)
 }
 
 const MARKDOWN = { isMarkdown: true }
-const MILLION = { programme: 'perf', isMarkdown: true }
 const KILL_POSTGRES_ARGUMENTS: [string, string] = ['--log postgres --runs 100 --workers 2', '--log postgres --runs 33']
 const QUALITY_ARGUMENTS: [string, string] = ['--rows 100000 --samples 1000 --peers', '--rows 3000 --samples 200']
 
 export const REPORT_SECTIONS: readonly ReportSection[] = [
   section('perf', 'every row below meets its target', ['--size full', '--size ci'], MARKDOWN),
-  section(
-    'perf-million',
-    'every row below meets its target',
-    ['--only search-million', '--only search-million --size ci'],
-    MILLION,
-  ),
   section('quality', 'every accuracy target below is met', QUALITY_ARGUMENTS, MARKDOWN),
   section(
     'slowest',
@@ -83,7 +76,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     ['--rows 10000 --names 3000', '--rows 300 --names 300'],
     MARKDOWN,
   ),
-  section('reconcile-kill', 'no second payment, no lost row', ['--runs 330', '--runs 5']),
+  section('reconcile-kill', 'no second payment, no lost row', ['--runs 500', '--runs 5']),
   section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),
   ...withBothLogs(
     section(
