@@ -125,6 +125,12 @@ export class HistoryDatabase {
     this.#versions.removeSync(step + companyKey)
   }
 
+  /** Keeps the erased numbers. */
+  clearVersions(): void {
+    this.#versions.clearSync()
+    this.#latest.clearSync()
+  }
+
   /** The versions of a number, newest first. */
   *chain(companyKey: string): Generator<StoredVersion, void, void> {
     for (let step = this.latestOf(companyKey); step !== undefined;) {

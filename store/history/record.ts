@@ -24,11 +24,15 @@ interface Place {
   next: string | undefined
 }
 
+/** Numbers of the first file that one transaction writes. */
+const FIRST_FILE_NUMBERS = 20_000
+
 /**
- * One transaction.
- * @throws StoreError if another file has the same times
+ * One transaction, unless the journal is empty.
+ * @throws StoreError if another file has the same times, or another process writes the first file
  */
 export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
+  if (history.stepAfter() === undefined) return recordFirstFile(history, facts, entries)
   return history.write(() => {
     const step = stepKey(facts.source)
     const same = history.findStep(step)
@@ -40,6 +44,46 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
     history.putStep(step, facts)
     return { kind: 'recorded', previous_snapshot_id, changes }
   })
+}
+
+/**
+ * Many transactions, because one keeps all that it writes in memory. Versions without a step are those of an interrupted one:
+ * nothing reads them, and the next one begins again.
+ */
+function recordFirstFile(history: HistoryDatabase, facts: StepFacts, entries: StoredEntries): Recording {
+  const step = stepKey(facts.source)
+  let last: string | undefined
+  let added = 0
+  const write = (change: () => void) =>
+    history.write(() => {
+      if (history.stepAfter() !== undefined || (last !== undefined && history.latestOf(last) !== step))
+        throw new StoreError('Another process writes the journal')
+      change()
+    })
+  write(() => history.clearVersions())
+  for (const group of inGroups(entries, FIRST_FILE_NUMBERS)) {
+    write(() => {
+      for (const { key, value: entry } of group) {
+        history.putVersion(key, { step, before: undefined, entry })
+        history.setLatest(key, { step, entry })
+      }
+    })
+    last = group.at(-1)?.key
+    added += group.length
+  }
+  write(() => history.putStep(step, facts))
+  return { kind: 'recorded', previous_snapshot_id: null, changes: { added, removed: 0, changed: 0 } }
+}
+
+function* inGroups<T>(items: Iterable<T>, size: number): Generator<T[], void, void> {
+  let group: T[] = []
+  for (const item of items) {
+    group.push(item)
+    if (group.length < size) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
 }
 
 function snapshotIdBefore(history: HistoryDatabase, step: string): string | null {

@@ -1,8 +1,10 @@
 /**
  * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY [MS_LATER]`. `import`
- * is the product's import in this process, `import-child` the one with a child process; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
+ * is the product's import in this process, `import-child` the one with child processes; `split` only inflates the archive and
+ * counts lines; `sqlite` stores the same records in SQLite. Linux only.
  * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
+import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openCatalog } from '../../store/dataset/catalog.ts'
@@ -16,10 +18,13 @@ import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { peerPath } from '../bench/install-peers.ts'
 
 const LINE_FEED = 10
+const TICKS_PER_SECOND = 100
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
-const importInChild = (path: string, dataDirectory: string) => importAll(path, dataDirectory, openBuildProcesses())
+const processes = openBuildProcesses()
+
+const importInChild = (path: string, dataDirectory: string) => importAll(path, dataDirectory, processes)
 
 async function importAll(
   path: string,
@@ -112,5 +117,14 @@ print('began')
 const began = performance.now()
 const rows = await KINDS[kind as keyof typeof KINDS](path, directory)
 const seconds = (performance.now() - began) / 1000
-const { user, system } = process.cpuUsage()
-print(`rows ${rows}\nseconds ${seconds}\ncpu ${(user + system) / 1e6}\nmemory ${process.resourceUsage().maxRSS / 1024}`)
+const memory = Math.max(process.resourceUsage().maxRSS * 1024, processes.peakMemoryBytes())
+print(`rows ${rows}\nseconds ${seconds}\ncpu ${cpuSeconds()}\nmemory ${memory / 1024 ** 2}`)
+
+/** Of this process and the child processes that have ended. */
+function cpuSeconds(): number {
+  const fields = readFileSync('/proc/self/stat', 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ')
+  // utime, stime, cutime and cstime of proc(5), which begin with the fourteenth field. The first two are cut off.
+  return fields.slice(11, 15).reduce((total, ticks) => total + Number(ticks), 0) / TICKS_PER_SECOND
+}

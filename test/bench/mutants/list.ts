@@ -1331,6 +1331,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/reconcile/reconcile-file.slow.test.js',
   },
   {
+    name: 'an interrupted first file of the journal stays in it',
+    file: 'store/history/record.js',
+    find: 'write(() => history.clearVersions());',
+    replace: '',
+    caughtBy: 'test/store/history/journal.test.js',
+  },
+  {
     name: 'a lost reservation of a buyer is not noticed by a new process',
     file: 'agent/client/spending.js',
     find: 'if (before === undefined) await requireReservations(storage, current);',

@@ -8,6 +8,7 @@ import { historyDigest } from '../../../store/history/digest.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
 import { openJournal, type VersionEntry } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
+import { stepKey } from '../../../store/history/step.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { sha256Hex } from '../../../agent/json/canonical.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -126,6 +127,35 @@ describe('the journal', () => {
       expectModel(TEN)
       expect(historyDigest(history)).to.equal(digest)
     }
+  })
+
+  it('begins again if the first file was interrupted', async () => {
+    for (const each of TEN) record(history, each)
+    const digest = historyDigest(history)
+    await history.close()
+    history = new HistoryDatabase(await makeTemporaryDirectory(), { readOnly: false })
+    const interrupted = stepKey(file('2026-01-04', {}).source)
+    history.write(() => {
+      for (const number of ['7', '99']) {
+        const version = { step: interrupted, before: undefined, entry: encodeEntry(company(number, 'LEFT LIMITED')) }
+        history.putVersion(companyKey(number), version)
+        history.setLatest(companyKey(number), version)
+      }
+    })
+    for (const each of TEN) record(history, each)
+    expect(historyDigest(history)).to.equal(digest)
+    expect(history.latestOf(companyKey('99'))).to.equal(undefined)
+  })
+
+  it('refuses the first file if another one was recorded meanwhile, and changes nothing', () => {
+    const [first, second] = TEN as [File, File]
+    const meanwhile = (function* () {
+      record(history, second)
+      yield { key: companyKey('7'), value: encodeEntry(NAMED) }
+    })()
+    const facts = { snapshot_id: 'sha256:1', location: 'test', archive_sha256: 'a'.repeat(64), source: first.source }
+    expect(() => recordFile(history, facts, meanwhile)).to.throw('Another process')
+    expectModel([second])
   })
 
   it('adds nothing for a file that it has', () => {
