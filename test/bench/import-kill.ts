@@ -154,7 +154,7 @@ async function whole(directory: string, path: string, msLater = 0): Promise<{ id
 }
 
 function startImport(directory: string, path: string, msLater = 0): Child {
-  return startChild('test/programs/run-import.js', ['import-child', path, directory, String(msLater)], {})
+  return startChild('test/programs/run-import.js', ['import', path, directory, String(msLater)], {})
 }
 
 /** The id that the catalog serves, if the records of its snapshot have the same hash. */

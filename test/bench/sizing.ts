@@ -71,7 +71,7 @@ async function measureDataset(rows: number, directory: string) {
   const archive = join(directory, 'register.zip')
   const data = join(directory, 'data')
   await generateArchive({ rows, seed: 1, path: archive })
-  const { memory } = await runImport('import-child', archive, data)
+  const { memory } = await runImport('import', archive, data)
   const snapshot = await diskMib(join(data, 'snapshots'))
   await using remotes = await startRemotes()
   const environment = serviceEnvironment(data, { dataset: archive, remotes: remotes.url })

@@ -1,7 +1,7 @@
 /**
  * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY [MS_LATER]`. `import`
- * is the product's import in this process, `import-child` the one with child processes; `split` only inflates the archive and
- * counts lines; `sqlite` stores the same records in SQLite. Linux only.
+ * is the import of the service; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
+ * Linux only.
  * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
 import { readFileSync } from 'node:fs'
@@ -24,13 +24,7 @@ const print = (line: string) => void process.stdout.write(`${line}\n`)
 
 const processes = openBuildProcesses()
 
-const importInChild = (path: string, dataDirectory: string) => importAll(path, dataDirectory, processes)
-
-async function importAll(
-  path: string,
-  dataDirectory: string,
-  builds: Partial<ReturnType<typeof openBuildProcesses>> = {},
-): Promise<number> {
+async function importAll(path: string, dataDirectory: string): Promise<number> {
   const catalog = openCatalog(dataDirectory)
   let phase = ''
   const { info } = await importDataset({
@@ -38,8 +32,8 @@ async function importAll(
     catalog,
     path,
     publication: SYNTHETIC,
-    ...(builds.build && { build: builds.build }),
-    ...(builds.record && { record: builds.record }),
+    build: processes.build,
+    record: processes.record,
     now: () => new Date(Date.now() + Number(msLater)),
     onProgress(progress) {
       if (progress.phase !== phase) print(`phase ${progress.phase}`)
@@ -110,7 +104,7 @@ function toValues(company: Company): (string | null)[] {
   return [...TEXT_COLUMNS.map((name) => company[name]), eircode, JSON.stringify(lines), nameKey]
 }
 
-const KINDS = { import: importAll, 'import-child': importInChild, split, sqlite }
+const KINDS = { import: importAll, split, sqlite }
 
 const [kind = 'import', path = '', directory = '', msLater = '0'] = process.argv.slice(2)
 print('began')

@@ -12,7 +12,7 @@ export const measureImport: MeasureRows = async ({ size, directory }) => {
   const path = join(directory, 'imported.zip')
   await generateArchive({ rows: size.importRows, seed: 1, path })
   const split = await runImport('split', path, directory)
-  const own = await runImport('import-child', path, importedDirectory(directory))
+  const own = await runImport('import', path, importedDirectory(directory))
   const sqlite = await runImport('sqlite', path, join(directory, 'sqlite'))
   if (own.rows !== size.importRows) throw new Error(`${own.rows} of ${size.importRows} rows were imported`)
   const peer = (value: number) => ({ name: 'SQLite, trigram index', value })

@@ -113,7 +113,7 @@ describe('a build in a child process', function () {
     const path = await largeFile()
     let children: number[] = []
     while (children.length === 0) {
-      const parent = startChild('test/programs/run-import.js', ['import-child', path, join(directory, 'data')], {})
+      const parent = startChild('test/programs/run-import.js', ['import', path, join(directory, 'data')], {})
       while (!parent.said.has('phase')) await once(parent.process.stdout!, 'data')
       // Stopped, so that the parent neither ends nor reads the result.
       parent.process.kill('SIGSTOP')
