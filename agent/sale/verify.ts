@@ -10,7 +10,13 @@ import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reser
 import { rateLimited } from '../limits/rate-limited.ts'
 import type { SettlementServices } from '../settlement/memory.ts'
 import type { buildRequirements } from '../payment/terms.ts'
-import { findEarlierSettlement, observeSale, verifySale, type SaleStart } from '../settlement/verify-sale.ts'
+import {
+  askFacilitator,
+  findEarlierSettlement,
+  judgeVerification,
+  observeSale,
+  type SaleStart,
+} from '../settlement/verify-sale.ts'
 import type { CheckedPayment } from './examine.ts'
 import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
 
@@ -67,18 +73,24 @@ export async function verifyAndReserve(
   }
 }
 
-/** Code, balance and nonce of the payer on chain, then the facilitator. */
+/** Code, balance and nonce of the payer on chain, and the facilitator. */
 async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment) {
   const offered = { ...quoted.checked, requirements: quoted.requirements }
+  // Both are asked at once. The chain refuses most payments that are late or not signed by the key of the payer.
+  const early = offered.isProven && !offered.isLate ? askFacilitator(payments, offered) : undefined
   const observed = await observeSale(payments, offered)
+  // Awaited in any case, so that the queue also bounds the calls of refused payments.
+  const earlyVerification = await early
   if (observed.kind !== 'observed') return refuse(payments, quoted, observed)
-  const verified = await verifySale(payments, offered, observed)
+  const { observation } = observed
+  const verification = earlyVerification ?? (await askFacilitator(payments, offered))
+  const verified = await judgeVerification(payments, offered, { verification, observation })
   if (verified.kind !== 'verified') {
     // A refusal is checked by a second observation.
     quoted.client.budget.spend(WEIGHTS.remoteCall)
     return refuse(payments, quoted, verified)
   }
-  const { anchor } = observed.observation
+  const { anchor } = observation
   const { balance } = observed.payer
   const { facilitator } = verified
   const blocks = { fromBlock: anchor.number, fromBlockHash: anchor.hash }

@@ -1,11 +1,11 @@
 /**
- * Step 8 of a sale: observes the chain with one call, then asks the facilitator whether the payment would settle. A record can
+ * Step 8 of a sale: observes the chain with one call, and asks the facilitator whether the payment would settle. A record can
  * be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce free.
  */
 import type { PaymentRequirements } from '@x402/core/types'
 import type { Observation } from '../chain/observe.ts'
 import type { PaymentState } from '../chain/view.ts'
-import { verifyWithFacilitator } from '../facilitator/facilitator.ts'
+import { verifyWithFacilitator, type Verification } from '../facilitator/facilitator.ts'
 import { interpretNonce } from './finding.ts'
 import type { Payment } from '../payment/headers.ts'
 import { unlessUnreadable } from './observe-records.ts'
@@ -75,19 +75,26 @@ export async function observeSale(
     : { kind: 'unavailable' }
 }
 
-/** Asks the facilitator. Observes the chain again if it refuses. */
-export async function verifySale(
+/** Asks the facilitator. Never rejects. */
+export function askFacilitator(
+  payments: PaymentServices,
+  { payment, requirements }: OfferedPayment,
+): Promise<Verification> {
+  const { facilitator, timer } = payments
+  return verifyWithFacilitator({ facilitator, timer, payment, requirements })
+}
+
+/** Judges the answer of the facilitator. Observes the chain again if it refused. */
+export async function judgeVerification(
   payments: PaymentServices,
   offered: OfferedPayment,
-  { observation }: SaleObservation,
-): Promise<{ kind: 'verified'; facilitator: string | undefined } | NotForSale> {
-  const { facilitator, timer, report, now } = payments
-  const { payment, requirements } = offered
-  const verification = await verifyWithFacilitator({ facilitator, timer, payment, requirements })
+  { verification, observation }: { verification: Verification; observation: Observation },
+): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
+  const { report, now } = payments
   switch (verification.kind) {
     case 'verified': {
       // The remote calls took time, and settlement needs time too.
-      const reason = checkTimes(payment.payload.authorization, now())
+      const reason = checkTimes(offered.payment.payload.authorization, now())
       return reason ? { kind: 'refused', code: 'payment_invalid', reason } : verification
     }
     case 'unclear':

@@ -99,9 +99,16 @@ describe('a sale', () => {
     return breakLog({ advance: (from, change) => (change.state === state ? broken() : log.advance(from, change)) })
   }
 
-  it('reads the head and the nonce, then verifies, then settles', async () => {
+  it('asks the chain and the facilitator at once, then settles', async () => {
+    const verification = sale.block('verify')
+    sale.script.observe = async () => {
+      await verification.arrived(1)
+      verification.release()
+      return {}
+    }
     expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    expect(sale.calls).to.deep.equal(['observe', 'verify', 'settle'])
+    expect(sale.calls).to.have.length(3)
+    expect(sale.calls.at(-1)).to.equal('settle')
     expect(await stateOf()).to.equal('settled')
   })
 
@@ -478,11 +485,11 @@ describe('a sale', () => {
       })
     }
 
-    it('[5.7.12] is refused before verification when its nonce is used and it has no record', async () => {
+    it('[5.7.12] is refused although the facilitator verifies it when its nonce is used and it has no record', async () => {
       sale.script.observe = async () => ({ isNonceUsed: true })
       sale.script.nonceState = async () => used({ to: OTHER_ADDRESS })(payment)
       expect(summarize(await sale.lookup(payment))).to.equal('payment_rejected authorization_used')
-      expect(sale.count('verify')).to.equal(0)
+      expect(sale.count('settle')).to.equal(0)
       expect(await stateOf()).to.equal(undefined)
     })
 
@@ -509,10 +516,10 @@ describe('a sale', () => {
       expect(sale.calls).to.deep.equal([])
     })
 
-    it('is not verified when the chain is unavailable', async () => {
+    it('is not settled when the chain is unavailable', async () => {
       sale.script.observe = () => Promise.reject(new Error('no node'))
       expect(summarize(await sale.lookup(payment))).to.equal('payment_verification_unavailable')
-      expect(sale.calls).to.deep.equal(['observe'])
+      expect(sale.count('settle')).to.equal(0)
     })
   })
 

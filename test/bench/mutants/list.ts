@@ -1051,6 +1051,13 @@ export const MUTANTS: readonly Mutant[] = [
     caughtBy: 'test/agent/sale/earlier-settlement.test.js',
   },
   {
+    name: 'the facilitator verifies late payments and signatures of others',
+    file: verify,
+    find: 'offered.isProven && !offered.isLate ?',
+    replace: 'true ?',
+    caughtBy: 'test/agent/sale/earlier-settlement.test.js',
+  },
+  {
     name: 'searches for an earlier settlement are not limited',
     file: verify,
     find: 'spend(WEIGHTS.search); if (limited) return limited;',
