@@ -3,7 +3,6 @@ import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, statSync } from 'node:fs'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -12,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import pg from 'pg'
 import { readConfig, VARIABLE_NAMES } from '../agent/config.ts'
+import { freePort } from './support/listen.ts'
 import { asServerUser, findPostgres, initialiseServer, makeServerFolder } from './support/postgres.ts'
 import { findPython, runPython } from './support/python.ts'
 
@@ -208,12 +208,4 @@ async function queryWhenReady(target: pg.ClientConfig, query: string): Promise<u
     await sleep(POLL_MS)
   }
   throw new Error(`No result in time: ${query}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => void server.close(resolve))
-  return port
 }

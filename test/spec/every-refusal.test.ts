@@ -29,42 +29,41 @@ const SEARCH: Operation = { operation: 'search', input: { q: 'plain fixture' } }
 const today = () => new Date().toISOString().slice(0, 10)
 const RESOLVE: Operation = { operation: 'resolve', input: { name: 'plain fixture' } }
 
-const listing = (...numbers: string[]): Operation => ({
-  operation: 'batch',
-  input: { operation: 'lookup', inputs: numbers.map((company_number) => ({ company_number })) },
+const onDay = (company_number: string, date: string): Operation => ({
+  operation: 'as_of',
+  input: { company_number, date },
 })
-const onDay = (date: string): Operation => ({
+const batchOf = ({ operation, input }: Operation, count = 1): Operation => ({
   operation: 'batch',
-  input: { operation: 'as_of', inputs: [{ company_number: '73848', date }] },
+  input: { operation, inputs: Array<Operation['input']>(count).fill(input) },
 })
-const LIST = listing(...Array<string>(100).fill('73848'))
-const NAMES: Operation = { operation: 'batch', input: { operation: 'resolve', inputs: [{ name: 'plain fixture' }] } }
+const listing = (number?: string) => batchOf(looking(number ?? ''), number === undefined ? 0 : 1)
+const LIST = batchOf(looking('73848'), 100)
+const NAMES = batchOf(RESOLVE)
 
 async function paymentFor(operation: Operation): Promise<string> {
   const requirements = buildRequirements(testTerms, operation.operation, amountOf(testTerms, operation))
   return header(await signedPayment({ requirements }))
 }
 
+type Send = (operation: Operation, payment?: string) => Promise<RawReply>
 type Ask = (payment?: string) => Promise<RawReply>
-
-/** What a route is asked. */
-interface Requests {
-  sells: string
-  valid: Ask
-  /** Another operation than that of `valid`, at the same price. */
-  other: Ask
-  byNumber?: (number: string) => Ask
-  /** A request that compares names. */
-  byName?: Ask
-  byDate?: (date: string) => Ask
-  /** A batch of a hundred lookups, with a payment of its own. */
-  byList?: () => Promise<RawReply>
-  invalid: Partial<Record<RefusalCode, Ask>>
-}
 
 let sale: SaleHarness
 let server: ListeningServer
 let clock: ReturnType<typeof manualTimer>
+
+const stop = async () => {
+  server.close()
+  await sale.close()
+}
+
+/** A refusal that is not charged leaves no record and settles nothing. A replay conflict has the record of the first sale. */
+async function expectUncharged(code: RefusalCode): Promise<void> {
+  const isSold = code === 'payment_replay_conflict' || code === 'payment_failed'
+  if (REFUSALS[code].charged !== 'no' || isSold) return
+  expect([sale.count('settle'), await sale.context.payments.log.unfinished()]).to.deep.equal([0, []])
+}
 
 async function start(): Promise<void> {
   sale = await SaleHarness.open()
@@ -99,19 +98,39 @@ const gzip = { headers: { 'Content-Encoding': 'gzip' } }
 const post = (path: string, body: string, headers: Record<string, string> = {}) =>
   get(path, undefined, { method: 'POST', body, headers: { 'Content-Type': 'application/json', ...headers } })
 
+/** The requests to a transport. A route of REST replaces those that it serves in another way. */
+const anyOperation = (ask: Send) => ({
+  sells: 'lookup',
+  valid: ((payment) => ask(looking('73848'), payment)) as Ask,
+  /** Another operation at the same price. */
+  other: ((payment) => ask(SEARCH, payment)) as Ask,
+  byNumber:
+    (number: string): Ask =>
+    (payment) =>
+      ask(looking(number), payment),
+  byName: ((payment) => ask(SEARCH, payment)) as Ask,
+  byDate:
+    (date: string): Ask =>
+    (payment) =>
+      ask(onDay('73848', date), payment),
+  byList: async () => ask(LIST, await paymentFor(LIST)),
+})
+
+type Requests = ReturnType<typeof anyOperation> & { invalid: Partial<Record<RefusalCode, Ask>> }
+
+const REST = anyOperation(rest)
+const priced = (path: string) => (payment?: string) => get(path, payment)
+
 const ROUTES: Record<string, Requests> = {
   lookupCompany: {
-    sells: 'lookup',
-    valid: (payment) => rest(looking('73848'), payment),
-    other: (payment) => rest(SEARCH, payment),
-    byNumber: (number) => (payment) => lookup(number, payment),
+    ...REST,
     invalid: { invalid_company_number: () => lookup('x'), unexpected_input: () => lookup('1?a=1') },
   },
   searchCompanies: {
+    ...REST,
     sells: 'search',
-    valid: (payment) => rest(SEARCH, payment),
-    other: (payment) => rest(looking('73848'), payment),
-    byName: (payment) => rest(SEARCH, payment),
+    valid: REST.byName,
+    other: REST.valid,
     invalid: {
       invalid_query: () => search('q=x'),
       duplicate_parameter: () => search('q=abc&q=abc'),
@@ -119,6 +138,7 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   resolveCompany: {
+    ...REST,
     sells: 'resolve',
     valid: (payment) => rest(RESOLVE, payment),
     other: (payment) => rest({ operation: 'resolve', input: { name: 'other' } }, payment),
@@ -132,10 +152,11 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   companyHistory: {
+    ...REST,
     sells: 'history',
-    valid: (payment) => get(`${COMPANY}/73848/history`, payment),
-    other: (payment) => rest(looking('73848'), payment),
-    byNumber: (number) => (payment) => get(`${COMPANY}/${number}/history`, payment),
+    valid: priced(`${COMPANY}/73848/history`),
+    other: REST.valid,
+    byNumber: (number) => priced(`${COMPANY}/${number}/history`),
     invalid: {
       invalid_company_number: () => get(`${COMPANY}/x/history`),
       invalid_query: () => get(`${COMPANY}/1/history?before=x`),
@@ -144,11 +165,11 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   companyOnDay: {
+    ...REST,
     sells: 'as_of',
-    valid: (payment) => get(`${COMPANY}/73848/as-of/${today()}`, payment),
-    other: (payment) => rest(looking('73848'), payment),
-    byNumber: (number) => (payment) => get(`${COMPANY}/${number}/as-of/${today()}`, payment),
-    byDate: (date) => (payment) => get(`${COMPANY}/73848/as-of/${date}`, payment),
+    valid: (payment) => rest(onDay('73848', today()), payment),
+    other: REST.valid,
+    byNumber: (number) => (payment) => rest(onDay(number, today()), payment),
     invalid: {
       invalid_company_number: () => get(`${COMPANY}/x/as-of/${today()}`),
       invalid_query: () => get(`${COMPANY}/1/as-of/2026-02-29`),
@@ -156,10 +177,11 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   registerChanges: {
+    ...REST,
     sells: 'changes',
-    valid: (payment) => get('/api/v1/changes?since=2026-01-02', payment),
-    other: (payment) => rest(looking('73848'), payment),
-    byDate: (date) => (payment) => get(`/api/v1/changes?since=2000-01-01&until=${date}`, payment),
+    valid: priced('/api/v1/changes?since=2026-01-02'),
+    other: REST.valid,
+    byDate: (date) => priced(`/api/v1/changes?since=2000-01-01&until=${date}`),
     invalid: {
       invalid_query: () => get('/api/v1/changes'),
       duplicate_parameter: () => get('/api/v1/changes?since=2026-01-02&since=2026-01-02'),
@@ -167,13 +189,12 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   buyBatch: {
-    sells: 'lookup',
+    ...REST,
     valid: (payment) => rest(listing('73848'), payment),
     other: (payment) => rest(listing('1001'), payment),
     byNumber: (number) => (payment) => rest(listing(number), payment),
-    byDate: (date) => (payment) => rest(onDay(date), payment),
+    byDate: (date) => (payment) => rest(batchOf(onDay('73848', date)), payment),
     byName: async () => rest(NAMES, await paymentFor(NAMES)),
-    byList: async () => rest(LIST, await paymentFor(LIST)),
     invalid: {
       invalid_body: () => rest(listing()),
       unexpected_input: () => post(`${BATCH}?a=1`, JSON.stringify(listing('1').input)),
@@ -182,13 +203,7 @@ const ROUTES: Record<string, Requests> = {
     },
   },
   sendMessage: {
-    sells: 'lookup',
-    valid: (payment) => a2a(looking('73848'), payment),
-    other: (payment) => a2a(SEARCH, payment),
-    byNumber: (number) => (payment) => a2a(looking(number), payment),
-    byName: (payment) => a2a(SEARCH, payment),
-    byDate: (date) => (payment) => a2a({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
-    byList: async () => a2a(LIST, await paymentFor(LIST)),
+    ...anyOperation(a2a),
     invalid: {
       invalid_company_number: () => a2a(looking('x')),
       invalid_query: () => a2a({ operation: 'search', input: {} }),
@@ -254,9 +269,9 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     sale.script.settle = unclear
     return valid(payment)
   },
-  company_not_found: ({ byNumber }, payment) => byNumber!('999')(payment),
-  date_not_covered: ({ byDate }, payment) => byDate!('2001-02-03')(payment),
-  source_data_conflict: ({ byNumber }, payment) => byNumber!('2001')(payment),
+  company_not_found: ({ byNumber }, payment) => byNumber('999')(payment),
+  date_not_covered: ({ byDate }, payment) => byDate('2001-02-03')(payment),
+  source_data_conflict: ({ byNumber }, payment) => byNumber('2001')(payment),
   batch_too_large({ byList }) {
     const dataset = sale.context.catalog.current()!
     const { snapshot } = dataset
@@ -264,13 +279,13 @@ const PROVOKE: Partial<Record<RefusalCode, (requests: Requests, payment: string)
     const registered_address = { lines: ['A'.repeat(20_000)], eircode: null }
     const current = { ...dataset, snapshot: { ...snapshot, find: () => ({ ...company, registered_address }) } }
     sale.context.catalog = { ...sale.context.catalog, current: () => current }
-    return byList!()
+    return byList()
   },
   query_too_broad({ byName }, payment) {
     // The clock advances by more than the time limit of a query at each reading.
     let time = Date.now()
     sale.now = () => new Date((time += 3_000))
-    return byName!(payment)
+    return byName(payment)
   },
   async gateway_unavailable({ valid }, payment) {
     const settlement = sale.block('settle')
@@ -288,10 +303,7 @@ for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled:
     const own = route.refusals.filter((code) => !(ANY_ROUTE as readonly string[]).includes(code))
 
     beforeEach(start)
-    afterEach(async () => {
-      server.close()
-      await sale.close()
-    })
+    afterEach(stop)
 
     it('sells', async () => {
       const payment = header(await signedPayment({ operation: requests.sells }))
@@ -299,11 +311,12 @@ for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled:
     })
 
     for (const code of own) {
-      it(`sends ${code}`, async () => {
+      it(`[5.5.1] sends ${code}`, async () => {
         const payment = header(await signedPayment({ operation: requests.sells }))
         const invalid = requests.invalid[code]
         const reply = invalid ? await invalid() : await PROVOKE[code]!(requests, payment)
         expectRefusal(reply, code)
+        await expectUncharged(code)
       })
     }
 
@@ -315,13 +328,7 @@ for (const route of listRoutes({ terms: testTerms, a2aEnabled: true, mcpEnabled:
 
 describe('[4.6.4] a tool of MCP', () => {
   const requests: Requests = {
-    sells: 'lookup',
-    valid: (payment) => mcp(looking('73848'), payment),
-    other: (payment) => mcp(SEARCH, payment),
-    byNumber: (number) => (payment) => mcp(looking(number), payment),
-    byName: (payment) => mcp(SEARCH, payment),
-    byDate: (date) => (payment) => mcp({ operation: 'as_of', input: { company_number: '73848', date } }, payment),
-    byList: async () => mcp(LIST, await paymentFor(LIST)),
+    ...anyOperation(mcp),
     invalid: {
       invalid_company_number: () => mcp(looking('x')),
       invalid_query: () => mcp({ operation: 'search', input: {} }),
@@ -331,10 +338,7 @@ describe('[4.6.4] a tool of MCP', () => {
   const codes = [...Object.keys(PROVOKE), ...Object.keys(requests.invalid)] as RefusalCode[]
 
   beforeEach(start)
-  afterEach(async () => {
-    server.close()
-    await sale.close()
-  })
+  afterEach(stop)
 
   for (const code of codes) {
     it(`answers ${code} with the body of REST and the next step`, async () => {

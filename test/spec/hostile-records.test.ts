@@ -1,13 +1,15 @@
 /** Records with hostile text are sold as data and appear nowhere else (contract 1.6). */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import { buyOverTransports, messageOf, type Operation } from '../support/transports.ts'
-import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import type { Company } from '../../store/dataset/company.ts'
+import { messageOf, type Operation } from '../support/transports.ts'
+import { startFakedService } from '../support/faked-service.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { registerRow, toCsv } from '../support/register.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Part of every name and address below, so that tests can search for it. */
 const MARK = /zyzzyva/i
@@ -52,7 +54,7 @@ const HOSTILE: readonly Hostile[] = [
     query: 'ZYZZYVA DETIMIL LIMITED',
   },
   {
-    what: 'characters nobody sees',
+    what: 'invisible characters',
     name: '\uFEFFZYZ\u200BZYVA\u00AD HID\u2060DEN\u{E0049}\u{E0047} LIM\u0000ITED',
     sold: 'ZYZZYVA HIDDEN LIMITED',
     query: 'ZYZZYVA HIDDEN LIMITED',
@@ -73,74 +75,50 @@ const DATA_FIELDS = /^((candidates\.\*\.|match\.|)company\.(legal_name|registere
 const numberOf = (at: number) => String(NUMBER_OF_FIRST + at)
 
 describe('hostile records', () => {
-  let service: FakedService
-  let folder: string
-
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'hostile-'))
-    const dataset = join(folder, 'companies.csv')
+  const requests = useService(async () => {
+    const dataset = join(await makeTemporaryDirectory(), 'companies.csv')
     const rows = HOSTILE.map(({ name }, at) =>
       registerRow({ company_num: numberOf(at), company_name: name, company_address_1: STREET, company_address_2: '' }),
     )
     await writeFile(dataset, toCsv(...rows))
-    service = await startFakedService({ dataset })
+    return startFakedService({ dataset })
   })
-  after(async () => {
-    await service.stop()
-    await rm(folder, { recursive: true })
-  })
+  const { service, get, lookup, rest, a2a, mcp, payFor } = requests
 
-  const { get, lookup, rest, a2a, payFor, buy: buyOnce } = buyOverTransports(() => service)
-
-  /** Buys over REST and over A2A, and expects equal answers. */
-  async function buy(operation: string, input: Operation['input']): Promise<unknown> {
+  /** Buys over each transport, and expects equal answers. */
+  async function buy<Answer>(operation: string, input: Operation['input']): Promise<Answer> {
     const data = { operation, input }
-    const bought = await buyOnce((payment) => rest(data, payment))
-    const message = await buyOnce((payment) => a2a(data, payment))
+    const bought = await requests.buy((payment) => rest(data, payment))
+    const message = await requests.buy((payment) => a2a(data, payment))
+    const result = await requests.buy((payment) => mcp(data, payment))
     expect(bought.status, bought.text).to.equal(200)
     expect(bought.headers['content-type']).to.equal('application/json; charset=utf-8')
     expect(bought.headers['x-content-type-options']).to.equal('nosniff')
-    expectCleanHeaders(bought)
-    expectCleanHeaders(message)
+    for (const reply of [bought, message, result]) expectCleanHeaders(reply)
     expectDataOnly(bought.json)
     expectMessageOfData(message)
-    expect(messageOf(message).data).to.deep.equal(bought.json)
-    return bought.json
+    for (const answer of [messageOf(message).data, result.json]) expect(answer).to.deep.equal(bought.json)
+    return bought.json as Answer
   }
 
   for (const [at, { what, sold, query }] of HOSTILE.entries()) {
-    describe(what, () => {
-      const record = { company_number: numberOf(at), legal_name: sold }
-
-      it('is returned by a lookup', async () => {
-        const answer = await buy('lookup', { company_number: numberOf(at) })
-        const { company } = answer as { company: object }
-        expect(company).to.deep.include(record)
-        expect(company).to.have.deep.nested.property('registered_address.lines', [
-          STREET_SOLD,
-          ...(company as { registered_address: { lines: string[] } }).registered_address.lines.slice(1),
-        ])
-      })
-
-      it('is returned by a resolution', async () => {
-        const input = { company_number: numberOf(at), ...(query !== undefined && { name: query }) }
-        const answer = await buy('resolve', input)
-        const { match, candidates } = answer as { match: unknown; candidates: { company: object }[] }
-        expect(JSON.stringify([match, candidates])).to.include(JSON.stringify(sold))
-      })
-
-      if (query !== undefined)
-        it('is returned by a search', async () => {
-          const answer = await buy('search', { q: query, limit: 10 })
-          const { candidates } = answer as { candidates: { company: object }[] }
-          expect(candidates.map(({ company }) => (company as typeof record).legal_name)).to.include(sold)
-        })
+    it(`are returned by lookup, resolution and search as they are: ${what}`, async () => {
+      const company_number = numberOf(at)
+      const { company } = await buy<{ company: Company }>('lookup', { company_number })
+      expect(company).to.include({ company_number, legal_name: sold })
+      expect(company.registered_address.lines[0]).to.equal(STREET_SOLD)
+      const named = { company_number, ...(query !== undefined && { name: query }) }
+      const { match, candidates } = await buy<{ match: unknown; candidates: unknown }>('resolve', named)
+      expect(JSON.stringify([match, candidates])).to.include(JSON.stringify(sold))
+      if (query === undefined) return
+      const found = await buy<{ candidates: { company: Company }[] }>('search', { q: query, limit: 10 })
+      expect(found.candidates.map((candidate) => candidate.company.legal_name)).to.include(sold)
     })
   }
 
   describe('all of them', () => {
     it('[11.3] lose their hidden characters, which are counted', async () => {
-      const catalog = openCatalog(service.directory)
+      const catalog = openCatalog(service().directory)
       const { findings, row_count } = catalog.current()!.snapshot.info
       await catalog.close()
       expect(row_count).to.equal(HOSTILE.length)
@@ -177,7 +155,7 @@ describe('hostile records', () => {
 
     // Must be the last test: it checks the log of all tests above.
     it('[1.6] are in no log line', () => {
-      expect(service.failures()).to.deep.equal([])
+      expect(service().failures()).to.deep.equal([])
     })
   })
 })

@@ -1,16 +1,12 @@
-/** Text in every field of search and resolve, over both transports: accepted and quoted, or refused (contract 10.1). */
+/** Every member of search and resolve: accepted and quoted, or refused (contract 4.2.1, 4.3.2, 10.1). */
 import { expect } from 'chai'
-import { startFakedService, type FakedService } from '../support/faked-service.ts'
-import { expectRefusal } from '../support/raw-http.ts'
-import {
-  buyOverTransports,
-  detailOf,
-  quoteOf,
-  RESOLVE,
-  SEARCH,
-  toQuery,
-  type Operation,
-} from '../support/transports.ts'
+import { startFakedService } from '../support/faked-service.ts'
+import { expectNoLeak, expectRefusal } from '../support/raw-http.ts'
+import { detailOf, quoteOf, RESOLVE, rpcBody, SEARCH, toQuery, type Operation } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
+
+/** Marks input of a hostile client. No refusal may contain it. */
+const MARK = 'h0stile'
 
 /** Texts with control characters or other characters without a visible form. Every text input refuses them. */
 const CONTROL_CHARACTERS: [name: string, text: string][] = [
@@ -80,6 +76,38 @@ const EIRCODES: [text: string, fits: boolean][] = [
 const searching = (input: Operation['input']): Operation => ({ operation: 'search', input })
 const resolving = (input: Operation['input']): Operation => ({ operation: 'resolve', input })
 
+const NOT_OBJECTS = [null, 7, 'abc', ['abc'], [{ q: 'abc' }]]
+const LONE_SURROGATE = 'Foo\uD800Bar'
+const HIDDEN = 'must not contain control or invisible characters'
+
+/** Input in JSON that is refused, by the rule that it breaks. */
+const REFUSED: Record<string, { operation: string; input: unknown }[]> = {
+  'must be an object': NOT_OBJECTS.flatMap((input) => [
+    { operation: 'search', input },
+    { operation: 'resolve', input },
+  ]),
+  'q is required': [searching({})],
+  'q must be text': [null, 7, ['abc'], { a: 'abc' }].map((q) => searching({ q })),
+  'limit must be a whole number from 1 to 10': [0, 11, -1, 1.5, 1e300, '5', '', null, true].map((limit) =>
+    searching({ q: 'abc', limit }),
+  ),
+  'status must have 1 to 80 characters after normalisation': ['', ' ', 'a'.repeat(81)].map((status) =>
+    searching({ q: 'abc', status }),
+  ),
+  'unknown fields are not accepted': [
+    ...[MARK, 'name', 'company_number', 'address', 'constructor'].map((field) => searching({ q: 'abc', [field]: 'a' })),
+    ...[MARK, 'q', 'limit', 'status', 'constructor'].map((field) => resolving({ name: 'abc', [field]: 'a' })),
+  ],
+  'name or company_number is required': [{}, { address: 'abc' }, { eircode: 'D02X285' }].map(resolving),
+  'company_number must be 1 to 20 ASCII digits': ['', '1'.repeat(21), '-1', MARK].map((company_number) =>
+    resolving({ name: 'abc', company_number }),
+  ),
+  [`q ${HIDDEN}`]: [searching({ q: LONE_SURROGATE })],
+  [`status ${HIDDEN}`]: [searching({ q: 'abc', status: LONE_SURROGATE })],
+  [`name ${HIDDEN}`]: [resolving({ name: LONE_SURROGATE })],
+  [`address ${HIDDEN}`]: [resolving({ name: 'abc', address: LONE_SURROGATE })],
+}
+
 const FIELDS: Record<string, (text: string) => Operation> = {
   q: (q) => searching({ q }),
   name: (name) => resolving({ name }),
@@ -100,39 +128,36 @@ const QUOTED: Record<string, Operation> = {
 }
 
 describe('the input of search and resolve', () => {
-  let service: FakedService
+  const { service, search, resolve, rest, a2a, payFor } = useService(() => startFakedService())
   /** Valid payments that are sent with every request that must be refused. */
   let payments: Record<string, string>
-
   before(async () => {
-    service = await startFakedService()
     payments = { search: await payFor(search('q=abc')), resolve: await payFor(resolve({ name: 'abc' })) }
   })
-  after(() => service.stop())
-
-  const { search, resolve, rest, a2a, payFor } = buyOverTransports(() => service)
 
   /** `rule` begins with the name of the field. */
-  async function expectRefused(operation: Operation, rule: string): Promise<void> {
-    for (const ask of [rest, a2a]) {
-      for (const payment of [undefined, payments[operation.operation]]) {
-        const reply = await ask(operation, payment)
-        expectRefusal(reply, operation.operation === 'search' ? 'invalid_query' : 'invalid_body')
+  async function expectRefused(data: { operation: string; input: unknown }, rule: string, asks = [a2a]): Promise<void> {
+    for (const ask of asks) {
+      for (const payment of [undefined, payments[data.operation]]) {
+        const reply = await ask(data, payment)
+        expectRefusal(reply, data.operation === 'search' ? 'invalid_query' : 'invalid_body')
         expect(detailOf(reply))
           .to.match(/^The (query|body) is not valid: /)
           .and.to.include(`: ${rule}`)
+        expectNoLeak(reply, MARK)
       }
     }
   }
+  const toRest = (data: unknown, payment?: string) => rest(data as Operation, payment)
 
   /** The REST quote names the URL as requested. The A2A quote names the canonical URL. */
   async function expectQuoted(operation: Operation): Promise<void> {
     const [overRest, overA2a] = [quoteOf(await rest(operation)), quoteOf(await a2a(operation))]
     if (operation.operation === 'resolve') {
-      const quote = { url: service.url + RESOLVE, amount: '2000' }
+      const quote = { url: service().url + RESOLVE, amount: '2000' }
       expect([overRest, overA2a]).to.deep.equal([quote, quote])
     } else {
-      const prefix = `${service.url}${SEARCH}?`
+      const prefix = `${service().url}${SEARCH}?`
       expect(overRest).to.deep.equal({ url: prefix + toQuery(operation.input), amount: '1000' })
       // A REST request for the canonical URL is the same search.
       expect(overA2a.url.startsWith(prefix)).to.equal(true)
@@ -146,7 +171,7 @@ describe('the input of search and resolve', () => {
 
     it('[10.4] with parameters in canonical order, percent-encoded', async () => {
       const { url } = quoteOf(await a2a(searching({ eircode: 'd02 x285', status: 'Normal', q: ' Café  & Co+' })))
-      expect(url).to.equal(`${service.url}${SEARCH}?q=Caf%C3%A9%20%26%20Co%2B&limit=5&status=Normal&eircode=D02X285`)
+      expect(url).to.equal(`${service().url}${SEARCH}?q=Caf%C3%A9%20%26%20Co%2B&limit=5&status=Normal&eircode=D02X285`)
     })
   })
 
@@ -154,7 +179,7 @@ describe('the input of search and resolve', () => {
     for (const [name, text, fits] of LENGTHS) {
       it(`${name}: ${fits ? 'accepted' : 'refused'}`, async () => {
         for (const [field, build] of Object.entries(FIELDS))
-          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), `${field} must`))
+          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), `${field} must`, [toRest, a2a]))
       })
     }
   })
@@ -163,7 +188,7 @@ describe('the input of search and resolve', () => {
     for (const [text, fits] of EIRCODES) {
       it(`${JSON.stringify(text)}: ${fits ? 'accepted' : 'refused'}`, async () => {
         for (const build of EIRCODE_FIELDS)
-          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), 'eircode must'))
+          await (fits ? expectQuoted(build(text)) : expectRefused(build(text), 'eircode must', [toRest, a2a]))
       })
     }
   })
@@ -172,7 +197,7 @@ describe('the input of search and resolve', () => {
     for (const [name, text] of CONTROL_CHARACTERS) {
       it(name, async () => {
         for (const [field, build] of Object.entries({ ...FIELDS, ...STATUS_FIELD }))
-          await expectRefused(build(text), `${field} must not contain control or invisible characters`)
+          await expectRefused(build(text), `${field} ${HIDDEN}`, [toRest, a2a])
       })
     }
   })
@@ -182,12 +207,40 @@ describe('the input of search and resolve', () => {
       it(name, async () => {
         for (const build of Object.values({ ...FIELDS, ...STATUS_FIELD })) await expectQuoted(build(text))
         const { url } = quoteOf(await a2a(searching({ q: text })))
-        expect(url).to.equal(`${service.url}${SEARCH}?q=FooBar&limit=5`)
+        expect(url).to.equal(`${service().url}${SEARCH}?q=FooBar&limit=5`)
       })
     }
   })
 
+  describe('[4.5.4] is refused over A2A as over REST:', () => {
+    for (const [rule, rows] of Object.entries(REFUSED)) {
+      it(rule, async () => {
+        for (const data of rows) await expectRefused(data, rule)
+      })
+    }
+
+    it('__proto__ in an input', async () => {
+      for (const input of ['{"q":"abc","__proto__":{"limit":1}}', '{"__proto__":{"q":"abc"}}']) {
+        const body = rpcBody(searching('@' as never)).replace('"@"', input)
+        expectRefusal(await a2a(body), 'invalid_query')
+        expectRefusal(await a2a(body.replace('search', 'resolve').replace('"q"', '"name"')), 'invalid_body')
+      }
+    })
+
+    it('a member that occurs twice', async () => {
+      for (const body of [
+        rpcBody(searching({ q: 'abc' })).replace('"q"', '"q":"def","q"'),
+        rpcBody(resolving({ name: 'abc' })).replace('"name"', '"\\u006eame":"def","name"'),
+        rpcBody(searching({ q: 'abc' })).replace('"operation"', '"operation":"lookup","operation"'),
+      ]) {
+        const { status, json } = await a2a(body, payments['search'])
+        expect([status, json['id'], json['error']]).to.have.nested.property('[2].code', -32600)
+        expect([status, json['id']]).to.deep.equal([200, null])
+      }
+    })
+  })
+
   it('[5.5.1] is not charged and not recorded when it is refused', () => {
-    expect(service.counts()).to.deep.equal({ settled: 0, recorded: 0 })
+    expect(service().counts()).to.deep.equal({ settled: 0, recorded: 0 })
   })
 })

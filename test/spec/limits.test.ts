@@ -1,21 +1,17 @@
 /** Each limit of an input or a body, on the whole service: below, at and above its bounds. */
 import { expect } from 'chai'
-import { buyOverTransports, messageBody, requestOverTransports, rpcBody } from '../support/transports.ts'
+import { buyOverTransports, messageBody, rpcBody } from '../support/transports.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
+import { useService } from '../support/use-service.ts'
 
 const HOUR_MS = 3_600_000
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '1' } }
 
+/** inputs.test.ts has the lengths of texts and Eircodes. */
 describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2, 4.11.1] the limits of the contract', () => {
-  let service: FakedService
-  before(async () => {
-    service = await startFakedService()
-  })
-  after(() => service.stop())
-
-  const { get, lookup, search, resolve, rest, a2a, mcp, buy } = buyOverTransports(() => service)
+  const { get, lookup, search, resolve, rest, a2a, mcp, buy } = useService(() => startFakedService())
   const message = (change: object) => a2a(messageBody({ parts: [{ text: 'a' }], ...change }))
   const overA2a = (operation: string, input: object) => a2a({ operation, input })
 
@@ -31,8 +27,6 @@ describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2, 4.11.1] the limits of the contract
 
   const digits = (count: number) => '7'.repeat(count)
   const letters = (count: number) => 'a'.repeat(count)
-  const eircode = (count: number) => 'D02X2856'.slice(0, count)
-  const spaced = (count: number) => 'D02X285'.padEnd(count)
   const padded = (count: number) => '{"name":"abc"}'.padEnd(count)
 
   /** The bounds of each limit, and a request of a given size. A quote or a free Message means accepted. */
@@ -40,27 +34,24 @@ describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2, 4.11.1] the limits of the contract
     ['company_number of a lookup', 1, 20, (n) => lookup(digits(n))],
     ['company_number of a lookup over A2A', 1, 20, (n) => overA2a('lookup', { company_number: digits(n) })],
     ['company_number of a resolve', 1, 20, (n) => resolve({ company_number: digits(n) })],
-    ['search q', 3, 160, (n) => search(`q=${letters(n)}`)],
-    ['search q over A2A', 3, 160, (n) => overA2a('search', { q: letters(n) })],
-    ['resolve name', 3, 160, (n) => resolve({ name: letters(n) })],
-    ['resolve name over A2A', 3, 160, (n) => overA2a('resolve', { name: letters(n) })],
-    ['resolve address', 3, 160, (n) => resolve({ name: 'abc', address: letters(n) })],
     ['search limit', 1, 10, (n) => search(`q=abc&limit=${n}`)],
     ['search limit over A2A', 1, 10, (n) => overA2a('search', { q: 'abc', limit: n })],
     ['status filter', 1, 80, (n) => search(`q=abc&status=${letters(n)}`)],
-    ['eircode of a search, letters and digits', 7, 7, (n) => search(`q=abc&eircode=${eircode(n)}`)],
-    ['eircode of a resolve, letters and digits', 7, 7, (n) => resolve({ name: 'abc', eircode: eircode(n) })],
-    ['eircode with its spaces', 7, 16, (n) => resolve({ name: 'abc', eircode: n < 7 ? eircode(n) : spaced(n) })],
     ['resolve JSON body in bytes', 14, 4096, (n) => resolve(n < 14 ? padded(14).slice(0, n) : padded(n))],
-    ['batch inputs of lookup', 1, 100, (n) => rest(batch('lookup', n))],
-    ['batch inputs of lookup over A2A', 1, 100, (n) => a2a(batch('lookup', n))],
-    ['batch inputs of lookup over MCP', 1, 100, (n) => mcp(batch('lookup', n))],
-    ['batch inputs of as_of', 1, 100, (n) => rest(batch('as_of', n))],
-    ['batch inputs of as_of over A2A', 1, 100, (n) => a2a(batch('as_of', n))],
-    ['batch inputs of as_of over MCP', 1, 100, (n) => mcp(batch('as_of', n))],
-    ['batch inputs of resolve', 1, 25, (n) => rest(batch('resolve', n))],
-    ['batch inputs of resolve over A2A', 1, 25, (n) => a2a(batch('resolve', n))],
-    ['batch inputs of resolve over MCP', 1, 25, (n) => mcp(batch('resolve', n))],
+    ...Object.entries({ REST: rest, A2A: a2a, MCP: mcp }).flatMap(([transport, ask]) =>
+      (
+        [
+          ['lookup', 100],
+          ['as_of', 100],
+          ['resolve', 25],
+        ] as const
+      ).map(([operation, max]): (typeof LIMITS)[number] => [
+        `batch inputs of ${operation} over ${transport}`,
+        1,
+        max,
+        (n) => ask(batch(operation, n)),
+      ]),
+    ),
     ['A2A request body in bytes', 1, 16_384, (n) => a2a(n === 0 ? '' : rpcBody(LOOKUP).padEnd(n))],
     ['A2A message parts', 1, 1, (n) => message({ parts: Array.from({ length: n }, () => ({ text: 'a' })) })],
     ['A2A messageId in bytes', 1, 128, (n) => message({ messageId: letters(n) })],
@@ -96,62 +87,50 @@ describe('[4.1.1, 4.2.1, 4.3.1, 4.5.1, 4.5.2, 4.11.1] the limits of the contract
 })
 
 describe('the limits over time', () => {
+  let time = 0
+  const began = Date.now()
+  let service: FakedService
+  beforeEach(async () => {
+    time = 0
+    const environment = { RATE_LIMIT_PER_MINUTE: undefined }
+    service = await startFakedService({ environment, clock: () => time, now: () => new Date(began + time) })
+  })
+  afterEach(() => service.stop())
+
+  const { get, lookup, search, resolve, a2a, payFor } = buyOverTransports(() => service)
+  const requests = [() => lookup('73848'), () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
+
   it('[6.2.2] admit 300 quotes a minute of an address over all routes, then answer 429', async () => {
-    let time = 0
-    const service = await startFakedService({ clock: () => time, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
-    try {
-      const { lookup, search, resolve, a2a } = requestOverTransports(() => service)
-      const company = () => lookup('1')
-      const requests = [company, () => search('q=abc'), () => resolve({ name: 'abc' }), () => a2a(LOOKUP)]
-      for (let round = 0; round < 75; round += 1)
-        for (const ask of requests) expectRefusal(await ask(), 'payment_required')
-      for (const ask of requests) {
-        const reply = await ask()
-        expectRefusal(reply, 'rate_limited')
-        expect(reply.headers['retry-after']).to.equal('61')
-      }
-      time = 60_999
-      expectRefusal(await company(), 'rate_limited')
-      time = 61_000
-      expectRefusal(await company(), 'payment_required')
-    } finally {
-      await service.stop()
+    for (let round = 0; round < 75; round += 1)
+      for (const ask of requests) expectRefusal(await ask(), 'payment_required')
+    for (const ask of requests) {
+      const reply = await ask()
+      expectRefusal(reply, 'rate_limited')
+      expect(reply.headers['retry-after']).to.equal('61')
     }
+    time = 60_999
+    expectRefusal(await lookup('73848'), 'rate_limited')
+    time = 61_000
+    expectRefusal(await lookup('73848'), 'payment_required')
   })
 
   it('[6.2.1] admit 120 sales a minute, then answer 429', async () => {
-    const service = await startFakedService({ environment: { RATE_LIMIT_PER_MINUTE: undefined } })
-    try {
-      const { lookup, payFor } = buyOverTransports(() => service)
-      const unpaid = lookup('73848')
-      const buy = async () => (await lookup('73848', await payFor(unpaid))).status
-      for (let sale = 1; sale <= 120; sale += 1) expect([sale, await buy()]).to.deep.equal([sale, 200])
-      expect(await buy()).to.equal(429)
-      expect(service.counts()).to.deep.equal({ settled: 120, recorded: 121 })
-    } finally {
-      await service.stop()
-    }
+    const unpaid = lookup('73848')
+    const buy = async () => (await lookup('73848', await payFor(unpaid))).status
+    for (let sale = 1; sale <= 120; sale += 1) expect([sale, await buy()]).to.deep.equal([sale, 200])
+    expect(await buy()).to.equal(429)
+    expect(service.counts()).to.deep.equal({ settled: 120, recorded: 121 })
   })
 
   it('[2.9, 3.1] sell data until 72 hours after the last retrieval', async () => {
-    let ahead = 0
-    const began = Date.now()
-    const service = await startFakedService({ now: () => new Date(began + ahead) })
-    const { get, lookup, search, resolve, a2a } = requestOverTransports(() => service)
-    const company = () => lookup('73848')
     const status = async () => (await get('/api/v1/meta')).json['dataset_status']
-    try {
-      for (const ask of [company, () => search('q=abc'), () => resolve({ name: 'abc' })]) {
-        ahead = 72 * HOUR_MS
-        expectRefusal(await ask(), 'payment_required')
-        expect(await status()).to.equal('ready')
-        ahead += 1
-        expectRefusal(await ask(), 'dataset_stale')
-        expect(await status()).to.equal('stale')
-      }
-      expectRefusal(await a2a(LOOKUP), 'dataset_stale')
-    } finally {
-      await service.stop()
+    for (const [age, code, state] of [
+      [72 * HOUR_MS, 'payment_required', 'ready'],
+      [72 * HOUR_MS + 1, 'dataset_stale', 'stale'],
+    ] as const) {
+      time = age
+      for (const ask of requests) expectRefusal(await ask(), code)
+      expect(await status()).to.equal(state)
     }
   })
 })

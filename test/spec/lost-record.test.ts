@@ -1,6 +1,5 @@
 /** Payments that the chain shows as settled and whose record is lost, over every transport of the whole service. */
 import { rm } from 'node:fs/promises'
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { responsesFolder } from '../../store/files/layout.ts'
 import { runCommand } from '../support/cli.ts'
@@ -14,11 +13,7 @@ import { buyOverTransports } from '../support/transports.ts'
 const NUMBER = '73848'
 const LOOKUP = { operation: 'lookup', input: { company_number: NUMBER } }
 
-interface Asked {
-  status: number
-  code: string | undefined
-  body: Record<string, unknown>
-}
+const codeOf = ({ json }: RawReply) => (json['error'] as { code: string } | undefined)?.code ?? 'answer'
 
 describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(240_000)
@@ -37,30 +32,12 @@ describe('[5.7.12] a settled payment without a record', function () {
   after(() => service.stop())
   beforeEach(() => (nonceState = undefined))
 
-  const { lookup, a2a } = buyOverTransports(() => service)
-
-  const askRest = (reply: RawReply): Asked => {
-    return { status: reply.status, code: (reply.json['error'] as { code: string } | undefined)?.code, body: reply.json }
-  }
-  /** The result of the tool, with the status that REST has for an answer. */
-  async function askMcp(payment: string): Promise<Asked> {
-    const client = new Client({ name: 'test', version: '1' })
-    await client.connect(new StreamableHTTPClientTransport(new URL(`${service.url}/mcp`)))
-    const _meta = { 'x402/payment': payment }
-    const result = await client.callTool({ name: 'lookup_company', arguments: LOOKUP.input, _meta })
-    await client.close()
-    const { text } = result.content.at(-1) as { text: string }
-    const { error } = JSON.parse(text) as { error?: { code: string } }
-    return {
-      status: result.isError === true ? 0 : 200,
-      code: error?.code,
-      body: result.structuredContent as Record<string, unknown>,
-    }
-  }
+  const { lookup, a2a, mcp } = buyOverTransports(() => service)
+  const ask = (payment: WirePayment) => lookup(NUMBER, header(payment))
   const TRANSPORTS = {
-    REST: async (payment: string) => askRest(await lookup(NUMBER, payment)),
-    A2A: async (payment: string) => askRest(await a2a(LOOKUP, payment)),
-    MCP: askMcp,
+    REST: ask,
+    A2A: (payment: WirePayment) => a2a(LOOKUP, header(payment)),
+    MCP: (payment: WirePayment) => mcp(LOOKUP, header(payment)),
   }
 
   const sign = async (validBefore?: number): Promise<WirePayment> =>
@@ -81,55 +58,47 @@ describe('[5.7.12] a settled payment without a record', function () {
     })
   const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
 
-  for (const [transport, ask] of Object.entries(TRANSPORTS)) {
-    describe(`over ${transport}`, () => {
-      it('gets 409, is listed for the operator, and is not charged again, after the log is lost', async () => {
-        const payment = await sign()
-        expect((await ask(header(payment))).status).to.equal(200)
-        await loseLog()
-        const { transfers } = await service.paid()
-        const { code, body } = await ask(header(payment))
-        expect(code).to.equal('payment_already_settled')
-        expect(body).to.include({ company: null }).and.to.include.keys('error', 'source', 'snapshot_id')
-        expect((await service.paid()).transfers).to.equal(transfers)
-        const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service.directory } })
-        expect(listed.code, listed.stderr).to.equal(0)
-        expect(listed.text).to.contain(payment.payload.authorization.nonce)
-        expect(service.reports.map(([event]) => event)).to.include('payment_without_record')
-      })
-
-      it('gets 409 if a third party settled it', async () => {
-        const payment = await sign()
-        await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
-        expect((await ask(header(payment))).code).to.equal('payment_already_settled')
-      })
-
-      it('gets 503 while the node cannot be read, and 409 afterwards', async () => {
-        const payment = await sign()
-        await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
-        nonceState = () => Promise.reject(new Error('no node'))
-        expect((await ask(header(payment))).code).to.equal('payment_verification_unavailable')
-        nonceState = undefined
-        expect((await ask(header(payment))).code).to.equal('payment_already_settled')
-      })
-
-      it('gets 402 after a cancellation, or a transfer to another receiver', async () => {
-        const cancelled = await sign()
-        const { from, nonce } = cancelled.payload.authorization
-        const signature = await signCancellation(service.buyerKey, from as `0x${string}`, nonce as `0x${string}`)
-        await cancelDirectly({ rpcUrl: service.rpcUrl, from, nonce, signature })
-        expect((await ask(header(cancelled))).code).to.equal('payment_rejected')
-        const spent = await sign()
-        const other = await signedPayment({
-          key: service.buyerKey,
-          requirements: await requirements(),
-          authorization: { nonce: spent.payload.authorization.nonce, to: service.buyer.address },
-        })
-        await settleDirectly({ rpcUrl: service.rpcUrl, payload: other.payload })
-        expect((await ask(header(spent))).code).to.equal('payment_rejected')
-      })
+  for (const [transport, send] of Object.entries(TRANSPORTS)) {
+    it(`gets 409 over ${transport} after the log is lost, is listed for the operator, and is not charged again`, async () => {
+      const payment = await sign()
+      expect((await send(payment)).status).to.equal(200)
+      await loseLog()
+      const { transfers } = await service.paid()
+      const refused = await send(payment)
+      expect(codeOf(refused)).to.equal('payment_already_settled')
+      expect(refused.json).to.include({ company: null }).and.to.include.keys('error', 'source', 'snapshot_id')
+      expect((await service.paid()).transfers).to.equal(transfers)
+      const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service.directory } })
+      expect(listed.code, listed.stderr).to.equal(0)
+      expect(listed.text).to.contain(payment.payload.authorization.nonce)
+      expect(service.reports.map(([event]) => event)).to.include('payment_without_record')
     })
   }
+
+  it('gets 503 while the node cannot be read, and then 409 if a third party settled it', async () => {
+    const payment = await sign()
+    await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
+    nonceState = () => Promise.reject(new Error('no node'))
+    expect(codeOf(await ask(payment))).to.equal('payment_verification_unavailable')
+    nonceState = undefined
+    expect(codeOf(await ask(payment))).to.equal('payment_already_settled')
+  })
+
+  it('gets 402 after a cancellation, or a transfer to another receiver', async () => {
+    const cancelled = await sign()
+    const { from, nonce } = cancelled.payload.authorization
+    const signature = await signCancellation(service.buyerKey, from as `0x${string}`, nonce as `0x${string}`)
+    await cancelDirectly({ rpcUrl: service.rpcUrl, from, nonce, signature })
+    expect(codeOf(await ask(cancelled))).to.equal('payment_rejected')
+    const spent = await sign()
+    const other = await signedPayment({
+      key: service.buyerKey,
+      requirements: await requirements(),
+      authorization: { nonce: spent.payload.authorization.nonce, to: service.buyer.address },
+    })
+    await settleDirectly({ rpcUrl: service.rpcUrl, payload: other.payload })
+    expect(codeOf(await ask(spent))).to.equal('payment_rejected')
+  })
 
   it('gets 409 after validBefore, and 402 if it was never settled', async () => {
     const paid = await sign(inSeconds(16))

@@ -1,9 +1,9 @@
 /** The examples in the documents, the card and the help text of a mainnet deployment, with and without a dataset. */
 import { expect } from 'chai'
 import { FREE_PATHS } from '../../agent/operation/paths.ts'
-import { MAINNET, startFakedService, type FakedService } from '../support/faked-service.ts'
-import { send } from '../support/raw-http.ts'
-import { requestOverTransports } from '../support/transports.ts'
+import { MAINNET, startFakedService } from '../support/faked-service.ts'
+import { messageBody, type requestOverTransports } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 /** A port that nothing listens on. */
 const NO_SOURCE = 'http://127.0.0.1:9/companies.csv'
@@ -14,29 +14,16 @@ const NUMBERS = /(?:company_number\\?"\s*:\s*\\?"|\/api\/v1\/company\/|name="num
 /** The number of the made-up company in example answers. */
 const MADE_UP = '999999'
 
-async function readEverything(service: FakedService): Promise<Map<string, string>> {
-  const { get, a2a } = requestOverTransports(() => service)
+async function readEverything({ get, lookup, a2a }: ReturnType<typeof requestOverTransports>) {
   const texts = new Map<string, string>()
   const read = async (name: string, path: string) => texts.set(name, (await get(path)).text)
   for (const path of Object.values(FREE_PATHS)) await read(path, path)
-  for (const [path, { text }] of [
-    ['the quote of a lookup', await get('/api/v1/company/73848')],
+  for (const [name, { text }] of [
+    ['the quote of a lookup', await lookup('73848')],
     ['the quote over A2A', await a2a({ operation: 'lookup', input: { company_number: '73848' } })],
   ] as const)
-    texts.set(path, text + JSON.stringify(Buffer.from(text, 'base64').toString('latin1')))
-  const help = await send({
-    url: service.url,
-    method: 'POST',
-    path: '/a2a',
-    headers: { 'Content-Type': 'application/json', 'A2A-Version': '1.0' },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'SendMessage',
-      params: { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'help' }] } },
-    }),
-  })
-  return texts.set('the help text', help.text)
+    texts.set(name, text + JSON.stringify(Buffer.from(text, 'base64').toString('latin1')))
+  return texts.set('the help text', (await a2a(messageBody({ parts: [{ text: 'help' }] }))).text)
 }
 
 /** The numbers in a text, and those in its base64 JSON. */
@@ -52,14 +39,10 @@ for (const [state, dataset, example] of [
   ['without a dataset', NO_SOURCE, undefined],
 ] as const) {
   describe(`[4.4.13] on mainnet ${state}`, () => {
-    let service: FakedService
+    const environment = { ...MAINNET, ...(dataset !== undefined && { DATASET: dataset }) }
+    const requests = useService(() => startFakedService({ environment }))
     let texts: Map<string, string>
-
-    before(async () => {
-      service = await startFakedService({ environment: MAINNET, ...(dataset !== undefined && { dataset }) })
-      texts = await readEverything(service)
-    })
-    after(() => service.stop())
+    before(async () => void (texts = await readEverything(requests)))
 
     it('nothing names the synthetic company', () => {
       for (const [name, text] of texts) {
@@ -86,7 +69,7 @@ for (const [state, dataset, example] of [
     it('the guide begins with a request that gets a quote', async () => {
       const [, target = ''] = /curl -i 'http:\/\/[^/]+([^']+)'/.exec(texts.get(FREE_PATHS.apiGuide) ?? '') ?? []
       expect(target).to.match(example === undefined ? /^\/api\/v1\/search\?/ : new RegExp(`/${example}$`))
-      const reply = await send({ url: service.url, path: target })
+      const reply = await requests.get(target)
       expect(reply.status).to.equal(example === undefined ? 503 : 402)
     })
   })

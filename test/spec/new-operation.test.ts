@@ -7,8 +7,9 @@ import { answersOperation } from '../../agent/client/check-answer.ts'
 import { requestedOperation, restRequest } from '../../agent/client/purchase-request.ts'
 import { OPERATIONS } from '../../agent/operation/operations.ts'
 import { nameWords } from '../support/made-up-operation.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, expectCharges, messageOf, quoteOf, type Ask } from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { expectCharges, messageOf, quoteOf, type Ask } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 const ALL = [...OPERATIONS, nameWords]
 const PATH = '/api/v1/company/00000000/words/lower'
@@ -17,14 +18,8 @@ const DATA = { operation: 'name_words', input: INPUT }
 const PRICE = 3000n
 
 describe('a new operation', () => {
-  let service: TestService
-  const { get, a2a, mcp, payFor } = buyOverTransports(() => service)
+  const { service, get, a2a, mcp, payFor } = useService(() => startTestService({ operations: ALL }))
   const rest: Ask = (payment) => get(`${PATH}?limit=3&starts=t`, payment)
-
-  before(async () => {
-    service = await startTestService({ operations: ALL })
-  })
-  after(() => service.stop())
 
   const TRANSPORTS: [name: string, ask: Ask][] = [
     ['REST', rest],
@@ -34,7 +29,7 @@ describe('a new operation', () => {
 
   for (const [name, ask] of TRANSPORTS) {
     it(`is bought over ${name} for one payment, and replayed over every transport`, () =>
-      expectCharges(service, [PRICE], async () => {
+      expectCharges(service(), [PRICE], async () => {
         const payment = await payFor(ask())
         await ask(payment)
         const replayed = await Promise.all([rest(payment), mcp(DATA, payment), a2a(DATA, payment)])
@@ -47,10 +42,10 @@ describe('a new operation', () => {
   }
 
   it('is quoted with its price and its canonical URL', async () => {
-    const url = `${service.url}${PATH}?limit=3&starts=t`
+    const url = `${service().url}${PATH}?limit=3&starts=t`
     expect(quoteOf(await rest())).to.deep.equal({ url, amount: String(PRICE) })
     expect(quoteOf(await a2a(DATA))).to.deep.equal({ url, amount: String(PRICE) })
-    expect(quoteOf(await get(PATH)).url).to.equal(`${service.url}${PATH}?limit=5`)
+    expect(quoteOf(await get(PATH)).url).to.equal(`${service().url}${PATH}?limit=5`)
   })
 
   it('refuses input that its schema does not accept, and other methods', async () => {
@@ -89,8 +84,8 @@ describe('a new operation', () => {
   })
 
   it('is requested and recognised by the library of the buyer', () => {
-    const request = restRequest(service.url, DATA, ALL)
-    expect(request.url).to.equal(`${service.url}${PATH}?limit=3&starts=t`)
+    const request = restRequest(service().url, DATA, ALL)
+    expect(request.url).to.equal(`${service().url}${PATH}?limit=3&starts=t`)
     expect(requestedOperation(request, ALL)).to.deep.equal(DATA)
   })
 })

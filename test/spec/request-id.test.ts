@@ -1,12 +1,11 @@
 /** The id of a request: in every answer, whatever the transport, and in the log lines of the request. */
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { expect } from 'chai'
 import { REQUEST_ID_CHARACTERS_MAX } from '../../agent/http/request-id.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
-import { startFakedService, type FakedService } from '../support/faked-service.ts'
-import type { RawReply } from '../support/raw-http.ts'
+import { startFakedService } from '../support/faked-service.ts'
+import { exchange, type RawReply } from '../support/raw-http.ts'
 import { buyOverTransports } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const HOST = 'Host: 127.0.0.1\r\n'
@@ -14,11 +13,7 @@ const HOST = 'Host: 127.0.0.1\r\n'
 const NUMBER = '73848'
 
 describe('the request id', () => {
-  let service: FakedService
-  before(async () => void (service = await startFakedService()))
-  after(() => service.stop())
-
-  const { get, lookup, a2a, payFor, buy } = buyOverTransports(() => service)
+  const { service, get, lookup, search, a2a, mcp, payFor } = useService(() => startFakedService())
   const idOf = ({ headers }: RawReply) => String(headers['x-request-id'])
   const withId = (id: string | string[]) => ({ headers: { 'X-Request-Id': id } })
 
@@ -60,14 +55,14 @@ describe('the request id', () => {
   ]
   for (const [status, start, rest] of WIRE) {
     it(`[7.11] is kept in an answer before routing: ${status} to ${start.split(' HTTP')[0]}`, async () => {
-      const answer = await exchange(service, `${start}X-Request-Id: wire-1\r\n${rest}`)
+      const answer = await exchange(service().url, `${start}X-Request-Id: wire-1\r\n${rest}`)
       expect(answer).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
       expect([...answer.matchAll(/\r\nX-Request-Id: (.*)\r\n/gi)].map(([, id]) => id)).to.deep.equal(['wire-1'])
     })
   }
 
   it('[7.11] is a new one in an answer to data that is no request', async () => {
-    const answer = await exchange(service, 'nonsense\r\n\r\n')
+    const answer = await exchange(service().url, 'nonsense\r\n\r\n')
     expect(/\r\nX-Request-Id: (.*)\r\n/.exec(answer)?.[1]).to.match(UUID)
   })
 
@@ -76,19 +71,20 @@ describe('the request id', () => {
       (id) => `GET /attribution HTTP/1.1\r\n${HOST}X-Request-Id: ${id}\r\n\r\n`,
     )
     const last = `GET /attribution HTTP/1.1\r\n${HOST}Connection: close\r\nX-Request-Id: four\r\n\r\n`
-    const answers = await exchange(service, requests.join('') + last)
+    const answers = await exchange(service().url, requests.join('') + last)
     const ids = [...answers.matchAll(/\r\nX-Request-Id: (.*)\r\n/g)].map(([, id]) => id)
     expect(ids).to.deep.equal(['one', 'two', 'three', 'four'])
   })
 
   it('[7.11] is in answers of A2A and MCP, and in no body', async () => {
     const data = { operation: 'lookup', input: { company_number: NUMBER } }
-    const tool = { name: 'lookup_company', arguments: { company_number: NUMBER } }
+    const own = (id: string) => ({ 'X-Request-Id': id })
+    const broken = { method: 'POST', headers: { 'Content-Type': 'application/json', ...own('over-mcp') }, body: '{' }
     const replies = [
-      await a2a(data, undefined, 1, { 'X-Request-Id': 'over-a2a' }),
-      await a2a('{', undefined, 1, { 'X-Request-Id': 'over-a2a' }),
-      await get('/mcp', undefined, mcpCall('tools/call', tool, 'over-mcp')),
-      await get('/mcp', undefined, { ...mcpCall('tools/call', tool, 'over-mcp'), body: '{' }),
+      await a2a(data, undefined, 1, own('over-a2a')),
+      await a2a('{', undefined, 1, own('over-a2a')),
+      await mcp(data, undefined, own('over-mcp')),
+      await get('/mcp', undefined, broken),
     ]
     expect(replies.map(idOf)).to.deep.equal(['over-a2a', 'over-a2a', 'over-mcp', 'over-mcp'])
     for (const { text } of replies) expect(text).not.to.contain('over-')
@@ -104,65 +100,48 @@ describe('the request id', () => {
       bought.text,
       bought.headers['payment-response'],
     ])
-    const log = openResponseLog(service.directory, { readOnly: true })
+    const log = openResponseLog(service().directory, { readOnly: true })
     for (const identity of await log.unfinished())
       expect(JSON.stringify(await log.read(identity))).not.to.contain('the-sale')
     await log.close()
   })
 
   describe('in the log', () => {
-    beforeEach(() => void service.lines.splice(0))
+    beforeEach(() => void service().lines.splice(0))
 
-    it('[14.9] ends a sale with one line, over each transport', async () => {
+    it('[14.9] ends a sale with one line, over each transport, which names the payment as `payments show` does', async () => {
       const operation = { operation: 'search', input: { q: 'confidential query' } }
-      const tool = { name: 'search_companies', arguments: operation.input }
-      const mcp = async (payment: string) =>
-        get('/mcp', undefined, mcpCall('tools/call', { ...tool, _meta: { 'x402/payment': payment } }, 'mcp-sale'))
-      const quote = get('/api/v1/search?q=confidential%20query')
-      const payments = [await payFor(quote), await payFor(quote), await payFor(quote)] as const
+      const payments = await Promise.all([1, 2, 3].map(() => payFor(search('q=confidential%20query'))))
       const replies = [
-        await get('/api/v1/search?q=confidential%20query', payments[0], withId('rest-sale')),
+        await search('q=confidential%20query', payments[0], withId('rest-sale')),
         await a2a(operation, payments[1], 1, { 'X-Request-Id': 'a2a-sale' }),
-        await mcp(payments[2]),
+        await mcp(operation, payments[2], { 'X-Request-Id': 'mcp-sale' }),
       ]
       expect(replies.map(({ status }) => status)).to.deep.equal([200, 200, 200])
-      expect(service.lines.map(({ request_id }) => request_id)).to.deep.equal(['rest-sale', 'a2a-sale', 'mcp-sale'])
-      for (const line of service.lines) {
-        expect(line).to.have.all.keys(
-          'level',
-          'time',
-          'request_id',
-          'payment',
-          'operation',
-          'state',
-          'durations_ms',
-          'msg',
-        )
-        expect(line).to.include({ msg: 'sale', operation: 'search', state: 'settled' })
+      const { lines, directory } = service()
+      expect(lines.map(({ request_id }) => request_id)).to.deep.equal(['rest-sale', 'a2a-sale', 'mcp-sale'])
+      const log = openResponseLog(directory, { readOnly: true })
+      for (const { level, time, request_id, payment, durations_ms: durations, ...line } of lines) {
+        expect([level, time, request_id]).not.to.include(undefined)
+        expect(line).to.deep.equal({ msg: 'sale', operation: 'search', state: 'settled' })
         const steps = ['chain_observe', 'facilitator_verify', 'log_claim', 'facilitator_settle', 'log_advance', 'total']
-        expect(line['durations_ms']).to.include.keys(steps)
-        for (const duration of Object.values(line['durations_ms'] as object)) expect(duration).to.be.a('number')
+        expect(durations).to.include.keys(steps)
+        for (const duration of Object.values(durations as object)) expect(duration).to.be.a('number')
+        expect((await log.read(String(payment)))?.state).to.equal('settled')
       }
-      const logged = JSON.stringify(service.lines)
+      await log.close()
+      const logged = JSON.stringify(lines)
       for (const payment of payments) for (const secret of secretsOf(payment)) expect(logged).not.to.contain(secret)
       expect(logged).not.to.contain('confidential')
-    })
-
-    it('[14.9] names the payment as `payments show` does', async () => {
-      await buy((payment) => lookup(NUMBER, payment))
-      const log = openResponseLog(service.directory, { readOnly: true })
-      const record = await log.read(String(service.lines[0]?.['payment']))
-      await log.close()
-      expect(record?.state).to.equal('settled')
     })
 
     it('[14.9] has no line for a quote, a replay or a refused payment', async () => {
       const payment = await payFor(lookup(NUMBER))
       await lookup(NUMBER, payment)
-      service.lines.splice(0)
+      service().lines.splice(0)
       const replies = [await lookup(NUMBER), await lookup(NUMBER, payment), await lookup(NUMBER, 'bm9uZQ==')]
       expect(replies.map(({ status }) => status)).to.deep.equal([402, 200, 402])
-      expect(service.lines).to.deep.equal([])
+      expect(service().lines).to.deep.equal([])
     })
   })
 
@@ -183,28 +162,6 @@ describe('the request id', () => {
     }
   })
 })
-
-/** Everything that the service sends until it closes the connection. */
-async function exchange({ url }: FakedService, request: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
-  let heard = ''
-  socket.on('data', (bytes: Buffer) => void (heard += bytes.toString('latin1')))
-  socket.write(request)
-  await once(socket, 'close')
-  return heard
-}
-
-function mcpCall(method: string, params: object, id: string) {
-  return {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'X-Request-Id': id,
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-  }
-}
 
 /** The signature of a payment and its encoded form. */
 function secretsOf(payment: string): string[] {

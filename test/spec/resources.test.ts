@@ -1,11 +1,12 @@
 /** The members of every object of contract 2, checked on bought answers. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { buyOverTransports, type Ask } from '../support/transports.ts'
-import { startFakedService, type FakedService } from '../support/faked-service.ts'
+import { startFakedService } from '../support/faked-service.ts'
 import { registerRow, toCsv } from '../support/register.ts'
+import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
+import type { Ask } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 type Json = Record<string, unknown>
 type Rule = (value: unknown) => boolean
@@ -54,17 +55,10 @@ const SEARCH_FIELDS: Record<string, Rule> = {
   candidates: (value) => list(value) && (value as unknown[]).length <= 10,
   source: object,
   snapshot_id: snapshotId,
-  matching_version: text,
+  matching_version: matches(/^ie-names-[0-9]+$/),
   score_definition: text,
   candidate_limit_reached: flag,
 }
-
-const PAST = [
-  '/api/v1/company/{company_number}/history',
-  '/api/v1/company/{company_number}/as-of/{date}',
-  '/api/v1/changes',
-]
-const PRICED = ['/api/v1/company', '/api/v1/resolve', '/api/v1/search', ...PAST]
 
 /** The objects of contract 2. */
 const RESOURCES: Record<string, Resource> = {
@@ -111,36 +105,6 @@ const RESOURCES: Record<string, Resource> = {
   '2.8 DataError': { fields: { company: oneOf(null), error: object, source: object, snapshot_id: snapshotId } },
   '2.8 ErrorResponse': { fields: { error: object } },
   '2.8 Error': { fields: { code: text, message: text } },
-  '2.9 Metadata': {
-    fields: {
-      service: text,
-      version: text,
-      endpoints: (value) => list(value) && (value as unknown[]).every(matches(/^(GET|POST) \/api\/v1\/\S+$/)),
-      dataset_status: oneOf('ready'),
-      source: object,
-      snapshot_id: snapshotId,
-      ...ofEach('row_count quarantined_company_count rejected_row_count', whole(0)),
-      imported_at: time,
-      access: object,
-    },
-  },
-  '2.9 access': {
-    fields: {
-      mode: oneOf('testnet'),
-      network: oneOf('eip155:84532'),
-      asset: matches(/^0x[0-9a-fA-F]{40}$/),
-      pay_to: matches(/^0x[0-9a-fA-F]{40}$/),
-      payment_required: oneOf(true),
-      price_micro_usdc: whole(1),
-      endpoint_prices: (value) =>
-        Object.keys(value as object)
-          .toSorted()
-          .join() === PRICED.toSorted().join() && Object.values(value as object).every(whole(1)),
-      limit_scope: oneOf('shared_origin_service'),
-      lookup_limit_per_minute: oneOf(120),
-    },
-  },
-  '2.10 Attribution': { fields: ofEach('publisher dataset_url license license_url notice', text) },
 }
 
 const NUMBERED = 12
@@ -159,15 +123,18 @@ function register(): string {
   return toCsv(full, { ...registerRow(), ...nothing, ...BARE }, ...twice, ...alike)
 }
 
-describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10] the objects of the contract', () => {
-  let directory: string
-  let service: FakedService
+describe('[1.4, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8] the objects of the contract', () => {
+  const { get, lookup, search, resolve, buy } = useService(async () => {
+    const path = join(await makeTemporaryDirectory(), 'companies.csv')
+    await writeFile(path, register())
+    return startFakedService({ dataset: path })
+  })
   /** All received objects by type. */
   const seen = new Map<string, Json[]>(Object.keys(RESOURCES).map((name) => [name, []]))
+  const all = (name: keyof typeof RESOURCES) => seen.get(name) ?? []
   const resolutions: Json[] = []
   let searched: Json = {}
 
-  const { get, lookup, search, resolve, buy } = buyOverTransports(() => service)
   /** Buys and returns the body. */
   const bodyOf = async (ask: Ask) => (await buy(ask)).json
   const note = (name: string, value: unknown) => void seen.get(name)?.push(value as Json)
@@ -183,121 +150,90 @@ describe('[2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8, 2.9, 2.10] the objects of the
       noteCompany(candidate['company'])
     }
   }
-  function noteError(name: '2.8 DataError' | '2.8 ErrorResponse', body: Json): void {
-    note(name, body)
-    note('2.8 Error', body['error'])
-    if (name === '2.8 DataError') note('2.2 Source', body['source'])
-  }
 
   before(async () => {
-    directory = await mkdtemp(join(tmpdir(), 'resources-'))
-    const path = join(directory, 'companies.csv')
-    await writeFile(path, register())
-    service = await startFakedService({ dataset: path, environment: { RATE_LIMIT_PER_MINUTE: undefined } })
-
     for (const number of ['000073848', '1', '00000000']) {
       const answer = await bodyOf((payment) => lookup(number, payment))
       note('2.3 CompanyResponse', answer)
       note('2.2 Source', answer['source'])
       noteCompany(answer['company'])
     }
-    for (const number of ['999', '2001']) noteError('2.8 DataError', await bodyOf((payment) => lookup(number, payment)))
-    noteError('2.8 ErrorResponse', (await lookup('x')).json)
-    noteError('2.8 ErrorResponse', (await get('/api/v1/search')).json)
+    for (const number of ['999', '2001']) {
+      const refused = await bodyOf((payment) => lookup(number, payment))
+      note('2.8 DataError', refused)
+      note('2.2 Source', refused['source'])
+    }
+    for (const { json } of [await lookup('x'), await get('/api/v1/search')]) note('2.8 ErrorResponse', json)
+    for (const { error } of [...all('2.8 DataError'), ...all('2.8 ErrorResponse')]) note('2.8 Error', error)
 
     searched = await bodyOf((payment) => search('q=Alike%20Contrivance%20Limited&limit=10', payment))
     for (const query of ['q=Plain%20Fixtur', 'q=Plain%20Fixture%20Ltd&status=normal&eircode=D02X285'])
       note('2.6 SearchResponse', await bodyOf((payment) => search(query, payment)))
     note('2.6 SearchResponse', searched)
-    for (const answer of seen.get('2.6 SearchResponse') ?? []) noteCandidates(answer)
     for (const body of [
       { company_number: '000073848' },
       { name: 'Plain Fixture Limited', eircode: 'T12AB34', address: '1 Fixture Street' },
       { name: 'Plain Fixture Limited', eircode: 'D02X285' },
       { name: 'Alike Contrivance Limited' },
       { name: 'Qwxzvkj Yqxzwvk' },
-    ]) {
-      const answer = await bodyOf((payment) => resolve(body, payment))
-      resolutions.push(answer)
-      note('2.7 ResolveResponse', answer)
-      noteCandidates(answer)
-    }
-    const meta = (await get('/api/v1/meta')).json
-    note('2.9 Metadata', meta)
-    note('2.9 access', meta['access'])
-    note('2.2 Source', meta['source'])
-    note('2.10 Attribution', (await get('/attribution')).json)
-  })
-  after(async () => {
-    await service.stop()
-    await rm(directory, { recursive: true })
+    ])
+      resolutions.push(await bodyOf((payment) => resolve(body, payment)))
+    for (const answer of resolutions) note('2.7 ResolveResponse', answer)
+    for (const answer of [...all('2.6 SearchResponse'), ...resolutions]) noteCandidates(answer)
   })
 
   for (const [name, { fields, nullable = [], optional = [] }] of Object.entries(RESOURCES)) {
-    describe(name, () => {
+    it(`${name} has its members, each of its type, and no other`, () => {
+      const objects = all(name)
+      for (const each of objects) expect(fields).to.include.all.keys(Object.keys(each))
       for (const [field, rule] of Object.entries(fields)) {
+        const values = objects.filter((each) => Object.hasOwn(each, field)).map((each) => each[field])
+        if (optional.includes(field)) expect(values.length, field).to.be.within(1, objects.length - 1)
+        else expect([values.length, objects.length > 0], field).to.deep.equal([objects.length, true])
         const mayBeNull = nullable.includes(field)
-        const unless = mayBeNull ? ', which may be null' : optional.includes(field) ? ', where it was given' : ''
-        it(`has ${field}${unless}`, () => {
-          const objects = seen.get(name) ?? []
-          const values = objects.filter((each) => Object.hasOwn(each, field)).map((each) => each[field])
-          if (optional.includes(field)) expect(values.length).to.be.within(1, objects.length - 1)
-          else expect([values.length, objects.length > 0]).to.deep.equal([objects.length, true])
-          const present = mayBeNull ? values.filter((value) => value !== null) : values
-          expect(present.filter((value) => !rule(value))).to.deep.equal([])
-          // Only a portal states `source_updated_at`: test/spec/freshness.test.ts.
-          if (mayBeNull) expect(present.length).to.be.within(field === 'source_updated_at' ? 0 : 1, values.length - 1)
-        })
+        const present = mayBeNull ? values.filter((value) => value !== null) : values
+        expect(
+          present.filter((value) => !rule(value)),
+          field,
+        ).to.deep.equal([])
+        // Only a portal states `source_updated_at`: test/spec/freshness.test.ts.
+        if (mayBeNull) expect(present.length).to.be.within(field === 'source_updated_at' ? 0 : 1, values.length - 1)
       }
-
-      it('has no other member', () => {
-        for (const each of seen.get(name) ?? []) expect(fields).to.include.all.keys(Object.keys(each))
-      })
     })
   }
 
-  it('[4.1.1] keep leading zeros of a number', () => {
-    expect(seen.get('2.3 CompanyResponse')?.map(({ company }) => (company as Json)['company_number'])).to.deep.equal([
-      '000073848',
-      '1',
-      '00000000',
+  it('[4.1.1] keep leading zeros of a number, and mark made-up data as synthetic', () => {
+    const answers = all('2.3 CompanyResponse') as { company: Json; source: Json }[]
+    expect(answers.map(({ company, source }) => [company['company_number'], source['synthetic']])).to.deep.equal([
+      ['000073848', false],
+      ['1', false],
+      ['00000000', true],
     ])
   })
 
   it('contain every match_type', () => {
-    const kinds = new Set(seen.get('2.4 Candidate')?.map((candidate) => candidate['match_type']))
+    const kinds = new Set(all('2.4 Candidate').map((candidate) => candidate['match_type']))
     expect([...kinds]).to.have.members(MATCH_TYPES)
   })
 
-  it('mark made-up data, and only that, as synthetic', () => {
-    const flags = (seen.get('2.3 CompanyResponse') ?? []).map(({ source }) => (source as Json)['synthetic'])
-    expect(flags).to.deep.equal([false, false, true])
-  })
-
   it('[2.6] have at most ten candidates', () => {
-    expect(searched['candidates']).to.have.lengthOf(10)
-    expect(resolutions[3]?.['candidates']).to.have.lengthOf(10)
+    for (const answer of [searched, resolutions[3]]) expect(answer?.['candidates']).to.have.lengthOf(10)
   })
 
   it('[2.7] have a match only when status is matched, and it is the first candidate', () => {
-    expect(resolutions.map(({ status }) => status)).to.deep.equal([
-      'matched',
-      'matched',
-      'conflicting',
-      'ambiguous',
-      'no_match',
-    ])
+    const statuses = ['matched', 'matched', 'conflicting', 'ambiguous', 'no_match']
+    expect(resolutions.map(({ status }) => status)).to.deep.equal(statuses)
     for (const { status, match, candidates } of resolutions)
       expect(match).to.deep.equal(status === 'matched' ? (candidates as Json[])[0] : null)
   })
 
-  it('[1.1] name the paid routes in the metadata', () => {
-    expect(seen.get('2.9 Metadata')?.[0]?.['endpoints']).to.deep.equal([
-      'GET /api/v1/company/{company_number}',
-      'GET /api/v1/search',
-      'POST /api/v1/resolve',
-      ...PAST.map((path) => `GET ${path}`),
-      'POST /api/v1/batch',
-    ])
+  it('[9.1] are served under v1, and metadata, OpenAPI description and card state the same version', async () => {
+    const meta = (await get('/api/v1/meta')).json as { version: string; endpoints: string[] }
+    const description = (await get('/openapi.json')).json as { openapi: string; info: { version: string } }
+    const card = (await get('/.well-known/agent-card.json')).json
+    expect([meta.version, description.info.version, card['version']]).to.deep.equal(Array(3).fill('0.1.0'))
+    expect(description.openapi).to.equal('3.1.0')
+    for (const endpoint of meta.endpoints) expect(endpoint).to.match(/^(GET|POST) \/api\/v1\//)
+    expect((await get('/docs')).text).to.contain('id="http-x402-v1"')
   })
 })

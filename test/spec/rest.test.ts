@@ -4,8 +4,9 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import type { RefusalCode } from '../../agent/operation/refusal.ts'
 import { header } from '../support/payments.ts'
 import { expectNoLeak, expectRefusal, type RawRequest } from '../support/raw-http.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, COMPANY, quoteOf, RESOLVE, SEARCH } from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { COMPANY, quoteOf, RESOLVE, SEARCH } from '../support/transports.ts'
+import { useService } from '../support/use-service.ts'
 
 /** Marks input of a hostile client. No answer may contain it. */
 const MARK = 'h0stile'
@@ -17,7 +18,7 @@ const TARGETS: Partial<Record<RefusalCode, string[]>> = {
   payment_required: ['0', '1'.repeat(20), '0'.repeat(20)].map((number) => `${COMPANY}/${number}`),
   invalid_company_number: [
     ['1'.repeat(21), '', MARK, '-1', '+1', '1.0', '1e3', '0x1', '%31%32', '1%0a', '1%00', '%EF%BC%91', '1%2F2'],
-    ['..', '%2e%2e', '1;a=b', '1\\2', '%', '%zz', '%E0%A4%A', '%FF'],
+    ['..', '%2e%2e', '1;a=b', '1\\2', '%', '%z', '%2', '%zz', '1%', '%E0%A4%A', '%FF'],
   ]
     .flat()
     .map((number) => `${COMPANY}/${number}`),
@@ -56,16 +57,9 @@ const METHODS: [target: string, allow: string, methods: string[]][] = [
 ]
 
 describe('the REST routes', () => {
-  let service: TestService
+  const { service, get, lookup, payFor } = useService(() => startTestService())
 
-  before(async () => {
-    service = await startTestService()
-  })
-  after(() => service.stop())
-
-  const { get, lookup, payFor } = buyOverTransports(() => service)
-
-  describe('[4.1.1, 4.1.2, 4.4.10, 7.6] answer GET requests', () => {
+  describe('[4.1.1, 4.1.2, 4.4.10, 4.7.2, 7.6] answer GET requests', () => {
     for (const [code, targets] of Object.entries(TARGETS)) {
       for (const target of targets) {
         it(`${target.slice(0, 60)}: ${code}`, async () => {
@@ -100,7 +94,7 @@ describe('the REST routes', () => {
         for (const target of [`${COMPANY}/1`, `${SEARCH}?q=abc`]) {
           const reply = await get(prefix + target, undefined, { headers })
           expectNoLeak(reply, MARK)
-          expect(quoteOf(reply).url).to.equal(service.url + target)
+          expect(quoteOf(reply).url).to.equal(service().url + target)
         }
       })
     }
@@ -163,10 +157,10 @@ describe('the REST routes', () => {
 
     it('refuses two payment headers, even with the same valid payment', async () => {
       const payment = await payFor(lookup('1004'))
-      const before = await service.paid()
+      const before = await service().paid()
       const headers = { 'PAYMENT-SIGNATURE': [payment, payment] }
       expectRefusal(await lookup('1004', undefined, { headers }), 'payment_invalid')
-      expect(await service.paid()).to.deep.equal(before)
+      expect(await service().paid()).to.deep.equal(before)
       const once = await lookup('1004', payment)
       expect(once.status).to.equal(200)
       expect(once.headers).to.include({

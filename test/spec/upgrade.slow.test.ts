@@ -1,8 +1,6 @@
 /** The upgrade of docs/operations/drills.md: its commands, on the data that a service of the version before has left. */
 import { execFile, spawnSync } from 'node:child_process'
 import { chmod, cp, readdir, readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -10,6 +8,7 @@ import { expect } from 'chai'
 import { rpc, testChainUrl } from '../support/chain.ts'
 import { ready, startChild, type Child } from '../support/child.ts'
 import { REGISTER } from '../support/fixtures.ts'
+import { freePort } from '../support/listen.ts'
 import { findPostgres, startPostgres, type PostgresServer } from '../support/postgres.ts'
 import { makeTemporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -30,14 +29,6 @@ async function documentedCommands(hasDatabase: boolean): Promise<string[]> {
   const block = /## Upgrade\n.*?```sh\n(.*?)```/s.exec(text)?.[1] ?? ''
   const lines = block.split('\n').filter((line) => line !== '' && (hasDatabase || !line.includes('RESPONSE_LOG')))
   return lines.map((line) => line.replace(/ +#.*$/, ''))
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => void server.close(resolve))
-  return port
 }
 
 class Machine {

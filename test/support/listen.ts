@@ -1,5 +1,5 @@
-/** Starts an HTTP server on a free local port. */
-import type { Server } from 'node:http'
+/** Servers on free local ports. */
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export interface ListeningServer {
@@ -17,4 +17,11 @@ export async function listen(server: Server): Promise<ListeningServer> {
       server.closeAllConnections()
     },
   }
+}
+
+/** A port that was free a moment ago, for a program that must know its port before it starts. */
+export async function freePort(): Promise<number> {
+  const server = await listen(createServer())
+  server.close()
+  return Number(new URL(server.url).port)
 }

@@ -1,5 +1,7 @@
 /** HTTP requests without the changes that `fetch` makes: it normalises paths, drops a bare `?` and joins headers. */
+import { once } from 'node:events'
 import { request, type IncomingHttpHeaders } from 'node:http'
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { isDataError, REFUSALS } from '../../agent/operation/refusal.ts'
 import { checkAnswer } from './openapi-check.ts'
@@ -65,6 +67,16 @@ function headerOf(headers: IncomingHttpHeaders) {
     const value = headers[name.toLowerCase()]
     return value === undefined ? null : String(value)
   }
+}
+
+/** Sends text as it is. Resolves with everything that the service sends until it closes the connection. */
+export async function exchange(url: string, text: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+  let heard = ''
+  socket.on('data', (bytes: Buffer) => void (heard += bytes.toString('latin1')))
+  socket.write(text)
+  await once(socket, 'close')
+  return heard
 }
 
 /** Sends an incomplete POST request and resolves with the status of the answer. */

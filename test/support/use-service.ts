@@ -1,0 +1,14 @@
+/** Starts a service before the tests of a group and stops it after them. */
+import type { TestService } from './service.ts'
+import { buyOverTransports } from './transports.ts'
+
+type Startable = Pick<TestService, 'url' | 'pay' | 'stop'>
+
+/** Returns the running service as a function, and the requests to it. */
+export function useService<Service extends Startable>(start: () => Promise<Service>) {
+  let running: Service | undefined
+  before(async () => void (running = await start()))
+  after(() => running?.stop())
+  const service = (): Service => running!
+  return { service, ...buyOverTransports(service) }
+}
