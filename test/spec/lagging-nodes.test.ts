@@ -1,5 +1,5 @@
 /**
- * The first answer to honest sales, if the provider of the chain has nodes that are some blocks behind. Clock, blocks, calls
+ * The first answer to sales, if the provider of the chain has nodes that are some blocks behind. Clock, blocks, calls
  * and pauses run twice as fast as usual, all in the same ratio.
  */
 import { setMaxListeners } from 'node:events'
@@ -57,17 +57,17 @@ const pause = (milliseconds: number) => new Promise<void>((resolve) => void time
 async function sell({ lags, blockMs = 2_000 }: Row, { errorReason, isSent }: (typeof REPLIES)[number]) {
   const random = randomFor(SEED, 0, 0)
   const chain = new LaggingChain({ chainId, blockMs, lags, now, random, wait: () => pause(CALL_MS) })
-  const shop = await SaleHarness.open()
+  const harness = await SaleHarness.open()
   try {
-    await shop.import()
-    setMaxListeners(SALES, shop.context.stopSignal)
-    shop.now = () => new Date(now())
-    shop.context.payments = {
-      ...shop.context.payments,
-      chain: readChainWith([chain.rpc], { chainId, now: shop.now, pause }),
+    await harness.import()
+    setMaxListeners(SALES, harness.context.stopSignal)
+    harness.now = () => new Date(now())
+    harness.context.payments = {
+      ...harness.context.payments,
+      chain: readChainWith([chain.rpc], { chainId, now: harness.now, pause }),
       timer,
     }
-    shop.script.settle = async ({ payload }) => {
+    harness.script.settle = async ({ payload }) => {
       const { authorization } = payload as { authorization: AuthorizationFields }
       await pause(SETTLE_MS)
       const transaction = isSent ? chain.send(authorization) : ''
@@ -77,11 +77,11 @@ async function sell({ lags, blockMs = 2_000 }: Row, { errorReason, isSent }: (ty
     return await Promise.all(
       payments.map(async (payment) => {
         await pause(random() * blockMs)
-        return codeOf(await shop.lookup(payment))
+        return codeOf(await harness.lookup(payment))
       }),
     )
   } finally {
-    await shop.close()
+    await harness.close()
   }
 }
 

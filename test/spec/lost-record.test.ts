@@ -7,8 +7,8 @@ import { signCancellation } from '../support/eip3009.ts'
 import { signedPayment, header, type WirePayment } from '../support/payments.ts'
 import { expectRefusal, type RawReply } from '../support/raw-http.ts'
 import { cancelDirectly, settleDirectly } from '../support/settle-directly.ts'
-import { startTestService, type TestService } from '../support/service.ts'
-import { buyOverTransports } from '../support/transports.ts'
+import { startTestService } from '../support/service.ts'
+import { useService } from '../support/use-service.ts'
 
 const NUMBER = '73848'
 const LOOKUP = { operation: 'lookup', input: { company_number: NUMBER } }
@@ -17,22 +17,17 @@ const codeOf = ({ json }: RawReply) => (json['error'] as { code: string } | unde
 
 describe('[5.7.12] a settled payment without a record', function () {
   this.timeout(240_000)
-  let service: TestService
   /** Replaces the search of the node, if set. */
   let nonceState: (() => Promise<never>) | undefined
 
-  before(async () => {
-    service = await startTestService({
+  const { service, lookup, a2a, mcp } = useService(() =>
+    startTestService({
       replaceExternals: (own) => ({
         ...own,
         chain: { ...own.chain, findUse: (...query) => nonceState?.() ?? own.chain.findUse(...query) },
       }),
-    })
-  })
-  after(() => service.stop())
-  beforeEach(() => (nonceState = undefined))
-
-  const { lookup, a2a, mcp } = buyOverTransports(() => service)
+    }),
+  )
   const ask = (payment: WirePayment) => lookup(NUMBER, header(payment))
   const TRANSPORTS = {
     REST: ask,
@@ -42,7 +37,7 @@ describe('[5.7.12] a settled payment without a record', function () {
 
   const sign = async (validBefore?: number): Promise<WirePayment> =>
     signedPayment({
-      key: service.buyerKey,
+      key: service().buyerKey,
       requirements: await requirements(),
       ...(validBefore !== undefined && { authorization: { validBefore: String(validBefore) } }),
     })
@@ -52,8 +47,8 @@ describe('[5.7.12] a settled payment without a record', function () {
     return quoted
   }
   const loseLog = () =>
-    service.restart({
-      whileStopped: () => rm(responsesFolder(service.directory), { recursive: true }),
+    service().restart({
+      whileStopped: () => rm(responsesFolder(service().directory), { recursive: true }),
       allowed: { newLog: true },
     })
   const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds
@@ -63,21 +58,21 @@ describe('[5.7.12] a settled payment without a record', function () {
       const payment = await sign()
       expect((await send(payment)).status).to.equal(200)
       await loseLog()
-      const { transfers } = await service.paid()
+      const { transfers } = await service().paid()
       const refused = await send(payment)
       expect(codeOf(refused)).to.equal('payment_already_settled')
       expect(refused.json).to.include({ company: null }).and.to.include.keys('error', 'source', 'snapshot_id')
-      expect((await service.paid()).transfers).to.equal(transfers)
-      const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service.directory } })
+      expect((await service().paid()).transfers).to.equal(transfers)
+      const listed = await runCommand(['payments', 'unrecorded'], { environment: { DATA_DIR: service().directory } })
       expect(listed.code, listed.stderr).to.equal(0)
       expect(listed.text).to.contain(payment.payload.authorization.nonce)
-      expect(service.reports.map(([event]) => event)).to.include('payment_without_record')
+      expect(service().reports.map(([event]) => event)).to.include('payment_without_record')
     })
   }
 
   it('gets 503 while the node cannot be read, and then 409 if a third party settled it', async () => {
     const payment = await sign()
-    await settleDirectly({ rpcUrl: service.rpcUrl, payload: payment.payload })
+    await settleDirectly({ rpcUrl: service().rpcUrl, payload: payment.payload })
     nonceState = () => Promise.reject(new Error('no node'))
     expect(codeOf(await ask(payment))).to.equal('payment_verification_unavailable')
     nonceState = undefined
@@ -87,23 +82,23 @@ describe('[5.7.12] a settled payment without a record', function () {
   it('gets 402 after a cancellation, or a transfer to another receiver', async () => {
     const cancelled = await sign()
     const { from, nonce } = cancelled.payload.authorization
-    const signature = await signCancellation(service.buyerKey, from as `0x${string}`, nonce as `0x${string}`)
-    await cancelDirectly({ rpcUrl: service.rpcUrl, from, nonce, signature })
+    const signature = await signCancellation(service().buyerKey, from as `0x${string}`, nonce as `0x${string}`)
+    await cancelDirectly({ rpcUrl: service().rpcUrl, from, nonce, signature })
     expect(codeOf(await ask(cancelled))).to.equal('payment_rejected')
     const spent = await sign()
     const other = await signedPayment({
-      key: service.buyerKey,
+      key: service().buyerKey,
       requirements: await requirements(),
-      authorization: { nonce: spent.payload.authorization.nonce, to: service.buyer.address },
+      authorization: { nonce: spent.payload.authorization.nonce, to: service().buyer.address },
     })
-    await settleDirectly({ rpcUrl: service.rpcUrl, payload: other.payload })
+    await settleDirectly({ rpcUrl: service().rpcUrl, payload: other.payload })
     expect(codeOf(await ask(spent))).to.equal('payment_rejected')
   })
 
   it('gets 409 after validBefore, and 402 if it was never settled', async () => {
     const paid = await sign(inSeconds(16))
     const unpaid = await sign(inSeconds(-1))
-    await settleDirectly({ rpcUrl: service.rpcUrl, payload: paid.payload })
+    await settleDirectly({ rpcUrl: service().rpcUrl, payload: paid.payload })
     expectRefusal(await lookup(NUMBER, header(unpaid)), 'payment_invalid')
     // Less than 15 s are left, so that the service no longer sells for it.
     while (inSeconds(14) < Number(paid.payload.authorization.validBefore))

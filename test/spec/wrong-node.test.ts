@@ -17,19 +17,19 @@ const STEP_MS = 310_000
 /** More than the time until a block is final, and than the lifetime of the authorization. */
 const STEPS = 6
 
-const LIES = { 'a fork without the transfer': chainId, 'another chain': 1 }
+const CHAINS = { 'a fork without the transfer': chainId, 'another chain': 1 }
 const REPLIES = ['success', 'settlement_pending', 'insufficient_funds'] as const
 
 describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', () => {
-  let shop: SaleHarness
+  let harness: SaleHarness
   let clock: number
 
   beforeEach(async () => {
     clock = Date.now()
-    shop = await SaleHarness.open()
-    shop.now = () => new Date(clock)
+    harness = await SaleHarness.open()
+    harness.now = () => new Date(clock)
   })
-  afterEach(() => shop.close())
+  afterEach(() => harness.close())
 
   function openNode(id: number): LaggingChain {
     const wait = () => Promise.resolve()
@@ -44,11 +44,11 @@ describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', 
   }
 
   /** A facilitator that sends the transfer once, and then gives this reply with its transaction. */
-  function settleWith(reply: (typeof REPLIES)[number], honest: LaggingChain): void {
+  function settleWith(reply: (typeof REPLIES)[number], right: LaggingChain): void {
     let transaction: string | undefined
-    shop.script.settle = async ({ payload }) => {
+    harness.script.settle = async ({ payload }) => {
       const { authorization } = payload as { authorization: AuthorizationFields }
-      transaction ??= honest.send(authorization)
+      transaction ??= right.send(authorization)
       clock += 2_000
       const isSuccess = reply === 'success'
       const common = { transaction, network: testTerms.network, payer: authorization.from }
@@ -56,30 +56,30 @@ describe('[5.7.3, 5.7.8] a sale whose transfer one of two nodes does not show', 
     }
   }
 
-  for (const [lie, id] of Object.entries(LIES))
+  for (const [shown, id] of Object.entries(CHAINS))
     for (const position of ['first', 'second'] as const)
       for (const reply of REPLIES)
-        it(`is never refused and ends as confirmed: ${reply}, the ${position} node shows ${lie}`, async () => {
-          const [honest, liar] = [openNode(chainId), openNode(id)]
-          const nodes = position === 'first' ? [liar, honest] : [honest, liar]
+        it(`is never refused and ends as confirmed: ${reply}, the ${position} node shows ${shown}`, async () => {
+          const [right, wrong] = [openNode(chainId), openNode(id)]
+          const nodes = position === 'first' ? [wrong, right] : [right, wrong]
           const pause = () => Promise.resolve()
-          shop.context.payments = {
-            ...shop.context.payments,
+          harness.context.payments = {
+            ...harness.context.payments,
             chain: readChainWith(
               nodes.map(({ rpc }) => rpc),
-              { chainId, now: shop.now, pause },
+              { chainId, now: harness.now, pause },
             ),
           }
-          settleWith(reply, honest)
+          settleWith(reply, right)
           const payment = await signedPayment()
-          const codes = [codeOf(await shop.lookup(payment))]
-          const { payments } = shop.context
+          const codes = [codeOf(await harness.lookup(payment))]
+          const { payments } = harness.context
           const timer = () => () => undefined
           const reconciler = startReconciler({ payments, timer, runExclusively: (_key, work) => work() })
           for (let step = 0; step < STEPS; step += 1) {
             clock += STEP_MS
             await reconciler.reconcileDue()
-            codes.push(codeOf(await shop.lookup(payment)))
+            codes.push(codeOf(await harness.lookup(payment)))
           }
           await reconciler.stop()
           for (const code of codes) expect(code).to.be.oneOf([ANSWER, UNKNOWN])
