@@ -7,7 +7,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openConfiguredLog } from '../../agent/response-log.ts'
@@ -15,7 +15,6 @@ import type { PostgresServer } from '../support/postgres.ts'
 import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
 import { checkLog, type Acknowledged } from './race/check-log.ts'
 
-const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
 /** From the start of the race, or for a restarted process from the time at which it has opened the log. */
@@ -27,8 +26,6 @@ const GRACE_MS = 20_000
 const FAULTS_SHOWN = 20
 
 interface Race {
-  /** The compiled tree that the processes run. The checks are those of this tree. */
-  root: string
   seconds: number
   workers: number
   log: LogKind
@@ -53,12 +50,7 @@ export async function race(options: Record<string, string>): Promise<boolean> {
     print('--log must be lmdb or postgres')
     return false
   }
-  const { kills, acknowledged, faults } = await raceIn({
-    root: ROOT,
-    seconds: Number(seconds),
-    workers: Number(workers),
-    log,
-  })
+  const { kills, acknowledged, faults } = await runRace({ seconds: Number(seconds), workers: Number(workers), log })
   const countOf = (kind: Acknowledged['kind']) => acknowledged.filter((each) => each.kind === kind).length
   print(`${countOf('claimed')} claims granted, ${countOf('held')} refused, ${countOf('advanced')} changes made`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
@@ -66,13 +58,13 @@ export async function race(options: Record<string, string>): Promise<boolean> {
   return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
-export async function raceIn({ root, seconds, workers, log: kind }: Race): Promise<Result> {
+async function runRace({ seconds, workers, log: kind }: Race): Promise<Result> {
   const directory = await mkdtemp(join(tmpdir(), 'race-'))
   try {
     await using database = kind === 'postgres' ? await startDatabase() : undefined
     const start = new StartBarrier(workers, seconds)
     const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
-    const environment = { root, directory, responseLog: database?.url, start }
+    const environment = { directory, responseLog: database?.url, start }
     const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
     const serverKills = (await killing) ?? 0
     const acknowledged = await readAll(directory)
@@ -123,7 +115,6 @@ class StartBarrier {
 }
 
 interface Run {
-  root: string
   directory: string
   responseLog: string | undefined
   worker: number
@@ -131,8 +122,8 @@ interface Run {
 }
 
 /** Restarts the process after each kill, until the race is over or a process fails. */
-async function run({ root, directory, responseLog, worker, start }: Run): Promise<{ kills: number; faults: string[] }> {
-  const program = join(root, 'dist/test/programs/race-writer.js')
+async function run({ directory, responseLog, worker, start }: Run): Promise<{ kills: number; faults: string[] }> {
+  const program = fileURLToPath(import.meta.resolve('#root/dist/test/programs/race-writer.js'))
   for (let kills = 0; ; kills += 1) {
     const path = join(directory, `${worker}-${kills}.jsonl`)
     const args = [directory, path, ...(responseLog === undefined ? [] : [responseLog])]
