@@ -2,27 +2,11 @@
 import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
 import { KILL_TRANSPORTS, type KillTransport } from './kill-requests.ts'
 import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
-import { RPC_FAULTS, type RpcFault } from './rpc-faults.ts'
 
 /** Each round kills at least once at each kill point, and this many times at a random moment: 33 kills together. */
 const RANDOM_PER_ROUND = 7
 /** Longer than a write or a verification takes. */
 const DELAY_MS_MAX = 3
-const DISTURBED_EVERY = 10
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
-/** Minutes, and more than the retention of 30 days. */
-const CLOCK_ERRORS_MS = [
-  MINUTE_MS,
-  -MINUTE_MS,
-  10 * MINUTE_MS,
-  -10 * MINUTE_MS,
-  31 * DAY_MS,
-  -31 * DAY_MS,
-  -40 * DAY_MS,
-]
-/** Longer than an observation of the chain and a removal of records take. */
-const LIFE_MS_MAX = 1_500
 
 export interface Scenario {
   index: number
@@ -37,16 +21,6 @@ export interface Scenario {
   isMinedLate: boolean
   /** The kill point of a repeated settlement. */
   again: 'signed' | 'mined'
-  /** For every tenth sale: a process between the kill and the recovery with a faulty node and a wrong clock. */
-  disturbance: Disturbance | undefined
-}
-
-export interface Disturbance {
-  rpcFault: RpcFault
-  /** Added to the clock of the process. */
-  clockErrorMs: number
-  /** From the readiness of the process to its kill. */
-  lifeMs: number
 }
 
 /** Sales with at least this many kills in total. A round has every point. */
@@ -66,19 +40,10 @@ export function planKills({ seed, kills }: { seed: number; kills: number }): Sce
         share: random(),
         isMinedLate: random() < 0.5,
         again: pick(random, ['signed', 'mined'] as const),
-        disturbance: scenarios.length % DISTURBED_EVERY === 0 ? disturb(random) : undefined,
       })
     }
   }
   return scenarios
-}
-
-function disturb(random: Random): Disturbance {
-  return {
-    rpcFault: pick(random, RPC_FAULTS),
-    clockErrorMs: pick(random, CLOCK_ERRORS_MS),
-    lifeMs: random() * LIFE_MS_MAX,
-  }
 }
 
 function roundOf(random: Random): KillPoint[][] {

@@ -1,13 +1,12 @@
 /**
  * A JSON-RPC proxy between the service and its node. It kills the service around the one call that broadcasts the
- * transaction of a given nonce, can pause mining, and can have a fault.
+ * transaction of a given nonce, and can pause mining.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rpc } from './chain.ts'
 import { listen } from './listen.ts'
-import { replyWith, type RpcCall, type RpcFault } from './rpc-faults.ts'
 
 const MINED_MS_MAX = 5_000
 const POLL_MS = 2
@@ -25,7 +24,6 @@ export type KillProxy = Awaited<ReturnType<typeof openKillProxy>>
 export async function openKillProxy(chainUrl: string) {
   let trigger: KillTrigger | undefined
   let isMiningPaused = false
-  let fault: RpcFault | undefined
 
   async function killAround({ at, kill }: KillTrigger, body: string): Promise<void> {
     trigger = undefined
@@ -44,15 +42,7 @@ export async function openKillProxy(chainUrl: string) {
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request)
-    const call = JSON.parse(body) as RpcCall
-    const { method, params } = call
-    const faulty = fault && replyWith(fault, call)
-    if (faulty === 'hangs') return
-    if (faulty) {
-      const reply = JSON.stringify({ jsonrpc: '2.0', id: call.id, ...faulty })
-      response.setHeader('content-type', 'application/json').end(reply)
-      return
-    }
+    const { method, params } = JSON.parse(body) as { method: string; params: unknown[] }
     const isVictim =
       trigger !== undefined && method === 'eth_sendRawTransaction' && String(params[0]).includes(trigger.nonce.slice(2))
     if (trigger && isVictim) {
@@ -73,9 +63,6 @@ export async function openKillProxy(chainUrl: string) {
       trigger = next
     },
     isMiningPaused: () => isMiningPaused,
-    setFault(next: RpcFault | undefined): void {
-      fault = next
-    },
     /** Mines pending transactions, and later ones at once. */
     async resumeMining(): Promise<void> {
       if (!isMiningPaused) return

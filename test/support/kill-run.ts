@@ -26,7 +26,7 @@ import { ready, startChild, type Child } from './child.ts'
 import { REGISTER } from './fixtures.ts'
 import { ask, isAnswer, readRecord, requirementsOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
-import type { Disturbance, Scenario } from './kill-plan.ts'
+import type { Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { tokenOn } from './token.ts'
@@ -141,7 +141,6 @@ class Run {
         kills.push(kill)
         sale.kills.push(kill)
       }
-      if (scenario.disturbance) await this.#disturb(sale, scenario.disturbance)
       sales.push(sale)
       last = sale
     }
@@ -215,28 +214,6 @@ class Run {
     if (point === 'retry' || point === 'retry settling') await this.#repeat(await ready(child), sale)
     const isReached = await wasKilled(child)
     return this.#inspectKill(sale, point, isReached)
-  }
-
-  /**
-   * Restarts after a kill with a faulty node and a wrong clock, repeats the request, and kills the process. Nothing that it
-   * believes may cost the buyer the answer, which the next process must deliver.
-   */
-  async #disturb(sale: Sale, { rpcFault, clockErrorMs, lifeMs }: Disturbance): Promise<void> {
-    const { proxy, rpcUrl } = this.#options
-    const isOnDisk = (await this.#stored(sale)) !== undefined
-    await proxy.resumeMining()
-    await rpc(rpcUrl, 'anvil_mine', BLOCKS_UNTIL_FINAL)
-    proxy.set(undefined)
-    proxy.setFault(rpcFault)
-    const child = this.#start(['never', '', '0', String(clockErrorMs)])
-    const asking = ask(await ready(child), sale.transport, header(sale.payment))
-    await sleep(lifeMs)
-    await end(child)
-    proxy.setFault(undefined)
-    const got = await asking
-    if (got.status === 200 && got.isWhole) sale.got = got
-    const isFinal = [400, 402, 404, 409].includes(got.status)
-    if (isOnDisk && isFinal) fail(sale, [`${got.status} with ${rpcFault} and a clock error of ${clockErrorMs} ms`])
   }
 
   #trigger({ scenario, payment }: Sale, point: KillPoint, child: Child): void {
