@@ -27,20 +27,12 @@ interface RunOptions {
   seed: number
   seen: Map<string, number>
   isTraced?: boolean
-  /** Depends on the seed unless given. */
-  serverCount?: number | undefined
-  logKind?: LogKind
+  logKind: LogKind
 }
 
-export async function run({
-  seed,
-  seen,
-  isTraced = false,
-  serverCount,
-  logKind = 'lmdb',
-}: RunOptions): Promise<RunResult> {
+export async function run({ seed, seen, isTraced = false, logKind }: RunOptions): Promise<RunResult> {
   const sim = new Simulator({ seed, seen, isTraced })
-  const scenario = new Scenario(sim, { serverCount: serverCount ?? sim.pick([1, 2, 2, 3]), logKind })
+  const scenario = new Scenario(sim, logKind)
   try {
     await execute(scenario)
   } catch (cause) {

@@ -30,11 +30,6 @@ export interface Purchase {
   numbers: string
 }
 
-interface ScenarioOptions {
-  serverCount: number
-  logKind: LogKind
-}
-
 export class Scenario {
   readonly sim: Simulator
   readonly chain: SimulatedChain
@@ -61,8 +56,9 @@ export class Scenario {
   readonly faultPeriodMs: number
   readonly crashShare: number
 
-  constructor(sim: Simulator, { serverCount, logKind }: ScenarioOptions) {
+  constructor(sim: Simulator, logKind: LogKind) {
     this.sim = sim
+    const serverCount = sim.pick([1, 2, 2, 3])
     this.chain = new SimulatedChain(sim)
     this.nodes = new SimulatedNodes(sim, this.chain)
     const { from, to } = sim.pick(FAULT_PERIODS_MS)
