@@ -135,15 +135,17 @@ async function tryProgramme(copy: string, args: string[]): Promise<Verdict> {
  * Ends at the first failed test, also if the bug leaves work behind that never ends. Mocha's exit status is null after the
  * time limit.
  */
-async function tryTests(copy: string, path: string): Promise<Verdict> {
+async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {
+  const [path = '', title = ''] = caughtBy.split(': ')
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
-  const tests = spawn(
-    process.execPath,
-    [mocha, '--no-parallel', '--bail', '--exit', '--timeout', String(TEST_MS_MAX), join('dist', path)],
-    { cwd: copy, stdio: 'ignore', timeout: PROGRAMME_MS_MAX },
-  )
-  const [status] = (await once(tests, 'exit')) as [number | null]
-  return status === null || status === 0
-    ? missed(`by ${path}`)
-    : { verdict: 'caught', what: `a test failed in ${path}` }
+  const options = ['--no-parallel', '--bail', '--exit', '--reporter', 'dot', '--timeout', String(TEST_MS_MAX)]
+  const tests = spawn(process.execPath, [mocha, ...options, '--fgrep', title, join('dist', path)], {
+    cwd: copy,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: PROGRAMME_MS_MAX,
+  })
+  const [output, [status]] = await Promise.all([readText(tests.stdout), once(tests, 'exit')])
+  if (status === null || status === 0) return missed(`by ${caughtBy}`)
+  const [, failed = ''] = /^ +1\) (.*?):\n/ms.exec(output) ?? []
+  return { verdict: 'caught', what: `${path}: ${failed.replaceAll(/\s+/g, ' ')}` }
 }
