@@ -34,11 +34,7 @@ export class PostgresCluster implements AsyncDisposable {
   #standby: Member | undefined
   #membersMade = 1
 
-  private constructor(
-    folder: string,
-    addresses: { service: Address; replication: Address },
-    primary: Member,
-  ) {
+  private constructor(folder: string, addresses: { service: Address; replication: Address }, primary: Member) {
     this.#folder = folder
     this.#service = addresses.service
     this.#replication = addresses.replication
