@@ -10,7 +10,7 @@ import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { isLogKind, type LogKind } from './log-kind.ts'
 import { openRemotes } from './remotes/server.ts'
-import { SoakDatabase } from './soak/database.ts'
+import { startSoakDatabase, type SoakDatabase } from './soak/database.ts'
 import { importInTurn } from './soak/imports.ts'
 import { killInTurn } from './soak/kills.ts'
 import { Load } from './soak/load.ts'
@@ -71,7 +71,7 @@ async function run(directory: string, options: SoakOptions): Promise<SoakResult>
   await copyFile(registers[0].archive, dataset)
   // In this process, so that the transfers survive every kill.
   await using remotes = await openRemotes({ unfinalBlocks: 0, settleMsMax: SETTLE_MS_MAX })
-  await using database = log === 'postgres' ? await SoakDatabase.start() : undefined
+  await using database = log === 'postgres' ? await startSoakDatabase() : undefined
   const environment = { directory, dataset, responseLog: database?.url, remotes: remotes.url }
   await using nodes = await startNodes({ count: NODES[log], ...environment, onFault })
 
