@@ -7,6 +7,8 @@ import { KILL_POINTS, pointOf, type KillPoint } from './kill-points.ts'
 const RANDOM_PER_ROUND = 7
 /** Longer than a write or a verification takes. */
 const DELAY_MS_MAX = 3
+/** About as long as the first sale of a process takes. */
+const RANDOM_MS_MAX = 400
 
 export interface Scenario {
   index: number
@@ -15,8 +17,8 @@ export interface Scenario {
   points: readonly KillPoint[]
   /** From the start of a step to the kill, for points within a step. */
   delayMs: number
-  /** The time of a random kill as a share of a sale's usual duration. */
-  share: number
+  /** From the request to a random kill. */
+  randomMs: number
   /** Whether a paused transaction is mined only after the restart. */
   isMinedLate: boolean
   /** The kill point of a repeated settlement. */
@@ -37,7 +39,7 @@ export function planKills({ seed, kills }: { seed: number; kills: number }): Sce
         transport: pick(random, KILL_TRANSPORTS),
         points,
         delayMs: random() * DELAY_MS_MAX,
-        share: random(),
+        randomMs: random() * RANDOM_MS_MAX,
         isMinedLate: random() < 0.5,
         again: pick(random, ['signed', 'mined'] as const),
       })

@@ -45,7 +45,6 @@ const BLOCKS_UNTIL_FINAL = '0x3'
 const BLOCK_AFTER_RECORD_MS = 1_000
 /** The delay of late mining after the restart. */
 const MINED_LATE_MS = 100
-const SALES_MEASURED = 3
 
 export interface Kill {
   scenario: Scenario
@@ -129,15 +128,13 @@ class Run {
   }
 
   async all(plan: readonly Scenario[]): Promise<KillRun> {
-    const usualMs = await this.#measure()
     const kills: Kill[] = []
     const sales: Sale[] = []
     let last: Sale | undefined
     for (const scenario of plan) {
       const sale = await this.#open(scenario)
       for (const [life, point] of scenario.points.entries()) {
-        const kill =
-          life === 0 ? await this.#killSale(sale, { point, last, usualMs }) : await this.#killRecovery(sale, point)
+        const kill = life === 0 ? await this.#killSale(sale, point, last) : await this.#killRecovery(sale, point)
         kills.push(kill)
         sale.kills.push(kill)
       }
@@ -149,21 +146,6 @@ class Run {
     await end(child)
     for (const sale of sales) if (!(await this.#stored(sale))) fail(sale, ['the record is gone at the end'])
     return { kills, sales: this.#sales, transfers: (await this.#transfers(0n)).length }
-  }
-
-  /** The median duration of a sale in a process that has just started. */
-  async #measure(): Promise<number> {
-    const lengths: number[] = []
-    for (let sale = 0; sale < SALES_MEASURED; sale += 1) {
-      const child = this.#start(['never'])
-      const url = await ready(child)
-      const payment = await this.#sign('REST GET')
-      const begun = performance.now()
-      await ask(url, 'REST GET', header(payment))
-      lengths.push(performance.now() - begun)
-      await end(child)
-    }
-    return lengths.toSorted((one, other) => one - other)[Math.floor(SALES_MEASURED / 2)] ?? 0
   }
 
   async #open(scenario: Scenario): Promise<Sale> {
@@ -179,10 +161,7 @@ class Run {
   }
 
   /** Restarts, checks the sale before, and kills the service during this sale. */
-  async #killSale(
-    sale: Sale,
-    { point, last, usualMs }: { point: KillPoint; last: Sale | undefined; usualMs: number },
-  ): Promise<Kill> {
+  async #killSale(sale: Sale, point: KillPoint, last: Sale | undefined): Promise<Kill> {
     const child = this.#start(killedAt(sale, point))
     const url = await ready(child)
     if (last) await this.#checkRecovery(url, last)
@@ -190,7 +169,7 @@ class Run {
     this.#trigger(sale, point, child)
     const asking = ask(url, sale.transport, header(sale.payment))
     if (point === 'random') {
-      await sleep(sale.scenario.share * usualMs)
+      await sleep(sale.scenario.randomMs)
       child.process.kill('SIGKILL')
     }
     const got = await asking
