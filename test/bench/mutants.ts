@@ -1,7 +1,7 @@
 /**
  * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and
- * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
- * real disk, `failover` for PostgreSQL with a standby, or a test file. Fails if a mutant is not caught.
+ * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of
+ * writes on a real disk, or a test file. Fails if a mutant is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -20,7 +20,7 @@ const PROGRAMME_MS_MAX = 600_000
 const TEST_MS_MAX = 20_000
 /** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
 const SIMULATION_MS_MAX = 300_000
-/** A race or a failover is random. It is run at most this often until it shows the seeded bug. */
+/** A race is random. It is run at most this often until it shows the seeded bug. */
 const RUNS_MAX = 5
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']
@@ -42,7 +42,6 @@ export const PROGRAMMES: Record<string, Catch> = {
   race: (copy) => tryProgramme(copy, ['race', '--seconds', '3']),
   'race --log postgres': (copy) => tryProgramme(copy, ['race', '--seconds', '3', '--log', 'postgres']),
   order: (copy) => tryProgramme(copy, ['order']),
-  failover: (copy) => tryProgramme(copy, ['failover', '--runs', '1']),
 }
 
 /** `only` selects the mutants whose name or programme contains a text. */
