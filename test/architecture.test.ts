@@ -1,4 +1,4 @@
-/** Checks docs/architecture.md: its paths exist, and its import table is exact. Also checks which folders use which package. */
+/** Checks docs/architecture.md: its paths exist, and its import table is exact. */
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,36 +13,6 @@ const DOCUMENT = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
 /** The rows of the import table in docs/architecture.md: a folder, and the folders and files that it may import. */
 const MAY_IMPORT = readImportTable(DOCUMENT)
-
-/** The folders that may import a package. */
-const PACKAGE_HOMES: [pattern: RegExp, homes: string[]][] = [
-  [/^lmdb$/, ['store/dataset', 'store/files', 'store/history', 'store/log']],
-  [/^undici$/, ['agent/rpc']],
-  [/^jose$/, ['keys', 'agent/client', 'agent/receipt', 'agent/facilitator']],
-  [/^@a2a-js\/sdk/, ['agent/a2a', 'agent/sale', 'keys']],
-  [/^@modelcontextprotocol\//, ['agent/mcp', 'agent/mcp-stdio']],
-  [/^@x402\//, ['agent/payment', 'agent/facilitator', 'agent/settlement', 'agent/client', 'agent/sandbox', 'agent']],
-  [
-    /^viem/,
-    [
-      'agent/json',
-      'agent/payment',
-      'agent/facilitator',
-      'agent/chain',
-      'agent/registry',
-      'agent/client',
-      'agent/sandbox',
-    ],
-  ],
-  [/^express$/, ['rest-facade', 'agent/a2a', 'agent/mcp']],
-  [/^yauzl/, ['store/import']],
-  [/^csv-parse/, ['store/import', 'agent/reconcile']],
-  [/^csv-stringify/, ['agent/reconcile']],
-  [/^(secp256k1|tiny-secp256k1|hash-wasm)$/, ['agent/payment']],
-  [/^safe-stable-stringify$/, ['agent/json']],
-  [/^pino$/, ['agent']],
-  [/^(commander|cli-progress)$/, ['agent/cli']],
-]
 
 interface Import {
   file: string
@@ -126,13 +96,6 @@ describe('the architecture', () => {
   it('allows nothing to import the files that connect the parts', () => {
     const wrong = imports.filter(({ folder, target }) => COMPOSITION.has(target ?? '') && !COMPOSITION.has(folder))
     expect(wrong.map(({ file }) => file)).to.deep.equal([])
-  })
-
-  it('uses every package only in its folders', () => {
-    const wrong = imports.filter(({ folder, specifier }) =>
-      PACKAGE_HOMES.some(([pattern, homes]) => pattern.test(specifier) && !homes.includes(folder)),
-    )
-    expect(wrong.map(({ file, specifier }) => `${file} -> ${specifier}`)).to.deep.equal([])
   })
 
   it('uses the process only where a program starts', () => {

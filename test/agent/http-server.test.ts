@@ -5,7 +5,6 @@ import { expect } from 'chai'
 import type { HttpServerLimits } from '../../agent/http-server.ts'
 import { WIRE_REFUSALS } from '../../agent/operation/refusal.ts'
 import { startFakedService, type FakedService } from '../support/faked-service.ts'
-import { recordCode } from '../support/seen-codes.ts'
 
 /** Text that no answer may repeat. */
 const MARK = 'Qz7foreign'
@@ -58,7 +57,6 @@ function expectOnly(heard: string, code: string): void {
   ])
   expect(body).to.equal(JSON.stringify({ error: { code, message } }))
   expect(heard).not.to.include(MARK)
-  recordCode(code)
 }
 
 describe('the HTTP server', () => {

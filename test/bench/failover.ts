@@ -9,8 +9,6 @@ import { median } from './statistics.ts'
 
 const RUNS_DEFAULT = '3'
 const FAULTS_SHOWN = 10
-/** Prefix of the line of a fault. */
-export const FAULT = 'FAULT '
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
 
@@ -40,7 +38,7 @@ function report({ failovers, sales, transfers, open, openAtEnd }: FailoverRun): 
   const headings = ['address until the promotion', 'failovers', 'sales', 'answered before', 'repeated requests']
   print(`${markdown([...headings, 'recovered in, s, median', 'maximum', 'correct'], rows)}\n`)
   const faults = failovers.flatMap((each) => each.faults)
-  for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`${FAULT}${fault}`)
+  for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`FAULT ${fault}`)
   const correct = failovers.filter((each) => each.faults.length === 0).length
   print(
     `${correct} of ${failovers.length} failovers lost no acknowledged record; ${sales} sales, ${transfers} transfers; ` +

@@ -1,14 +1,12 @@
 /**
  * `bench kill [--runs N] [--seed S] [--workers N] [--log lmdb|postgres]`: at least N SIGKILLs of the real service, at named
- * points of a sale and at random times, each followed by a restart and two retries. In every tenth sale, a process with a
- * faulty node and a wrong clock runs before that restart. Fails unless every kill ends in one transfer and the stored
- * response, and every point is reached.
+ * points of a sale and at random times, each followed by a restart and two retries. Fails unless every kill ends in one
+ * transfer and the stored response, and every point is reached.
  */
 import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
 import { markdown } from './markdown.ts'
 import { planKills, type Scenario } from '../support/kill-plan.ts'
 import { KILL_POINTS, pointOf } from '../support/kill-points.ts'
-import { RPC_FAULTS } from '../support/rpc-faults.ts'
 import { runKills, type Kill, type KillRun } from '../support/kill-run.ts'
 
 const RUNS_DEFAULT = '100'
@@ -62,12 +60,6 @@ function report(results: readonly KillRun[], seconds: number): boolean {
     return [pointOf(point).at, String(all.length), String(reached.length), String(all.filter(isCorrect).length)]
   })
   print(`${markdown(['killed when', 'kills', 'reached', 'correct'], lines)}\n`)
-  const disturbed = kills.filter(({ scenario }) => scenario.disturbance)
-  const rows = RPC_FAULTS.map((fault) => {
-    const all = disturbed.filter(({ scenario }) => scenario.disturbance?.rpcFault === fault)
-    return [fault, String(all.length), String(all.filter(isCorrect).length)]
-  })
-  print(`${markdown(['then a faulty node and a wrong clock', 'kills', 'correct'], rows)}\n`)
   print(`On disk at the random kills: ${statesAt(kills.filter(({ point }) => point === 'random'))}.\n`)
   for (const wrong of kills.filter((each) => !isCorrect(each))) print(JSON.stringify(wrong))
   for (const point of missed) print(`"${pointOf(point).at}" was not reached`)

@@ -33,7 +33,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
     run: simulate,
-    usage: '[--seeds N] [--from SEED] [--workers N] [--seed SEED] [--servers N] [--log lmdb|postgres] [--trace]',
+    usage: '[--seeds N] [--from SEED] [--workers N] [--log lmdb|postgres] [--trace]',
   },
   kill: { run: kill, usage: '[--runs N] [--workers N] [--seed S] [--log lmdb|postgres]' },
   'buyer-kill': { run: buyerKill, usage: '[--runs N]' },
@@ -48,12 +48,12 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   'import-kill': { run: importKill, usage: '[--runs N]' },
   history: { run: history, usage: '[--rows N] [--days N]' },
   sizing: { run: sizing, usage: '[--rows N] [--sales N]' },
-  soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]' },
+  soak: { run: soak, usage: '[--log lmdb|postgres] [--minutes N] [--rows N]' },
   report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
 const VALUES =
-  'batch classes connections data days debug from half log minutes names only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'batch classes data days debug from half log minutes names only out removals rounds rows runs sales samples seconds seed seeds size unlisted workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -1,7 +1,7 @@
 /**
  * `bench mutants [--seeds N] [--workers N] [--only TEXT]`: puts one seeded bug at a time into a copy of the compiled tree and
- * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of writes on a
- * real disk, `failover` for PostgreSQL with a standby, or a test file. Fails if a mutant is not caught.
+ * runs the programme that must fail: `simulate`, `race` for the log that the simulation replaces, `order` for the order of
+ * writes on a real disk, or a test file. Fails if a mutant is not caught.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,30 +10,39 @@ import { dirname, join } from 'node:path'
 import { text as readText } from 'node:stream/consumers'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
-import { FAULT } from './failover.ts'
 import type { LogKind } from './log-kind.ts'
-import { orderIn } from './order.ts'
-import { raceIn } from './race.ts'
 import { MUTANTS, type Mutant } from './mutants/list.ts'
 
 const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SEEDS_DEFAULT = '20000'
-const RACE_SECONDS = 3
-const RACE_WORKERS = 3
-const TESTS_MS_MAX = 600_000
+const PROGRAMME_MS_MAX = 600_000
 /** Of a test that sets no time of its own. A bug that makes a test wait is caught sooner. The longest of them takes 7 s. */
 const TEST_MS_MAX = 20_000
 /** A bug that stops every sale makes each seed long. The longest search takes less than a minute. */
 const SIMULATION_MS_MAX = 300_000
-const FAILOVER_MS_MAX = 300_000
-/** A race or a failover is random. It is run at most this often until it shows the seeded bug. */
-const RANDOM_RUNS_MAX = 5
+/** A race is random. It is run at most this often until it shows the seeded bug. */
+const RUNS_MAX = 5
 /** Folders that are linked into the copy: tests read fixtures and contracts from the sources. */
 const LINKED = ['node_modules', 'docs', 'agent', 'test']
 /** The compiled folders of the simulation and the service. */
 const FOLDERS = ['agent', 'keys', 'rest-facade', 'store', 'test']
 
 type Simulation = typeof import('./simulate/run.ts')
+
+interface Verdict {
+  verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'
+  what: string
+}
+
+type Catch = (copy: string, seedsMax: number) => Promise<Verdict>
+
+export const PROGRAMMES: Record<string, Catch> = {
+  simulate: (copy, seedsMax) => trySimulation(copy, seedsMax, 'lmdb'),
+  'simulate --log postgres': (copy, seedsMax) => trySimulation(copy, seedsMax, 'postgres'),
+  race: (copy) => tryProgramme(copy, ['race', '--seconds', '3']),
+  'race --log postgres': (copy) => tryProgramme(copy, ['race', '--seconds', '3', '--log', 'postgres']),
+  order: (copy) => tryProgramme(copy, ['order']),
+}
 
 /** `only` selects the mutants whose name or programme contains a text. */
 export async function mutants(options: Record<string, string>): Promise<boolean> {
@@ -57,9 +66,8 @@ export async function mutants(options: Record<string, string>): Promise<boolean>
       }
     }
     // The other programmes use all cores, or run in this process. One of them runs at a time.
-    const isTest = ({ caughtBy }: Mutant) => caughtBy.endsWith('.test.js')
-    const tests = chosen.filter(isTest)
-    const others = chosen.filter((mutant) => !isTest(mutant))
+    const tests = chosen.filter(({ caughtBy }) => !(caughtBy in PROGRAMMES))
+    const others = chosen.filter(({ caughtBy }) => caughtBy in PROGRAMMES)
     const testsBeside = Array.from({ length: Number(workers) - 1 }, () => inTurn(tests))
     await Promise.all([inTurn(others).then(() => inTurn(tests)), ...testsBeside])
     const countOf = (wanted: Verdict['verdict']) => verdicts.filter(({ verdict }) => verdict === wanted).length
@@ -78,11 +86,6 @@ export function mutate(text: string, { find, replace }: Mutant): string | undefi
   return text.replace(found[0]?.[0] ?? '', () => replace)
 }
 
-interface Verdict {
-  verdict: 'caught' | 'NOT CAUGHT' | 'NOT TRIED'
-  what: string
-}
-
 const missed = (what: string): Verdict => ({ verdict: 'NOT CAUGHT', what })
 
 async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsMax: number }): Promise<Verdict> {
@@ -98,16 +101,7 @@ async function tryOne(mutant: Mutant, { copy, seedsMax }: { copy: string; seedsM
   // The original has the same inode.
   await rm(path)
   await writeFile(path, mutated)
-  const programmes = {
-    order: tryOrder,
-    race: () => tryRace(copy, 'lmdb'),
-    'race --log postgres': () => tryRace(copy, 'postgres'),
-    failover: tryFailover,
-    simulate: () => trySimulation(copy, seedsMax, 'lmdb'),
-    'simulate --log postgres': () => trySimulation(copy, seedsMax, 'postgres'),
-  }
-  const { caughtBy } = mutant
-  return caughtBy in programmes ? programmes[caughtBy as keyof typeof programmes](copy) : tryTests(copy, caughtBy)
+  return PROGRAMMES[mutant.caughtBy]?.(copy, seedsMax) ?? tryTests(copy, mutant.caughtBy)
 }
 
 async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): Promise<Verdict> {
@@ -121,54 +115,42 @@ async function trySimulation(copy: string, seedsMax: number, logKind: LogKind): 
   return missed(`by ${seedsMax} seeds or in ${SIMULATION_MS_MAX / 1000} s`)
 }
 
-async function tryRace(copy: string, log: LogKind): Promise<Verdict> {
-  for (let runs = 0; runs < RANDOM_RUNS_MAX; runs += 1) {
-    const { faults } = await raceIn({ root: copy, seconds: RACE_SECONDS, workers: RACE_WORKERS, log })
-    if (faults[0] !== undefined) return { verdict: 'caught', what: faults[0] }
+/** The last line of a programme names the number of faults. */
+async function tryProgramme(copy: string, args: string[]): Promise<Verdict> {
+  for (let runs = 0; runs < RUNS_MAX; runs += 1) {
+    const child = spawn(process.execPath, [join(copy, 'dist/test/bench/main.js'), ...args], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: PROGRAMME_MS_MAX,
+    })
+    const [output, [status]] = await Promise.all([readText(child.stdout), once(child, 'exit')])
+    const [line = ''] = output.trim().split('\n').slice(-1)
+    if (line.startsWith('SKIPPED')) return { verdict: 'NOT TRIED', what: line }
+    if (status !== 0 && line !== '') return { verdict: 'caught', what: line }
   }
-  return missed(`by ${RANDOM_RUNS_MAX} races`)
+  return missed(`by ${RUNS_MAX} runs of ${args.join(' ')}`)
 }
 
-async function tryFailover(copy: string): Promise<Verdict> {
-  for (let runs = 0; runs < RANDOM_RUNS_MAX; runs += 1) {
-    const fault = await findFailoverFault(copy)
-    if (fault !== undefined) return { verdict: 'caught', what: fault }
-  }
-  return missed(`by ${RANDOM_RUNS_MAX} failovers`)
-}
-
-async function findFailoverFault(copy: string): Promise<string | undefined> {
-  const drill = spawn(process.execPath, [join(copy, 'dist/test/bench/main.js'), 'failover', '--runs', '1'], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-    timeout: FAILOVER_MS_MAX,
-  })
-  const lines = (await readText(drill.stdout)).split('\n')
-  return lines.find((line) => line.startsWith(FAULT))?.slice(FAULT.length)
+async function tryTests(copy: string, caughtBy: string): Promise<Verdict> {
+  const [path = '', title = ''] = caughtBy.split(': ')
+  // A title that was changed makes the check slower, and not wrong.
+  return (await runTests(copy, path, title)) ?? (await runTests(copy, path, '')) ?? missed(`by ${caughtBy}`)
 }
 
 /**
  * Ends at the first failed test, also if the bug leaves work behind that never ends. Mocha's exit status is null after the
  * time limit.
+ * @returns undefined if no test with the title failed
  */
-async function tryTests(copy: string, path: string): Promise<Verdict> {
+async function runTests(copy: string, path: string, title: string): Promise<Verdict | undefined> {
   const mocha = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'))
-  const tests = spawn(
-    process.execPath,
-    [mocha, '--no-parallel', '--bail', '--exit', '--timeout', String(TEST_MS_MAX), join('dist', path)],
-    {
-      cwd: copy,
-      stdio: 'ignore',
-      timeout: TESTS_MS_MAX,
-    },
-  )
-  const [status] = (await once(tests, 'exit')) as [number | null]
-  return status === null || status === 0
-    ? missed(`by ${path}`)
-    : { verdict: 'caught', what: `a test failed in ${path}` }
-}
-
-async function tryOrder(copy: string): Promise<Verdict> {
-  const faults = await orderIn(copy)
-  if (faults === undefined) return { verdict: 'NOT TRIED', what: 'strace cannot run' }
-  return faults[0] === undefined ? missed('by the order of system calls') : { verdict: 'caught', what: faults[0] }
+  const options = ['--no-parallel', '--bail', '--exit', '--reporter', 'dot', '--timeout', String(TEST_MS_MAX)]
+  const tests = spawn(process.execPath, [mocha, ...options, '--fgrep', title, join('dist', path)], {
+    cwd: copy,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    timeout: PROGRAMME_MS_MAX,
+  })
+  const [output, [status]] = await Promise.all([readText(tests.stdout), once(tests, 'exit')])
+  if (status === null || status === 0) return undefined
+  const [, failed = ''] = /^ +1\) (.*?):\n/ms.exec(output) ?? []
+  return { verdict: 'caught', what: `${path}: ${failed.replaceAll(/\s+/g, ' ')}` }
 }

@@ -36,7 +36,7 @@ export async function order(): Promise<boolean> {
 }
 
 /** @returns the faults of the compiled tree in a folder; undefined if strace cannot run */
-export async function orderIn(root: string): Promise<string[] | undefined> {
+async function orderIn(root: string): Promise<string[] | undefined> {
   // Some containers forbid tracing.
   if (spawnSync('strace', ['-f', '-o', '/dev/null', 'true']).status !== 0) return undefined
   const directory = await mkdtemp(join(tmpdir(), 'order-'))

@@ -7,7 +7,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openConfiguredLog } from '../../agent/response-log.ts'
@@ -15,7 +15,6 @@ import type { PostgresServer } from '../support/postgres.ts'
 import { isLogKind, startDatabase, type LogKind } from './log-kind.ts'
 import { checkLog, type Acknowledged } from './race/check-log.ts'
 
-const ROOT = dirname(fileURLToPath(import.meta.resolve('#root/package.json')))
 const SECONDS_DEFAULT = '10'
 const WORKERS_DEFAULT = '3'
 /** From the start of the race, or for a restarted process from the time at which it has opened the log. */
@@ -26,24 +25,10 @@ const SERVER_LIFETIME_MS = { min: 2_000, max: 6_000 }
 const GRACE_MS = 20_000
 const FAULTS_SHOWN = 20
 
-interface Race {
-  /** The compiled tree that the processes run. The checks are those of this tree. */
-  root: string
-  seconds: number
-  workers: number
-  log: LogKind
-}
-
 /** Milliseconds since the epoch. */
 export interface RaceTimes {
   began: number
   ends: number
-}
-
-interface Result {
-  kills: number
-  acknowledged: Acknowledged[]
-  faults: string[]
 }
 
 export async function race(options: Record<string, string>): Promise<boolean> {
@@ -53,12 +38,7 @@ export async function race(options: Record<string, string>): Promise<boolean> {
     print('--log must be lmdb or postgres')
     return false
   }
-  const { kills, acknowledged, faults } = await raceIn({
-    root: ROOT,
-    seconds: Number(seconds),
-    workers: Number(workers),
-    log,
-  })
+  const { kills, acknowledged, faults } = await runRace(log, Number(seconds), Number(workers))
   const countOf = (kind: Acknowledged['kind']) => acknowledged.filter((each) => each.kind === kind).length
   print(`${countOf('claimed')} claims granted, ${countOf('held')} refused, ${countOf('advanced')} changes made`)
   for (const fault of faults.slice(0, FAULTS_SHOWN)) print(`  ${fault}`)
@@ -66,13 +46,13 @@ export async function race(options: Record<string, string>): Promise<boolean> {
   return faults.length === 0 && kills > 0 && countOf('advanced') > 0
 }
 
-export async function raceIn({ root, seconds, workers, log: kind }: Race): Promise<Result> {
+async function runRace(kind: LogKind, seconds: number, workers: number) {
   const directory = await mkdtemp(join(tmpdir(), 'race-'))
   try {
     await using database = kind === 'postgres' ? await startDatabase() : undefined
-    const start = new StartBarrier(workers, seconds)
+    const start = startBarrier(workers, seconds)
     const killing = database && start.times.then(({ ends }) => killServer(database.server, ends))
-    const environment = { root, directory, responseLog: database?.url, start }
+    const environment = { directory, responseLog: database?.url, start }
     const runs = await Promise.all(Array.from({ length: workers }, (_, worker) => run({ ...environment, worker })))
     const serverKills = (await killing) ?? 0
     const acknowledged = await readAll(directory)
@@ -101,38 +81,28 @@ async function killServer(server: PostgresServer, ends: number): Promise<number>
 const within = ({ min, max }: { min: number; max: number }) => min + Math.random() * (max - min)
 
 /** Starts the race when all processes have opened the log, so a slow start does not shorten it. */
-class StartBarrier {
-  readonly #resolve: (times: RaceTimes) => void
-  readonly #seconds: number
-  #missing: number
-  readonly times: Promise<RaceTimes>
-
-  constructor(workers: number, seconds: number) {
-    let resolveTimes: (times: RaceTimes) => void = () => undefined
-    this.times = new Promise((resolve) => (resolveTimes = resolve))
-    this.#resolve = resolveTimes
-    this.#missing = workers
-    this.#seconds = seconds
+function startBarrier(workers: number, seconds: number) {
+  let missing = workers
+  let start: (times: RaceTimes) => void = () => undefined
+  const times = new Promise<RaceTimes>((resolve) => (start = resolve))
+  const arrive = () => {
+    missing -= 1
+    if (missing === 0) start({ began: Date.now(), ends: Date.now() + seconds * 1000 })
+    return times
   }
-
-  arrive(): Promise<RaceTimes> {
-    this.#missing -= 1
-    if (this.#missing === 0) this.#resolve({ began: Date.now(), ends: Date.now() + this.#seconds * 1000 })
-    return this.times
-  }
+  return { times, arrive }
 }
 
 interface Run {
-  root: string
   directory: string
   responseLog: string | undefined
   worker: number
-  start: StartBarrier
+  start: ReturnType<typeof startBarrier>
 }
 
 /** Restarts the process after each kill, until the race is over or a process fails. */
-async function run({ root, directory, responseLog, worker, start }: Run): Promise<{ kills: number; faults: string[] }> {
-  const program = join(root, 'dist/test/programs/race-writer.js')
+async function run({ directory, responseLog, worker, start }: Run): Promise<{ kills: number; faults: string[] }> {
+  const program = fileURLToPath(import.meta.resolve('#root/dist/test/programs/race-writer.js'))
   for (let kills = 0; ; kills += 1) {
     const path = join(directory, `${worker}-${kills}.jsonl`)
     const args = [directory, path, ...(responseLog === undefined ? [] : [responseLog])]

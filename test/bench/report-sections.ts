@@ -82,7 +82,7 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     section(
       'soak',
       'no sale lost, metrics equal to the load, no heap growth; with pipelining clients p99 below 1 s and below 400 MiB',
-      ['--minutes 4', '--minutes 0.2 --rows 3000 --connections 50'],
+      ['--minutes 4', '--minutes 0.2 --rows 3000'],
       MARKDOWN,
     ),
   ),

@@ -1,8 +1,7 @@
 /**
- * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N] [--connections N]`: requests of every kind while registers
- * are imported. In the first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, the
- * memory of each node is checked, and idle and slow connections are held open. At the end every node replays every
- * sale, and clients pipeline requests without reading the answers.
+ * `bench soak [--log lmdb|postgres] [--minutes N] [--rows N]`: requests of every kind while registers are imported. In the
+ * first half, nodes and PostgreSQL are killed in turn. In the second half nothing is killed, and the memory of each node is
+ * checked. At the end every node replays every sale, and clients pipeline requests without reading the answers.
  */
 import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,8 +10,7 @@ import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
 import { isLogKind, type LogKind } from './log-kind.ts'
 import { openRemotes } from './remotes/server.ts'
-import { SoakDatabase } from './soak/database.ts'
-import { holdConnections } from './soak/held-connections.ts'
+import { startSoakDatabase, type SoakDatabase } from './soak/database.ts'
 import { importInTurn } from './soak/imports.ts'
 import { killInTurn } from './soak/kills.ts'
 import { Load } from './soak/load.ts'
@@ -27,7 +25,6 @@ import { makeRegister, SnapshotCheck, type Register } from './soak/snapshot-chec
 
 const MINUTES_DEFAULT = '10'
 const ROWS_DEFAULT = '20000'
-const HELD_CONNECTIONS_DEFAULT = '1000'
 /** Some kills happen between a transfer and the reply of the facilitator. */
 const SETTLE_MS_MAX = 10
 /** Companies that the requests name. */
@@ -44,20 +41,17 @@ interface SoakOptions {
   log: LogKind
   minutes: number
   rows: number
-  connections: number
 }
 
 export async function soak(options: Record<string, string>): Promise<boolean> {
   const { log = 'lmdb', minutes = MINUTES_DEFAULT, rows = ROWS_DEFAULT } = options
-  const { connections = HELD_CONNECTIONS_DEFAULT } = options
   if (!isLogKind(log)) {
     process.stdout.write('--log must be lmdb or postgres\n')
     return false
   }
   const directory = await mkdtemp(join(tmpdir(), 'soak-'))
   try {
-    const numbers = { minutes: Number(minutes), rows: Number(rows), connections: Number(connections) }
-    const result = await run(directory, { log, ...numbers })
+    const result = await run(directory, { log, minutes: Number(minutes), rows: Number(rows) })
     printReport(result)
     return result.faults.size === 0
   } finally {
@@ -77,7 +71,7 @@ async function run(directory: string, options: SoakOptions): Promise<SoakResult>
   await copyFile(registers[0].archive, dataset)
   // In this process, so that the transfers survive every kill.
   await using remotes = await openRemotes({ unfinalBlocks: 0, settleMsMax: SETTLE_MS_MAX })
-  await using database = log === 'postgres' ? await SoakDatabase.start() : undefined
+  await using database = log === 'postgres' ? await startSoakDatabase() : undefined
   const environment = { directory, dataset, responseLog: database?.url, remotes: remotes.url }
   await using nodes = await startNodes({ count: NODES[log], ...environment, onFault })
 
@@ -125,14 +119,9 @@ async function runPhases({ nodes, database, load, dataset, registers, options, o
     onFault,
   })
   const kills = await killInTurn({ nodes, database, milliseconds: milliseconds / 2 })
-  const held = nodes.map(({ server }) => holdConnections(server.url, options.connections))
   const memory = await sampleMemory(nodes, milliseconds / 2)
   const imports = await importing
   await load.stop()
-  for (const connections of held) {
-    const stillOpen = await connections.stillOpen()
-    if (stillOpen > 0) onFault(`${stillOpen} held connections are still open`)
-  }
   return { kills, imports, memory }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The real service, which kills itself (SIGKILL) at a named point of the sale with a given nonce. Wrappers around its
  * externals and its response log watch the steps. test/support/kill-proxy.ts kills at the calls to the node. Run as
- * `node killable-service.js POINT NONCE DELAY_MS [CLOCK_ERROR_MS]`; the configuration comes from the environment.
+ * `node killable-service.js POINT NONCE DELAY_MS`; the configuration comes from the environment.
  */
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -18,9 +18,7 @@ import type { KillPoint } from '../support/kill-points.ts'
 
 const POLLING_MS = 20
 
-type Arguments = [point: KillPoint | 'never', nonce?: string, delayMs?: string, clockErrorMs?: string]
-
-const [point, nonce = '', delayMs, clockErrorMs = '0'] = process.argv.slice(2) as Arguments
+const [point, nonce = '', delayMs] = process.argv.slice(2) as [KillPoint | 'never', string?, string?]
 
 function die(): Promise<never> {
   process.kill(process.pid, 'SIGKILL')
@@ -132,7 +130,7 @@ const { receiver, relayer } = await openAccounts({ directory: join(config.dataDi
 const deployment = DEPLOYMENTS.testnet
 const rpcUrl = config.rpcUrls[0] ?? ''
 const report = (event: string, cause: unknown) => void process.stderr.write(`${event} ${String(cause)}\n`)
-const now = () => new Date(Date.now() + Number(clockErrorMs))
+const now = () => new Date()
 const facilitator = openInProcessFacilitator({
   deployment,
   rpcUrl,
@@ -146,7 +144,7 @@ const service = await startService({
   version: '0.1.0',
   externals: {
     facilitator: killableFacilitator(facilitator),
-    chain: killableChain(openChain({ urls: [rpcUrl], now: () => new Date(), chainId: deployment.chainId })),
+    chain: killableChain(openChain({ urls: [rpcUrl], now, chainId: deployment.chainId })),
     payTo: receiver,
   },
   openLog: async (given) =>

@@ -6,12 +6,10 @@ import { run } from '../bench/simulate/run.ts'
 export interface Batch {
   first: number
   count: number
-  serverCount: number | undefined
   logKind: LogKind
 }
 
 export interface Tally {
-  seeds: number
   steps: number
   seen: Map<string, number>
   broken: { seed: number; invariant: string }[]
@@ -21,10 +19,10 @@ export interface Tally {
 Error.stackTraceLimit = 0
 parentPort?.on('message', (batch: Batch) => void work(batch))
 
-async function work({ first, count, serverCount, logKind }: Batch): Promise<void> {
-  const tally: Tally = { seeds: count, steps: 0, seen: new Map(), broken: [] }
+async function work({ first, count, logKind }: Batch): Promise<void> {
+  const tally: Tally = { steps: 0, seen: new Map(), broken: [] }
   for (let seed = first; seed < first + count; seed += 1) {
-    const { steps, broken } = await run({ seed, seen: tally.seen, serverCount, logKind })
+    const { steps, broken } = await run({ seed, seen: tally.seen, logKind })
     tally.steps += steps
     if (broken) tally.broken.push({ seed, invariant: broken.invariant })
   }

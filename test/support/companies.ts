@@ -1,6 +1,5 @@
 /** Small registers for tests: imported like any other, with the skills called directly. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Register } from '../../agent/search/register.ts'
 import { resolveResponseSchema, type ResolveResponse } from '../../agent/operation/resolve.ts'
@@ -14,7 +13,8 @@ import { snapshotFolder } from '../../store/files/layout.ts'
 import { openSnapshot, type Snapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC, type Source } from '../../store/dataset/source.ts'
 import { noJournal } from './journal.ts'
-import { HEADER } from './register.ts'
+import { registerRow, toCsv } from './register.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 
 const TIME = '2026-01-02T03:04:05.000Z'
 const SOURCE: Source = { ...SYNTHETIC, retrieved_at: TIME, source_updated_at: null }
@@ -44,9 +44,9 @@ export async function openTestRegister(
   rows: readonly Row[],
   { hasSyntheticCompany = false } = {},
 ): Promise<TestRegister> {
-  const directory = await mkdtemp(join(tmpdir(), 'companies-'))
+  const directory = await makeTemporaryDirectory()
   const path = join(directory, 'companies.csv')
-  await writeFile(path, [HEADER, ...rows.map(toCsvLine), ''].join('\n'))
+  await writeFile(path, toCsv(...rows.map(toRegisterRow)))
   const now = () => new Date(TIME)
   const { info } = await buildFile({
     dataDirectory: directory,
@@ -70,10 +70,7 @@ export async function openTestRegister(
     prepare,
     search: (input) => searchResponseSchema.parse(JSON.parse(answerBody(prepare('search', input)))),
     resolve: (input) => resolveResponseSchema.parse(JSON.parse(answerBody(prepare('resolve', input)))),
-    async close() {
-      await snapshot.close()
-      await rm(directory, { recursive: true })
-    },
+    close: () => snapshot.close(),
   }
 }
 
@@ -96,8 +93,14 @@ export function answerBody(prepared: PreparedAnswer): string {
 export const companyNumbers = ({ candidates }: Pick<SearchResponse, 'candidates'>): string[] =>
   candidates.map(({ company }) => company.company_number)
 
-function toCsvLine({ number, name, status = 'Normal ', dissolved = '', eircode = '', address = '' }: Row): string {
-  const before = [number, name, '1151', status, '1153', 'LTD - Private Company Limited by Shares', '2021-01-19', '']
-  const fields = [...before, address, '', '', '', dissolved, '', '', '', '', eircode, '', '', '']
-  return fields.map((field) => `"${field.replaceAll('"', '""')}"`).join(',')
+function toRegisterRow({ number, name, status = 'Normal ', dissolved = '', eircode = '', address = '' }: Row) {
+  const values = {
+    company_num: number,
+    company_name: name,
+    company_status: status,
+    company_address_1: address,
+    eircode,
+  }
+  const none = { company_address_2: '', company_address_3: '', company_address_4: '' }
+  return registerRow({ ...values, ...none, comp_dissolved_date: dissolved })
 }

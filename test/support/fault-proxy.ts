@@ -39,7 +39,7 @@ export async function startFaultProxy(chainUrl: string) {
       const calls = [JSON.parse(body) as RpcCall | RpcCall[]].flat()
       batches.push(calls.map(({ method }) => method))
       const answer = async () => (await ask(chainUrl, body)) as RpcAnswer[]
-      void (async () => (fault ?? passOn)({ calls, answer, response }))()
+      void (async () => (fault ?? passOn)({ calls, answer, response }))().catch(() => response.destroy())
     })
   })
   return {

@@ -1,13 +1,10 @@
 /**
  * A JSON-RPC proxy between the service and its node. It kills the service around the one call that broadcasts the
- * transaction of a given nonce, can pause mining, and can have a fault.
+ * transaction of a given nonce, and can pause mining.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { rpc } from './chain.ts'
-import { listen } from './listen.ts'
-import { replyWith, type RpcCall, type RpcFault } from './rpc-faults.ts'
+import { passOn, startFaultProxy, type Exchange } from './fault-proxy.ts'
 
 const MINED_MS_MAX = 5_000
 const POLL_MS = 2
@@ -25,57 +22,37 @@ export type KillProxy = Awaited<ReturnType<typeof openKillProxy>>
 export async function openKillProxy(chainUrl: string) {
   let trigger: KillTrigger | undefined
   let isMiningPaused = false
-  let fault: RpcFault | undefined
 
-  async function killAround({ at, kill }: KillTrigger, body: string): Promise<void> {
+  async function handle(exchange: Exchange): Promise<void> {
+    const next = trigger
+    const isVictim = exchange.calls.some(
+      ({ method, params }) =>
+        next && method === 'eth_sendRawTransaction' && String(params[0]).includes(next.nonce.slice(2)),
+    )
+    if (!next || !isVictim) return passOn(exchange)
     trigger = undefined
-    if (at === 'broadcast') await pauseMining()
-    if (at !== 'signed') {
-      const { result: hash } = JSON.parse(await forward(chainUrl, body)) as { result: string }
-      if (at === 'mined') await mined(chainUrl, hash)
+    if (next.at === 'broadcast') {
+      isMiningPaused = true
+      await rpc(chainUrl, 'evm_setAutomine', false)
     }
-    await kill()
-  }
-
-  async function pauseMining(): Promise<void> {
-    isMiningPaused = true
-    await rpc(chainUrl, 'evm_setAutomine', false)
-  }
-
-  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await text(request)
-    const call = JSON.parse(body) as RpcCall
-    const { method, params } = call
-    const faulty = fault && replyWith(fault, call)
-    if (faulty === 'hangs') return
-    if (faulty) {
-      const reply = JSON.stringify({ jsonrpc: '2.0', id: call.id, ...faulty })
-      response.setHeader('content-type', 'application/json').end(reply)
-      return
+    if (next.at !== 'signed') {
+      const [{ result } = {}] = [await exchange.answer()].flat()
+      if (next.at === 'mined') await mined(chainUrl, String(result))
     }
-    const isVictim =
-      trigger !== undefined && method === 'eth_sendRawTransaction' && String(params[0]).includes(trigger.nonce.slice(2))
-    if (trigger && isVictim) {
-      await killAround(trigger, body)
-      response.destroy()
-      return
-    }
-    const reply = await forward(chainUrl, body)
-    response.setHeader('content-type', 'application/json').end(reply)
+    await next.kill()
+    exchange.response.destroy()
   }
 
   // Mining at intervals as well, as in the sandbox, could not be paused.
   await rpc(chainUrl, 'evm_setAutomine', true)
-  const server = createServer((request, response) => void handle(request, response).catch(() => response.destroy()))
+  const proxy = await startFaultProxy(chainUrl)
+  proxy.fail(handle)
   return {
-    ...(await listen(server)),
+    ...proxy,
     set(next: KillTrigger | undefined): void {
       trigger = next
     },
     isMiningPaused: () => isMiningPaused,
-    setFault(next: RpcFault | undefined): void {
-      fault = next
-    },
     /** Mines pending transactions, and later ones at once. */
     async resumeMining(): Promise<void> {
       if (!isMiningPaused) return
@@ -92,9 +69,4 @@ async function mined(url: string, hash: string): Promise<void> {
     await sleep(POLL_MS)
   }
   throw new Error('The transaction was not mined in time')
-}
-
-async function forward(url: string, body: string): Promise<string> {
-  const response = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
-  return response.text()
 }

@@ -26,7 +26,7 @@ import { ready, startChild, type Child } from './child.ts'
 import { REGISTER } from './fixtures.ts'
 import { ask, isAnswer, readRecord, requirementsOf, type KillResponse, type KillTransport } from './kill-requests.ts'
 import { openKillProxy, type KillProxy, type KillTrigger } from './kill-proxy.ts'
-import type { Disturbance, Scenario } from './kill-plan.ts'
+import type { Scenario } from './kill-plan.ts'
 import { pointOf, type KillPoint } from './kill-points.ts'
 import { header, signedPayment, withPaymentId, type WirePayment } from './payments.ts'
 import { tokenOn } from './token.ts'
@@ -45,7 +45,6 @@ const BLOCKS_UNTIL_FINAL = '0x3'
 const BLOCK_AFTER_RECORD_MS = 1_000
 /** The delay of late mining after the restart. */
 const MINED_LATE_MS = 100
-const SALES_MEASURED = 3
 
 export interface Kill {
   scenario: Scenario
@@ -129,19 +128,16 @@ class Run {
   }
 
   async all(plan: readonly Scenario[]): Promise<KillRun> {
-    const usualMs = await this.#measure()
     const kills: Kill[] = []
     const sales: Sale[] = []
     let last: Sale | undefined
     for (const scenario of plan) {
       const sale = await this.#open(scenario)
       for (const [life, point] of scenario.points.entries()) {
-        const kill =
-          life === 0 ? await this.#killSale(sale, { point, last, usualMs }) : await this.#killRecovery(sale, point)
+        const kill = life === 0 ? await this.#killSale(sale, point, last) : await this.#killRecovery(sale, point)
         kills.push(kill)
         sale.kills.push(kill)
       }
-      if (scenario.disturbance) await this.#disturb(sale, scenario.disturbance)
       sales.push(sale)
       last = sale
     }
@@ -150,21 +146,6 @@ class Run {
     await end(child)
     for (const sale of sales) if (!(await this.#stored(sale))) fail(sale, ['the record is gone at the end'])
     return { kills, sales: this.#sales, transfers: (await this.#transfers(0n)).length }
-  }
-
-  /** The median duration of a sale in a process that has just started. */
-  async #measure(): Promise<number> {
-    const lengths: number[] = []
-    for (let sale = 0; sale < SALES_MEASURED; sale += 1) {
-      const child = this.#start(['never'])
-      const url = await ready(child)
-      const payment = await this.#sign('REST GET')
-      const begun = performance.now()
-      await ask(url, 'REST GET', header(payment))
-      lengths.push(performance.now() - begun)
-      await end(child)
-    }
-    return lengths.toSorted((one, other) => one - other)[Math.floor(SALES_MEASURED / 2)] ?? 0
   }
 
   async #open(scenario: Scenario): Promise<Sale> {
@@ -180,10 +161,7 @@ class Run {
   }
 
   /** Restarts, checks the sale before, and kills the service during this sale. */
-  async #killSale(
-    sale: Sale,
-    { point, last, usualMs }: { point: KillPoint; last: Sale | undefined; usualMs: number },
-  ): Promise<Kill> {
+  async #killSale(sale: Sale, point: KillPoint, last: Sale | undefined): Promise<Kill> {
     const child = this.#start(killedAt(sale, point))
     const url = await ready(child)
     if (last) await this.#checkRecovery(url, last)
@@ -191,7 +169,7 @@ class Run {
     this.#trigger(sale, point, child)
     const asking = ask(url, sale.transport, header(sale.payment))
     if (point === 'random') {
-      await sleep(sale.scenario.share * usualMs)
+      await sleep(sale.scenario.randomMs)
       child.process.kill('SIGKILL')
     }
     const got = await asking
@@ -215,28 +193,6 @@ class Run {
     if (point === 'retry' || point === 'retry settling') await this.#repeat(await ready(child), sale)
     const isReached = await wasKilled(child)
     return this.#inspectKill(sale, point, isReached)
-  }
-
-  /**
-   * Restarts after a kill with a faulty node and a wrong clock, repeats the request, and kills the process. Nothing that it
-   * believes may cost the buyer the answer, which the next process must deliver.
-   */
-  async #disturb(sale: Sale, { rpcFault, clockErrorMs, lifeMs }: Disturbance): Promise<void> {
-    const { proxy, rpcUrl } = this.#options
-    const isOnDisk = (await this.#stored(sale)) !== undefined
-    await proxy.resumeMining()
-    await rpc(rpcUrl, 'anvil_mine', BLOCKS_UNTIL_FINAL)
-    proxy.set(undefined)
-    proxy.setFault(rpcFault)
-    const child = this.#start(['never', '', '0', String(clockErrorMs)])
-    const asking = ask(await ready(child), sale.transport, header(sale.payment))
-    await sleep(lifeMs)
-    await end(child)
-    proxy.setFault(undefined)
-    const got = await asking
-    if (got.status === 200 && got.isWhole) sale.got = got
-    const isFinal = [400, 402, 404, 409].includes(got.status)
-    if (isOnDisk && isFinal) fail(sale, [`${got.status} with ${rpcFault} and a clock error of ${clockErrorMs} ms`])
   }
 
   #trigger({ scenario, payment }: Sale, point: KillPoint, child: Child): void {

@@ -5,7 +5,6 @@
 import { z } from 'zod'
 import { lookup } from '../../agent/operation/lookup.ts'
 import { priceKey } from '../../agent/operation/operation.ts'
-import { recordCode } from './seen-codes.ts'
 
 interface DescribedBody {
   description?: string
@@ -67,7 +66,6 @@ export function clearDescriptions(): void {
 
 /** Throws if the answer is not described. */
 export function checkAnswer(answer: HttpAnswer): void {
-  if (answer.status >= 400) recordCode(parseCode(answer.text))
   const description = descriptions.get(answer.origin)
   const wrong = description && findOpenApiFault(description, answer)
   if (wrong === undefined) return

@@ -1,36 +1,27 @@
 /** A fake of the register's portal on a loopback address. A test sets the answer of each path; requests are recorded. */
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listen } from './listen.ts'
 
-export interface TestPortal {
-  url: string
-  /** The requests so far. */
-  requests: { path: string; headers: IncomingMessage['headers'] }[]
-  /** Sets the answer of a path. */
-  on(path: string, answer: RequestListener): void
-  close(): Promise<void>
-}
+export type TestPortal = Awaited<ReturnType<typeof startPortal>>
 
-export async function startPortal(host = '127.0.0.1'): Promise<TestPortal> {
+export async function startPortal(host = '127.0.0.1') {
   const routes = new Map<string, RequestListener>()
-  const asked: TestPortal['requests'] = []
+  /** The requests so far. */
+  const requests: { path: string; headers: IncomingMessage['headers'] }[] = []
   const server = createServer((request, response) => {
     const path = request.url ?? ''
-    asked.push({ path, headers: request.headers })
+    requests.push({ path, headers: request.headers })
     const answer = routes.get(path)
     if (answer) answer(request, response)
     else response.writeHead(404).end()
   })
-  await new Promise<void>((resolve) => void server.listen(0, host, resolve))
+  const { url, close } = await listen(server)
   return {
-    url: `http://${host}:${(server.address() as AddressInfo).port}`,
-    requests: asked,
-    on: (path, answer) => void routes.set(path, answer),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    url: url.replace('127.0.0.1', host),
+    requests,
+    /** Sets the answer of a path. */
+    on: (path: string, answer: RequestListener) => void routes.set(path, answer),
+    close: async () => close(),
   }
 }
 

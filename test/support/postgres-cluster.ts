@@ -6,7 +6,7 @@ import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { openAddress, type AddressState, type PostgresAddress } from './postgres-address.ts'
+import { openPostgresProxy, type ProxyState } from './postgres-proxy.ts'
 import {
   initialiseServer,
   launchServer,
@@ -15,6 +15,8 @@ import {
   SOCKET,
   type LaunchedServer,
 } from './postgres.ts'
+
+type Address = Awaited<ReturnType<typeof openPostgresProxy>>
 
 const SYNC_MS_MAX = 30_000
 const POLL_MS = 50
@@ -26,17 +28,13 @@ interface Member {
 
 export class PostgresCluster implements AsyncDisposable {
   readonly #folder: string
-  readonly #service: PostgresAddress
-  readonly #replication: PostgresAddress
+  readonly #service: Address
+  readonly #replication: Address
   #primary: Member
   #standby: Member | undefined
   #membersMade = 1
 
-  private constructor(
-    folder: string,
-    addresses: { service: PostgresAddress; replication: PostgresAddress },
-    primary: Member,
-  ) {
+  private constructor(folder: string, addresses: { service: Address; replication: Address }, primary: Member) {
     this.#folder = folder
     this.#service = addresses.service
     this.#replication = addresses.replication
@@ -51,8 +49,8 @@ export class PostgresCluster implements AsyncDisposable {
     const server = await launchServer({ data: join(primary, 'data'), sockets: primary })
     const addresses = { service: join(folder, 'service'), replication: join(folder, 'replication') }
     for (const each of Object.values(addresses)) await makeMemberFolder(each)
-    const service = await openAddress(addresses.service, primary)
-    const replication = await openAddress(addresses.replication, primary)
+    const service = await openPostgresProxy(addresses.service, primary)
+    const replication = await openPostgresProxy(addresses.replication, primary)
     // The user of the standby is not the user that made the socket.
     await chmod(join(addresses.replication, SOCKET), 0o777)
     return new PostgresCluster(folder, { service, replication }, { folder: primary, server })
@@ -89,7 +87,7 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   /** SIGKILL to the primary. Until the promotion, the address of the services is in `state`. */
-  async killPrimary(state: Exclude<AddressState, 'open'>): Promise<void> {
+  async killPrimary(state: Exclude<ProxyState, 'open'>): Promise<void> {
     this.#service.setTarget(state, this.#primary.folder)
     await this.#primary.server.kill()
     this.#replication.setTarget('closed', this.#primary.folder)
@@ -110,8 +108,8 @@ export class PostgresCluster implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#standby?.server.kill()
     await this.#primary.server.kill()
-    await this.#service[Symbol.asyncDispose]()
-    await this.#replication[Symbol.asyncDispose]()
+    await this.#service.close()
+    await this.#replication.close()
     await rm(this.#folder, { recursive: true, force: true })
   }
 

@@ -1,35 +1,46 @@
-/** A proxy in front of a PostgreSQL server that loses connections at chosen statements. */
+/** A proxy in front of a PostgreSQL server. Its target and its state can change, and it can lose single statements. */
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { SOCKET } from './postgres.ts'
 import { makeTemporaryDirectory } from './temporary-directory.ts'
 
+/**
+ * `open` forwards. `closed` resets connections, like a host without a server. `silent` accepts connections and forwards
+ * nothing, like a network without a route.
+ */
+export type ProxyState = 'open' | 'closed' | 'silent'
+
 /** `request`: the statement never reaches the server. `reply`: the server runs it, and its answer is lost. */
 export type LostPart = 'request' | 'reply'
 
-export interface PostgresProxy {
-  url: string
-  /** Loses this part of the next statements that contain `text`, `times` times. */
-  lose(part: LostPart, text: string, times: number): void
-  /** The faults that have not happened yet. */
-  left(): number
-  close(): Promise<void>
+export type PostgresProxy = Awaited<ReturnType<typeof startPostgresProxy>>
+
+/** A proxy whose URL replaces that of the server. */
+export async function startPostgresProxy(url: string) {
+  const folder = await makeTemporaryDirectory()
+  const proxy = await openPostgresProxy(folder, new URL(url).searchParams.get('host') ?? '')
+  return { ...proxy, url: url.replace(/host=.*/, `host=${folder}`) }
 }
 
-export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
-  const folder = await makeTemporaryDirectory()
-  const target = join(new URL(url).searchParams.get('host') ?? '', SOCKET)
+/** Both folders have the Unix sockets: that of the proxy, and that of the server. */
+export async function openPostgresProxy(folder: string, socketFolder: string) {
   const open = new Set<Socket>()
+  let target = socketFolder
+  let state: ProxyState = 'open'
   let fault = { part: 'request' as LostPart, text: '', times: 0 }
 
+  const destroyAll = () => {
+    for (const socket of open) socket.destroy()
+  }
   const server = createServer((client) => {
-    const upstream = connect(target)
+    if (state === 'closed') return void client.destroy()
+    const sockets = state === 'open' ? [client, connect(join(target, SOCKET))] : [client]
+    const [, upstream] = sockets
     let isReplyLost = false
     const end = () => {
-      client.destroy()
-      upstream.destroy()
+      for (const socket of sockets) socket.destroy()
     }
-    for (const socket of [client, upstream]) {
+    for (const socket of sockets) {
       open.add(socket)
       socket.on('error', end)
       socket.on('close', () => {
@@ -42,22 +53,31 @@ export async function startPostgresProxy(url: string): Promise<PostgresProxy> {
       if (isFault) fault.times -= 1
       if (isFault && fault.part === 'request') return end()
       isReplyLost = isFault
-      upstream.write(chunk)
+      if (state === 'open') upstream?.write(chunk)
     })
-    upstream.on('data', (chunk) => {
+    upstream?.on('data', (chunk) => {
       if (isReplyLost) end()
-      else client.write(chunk)
+      else if (state === 'open') client.write(chunk)
     })
   })
   await new Promise<void>((resolve) => void server.listen(join(folder, SOCKET), resolve))
   return {
-    url: url.replace(/host=.*/, `host=${folder}`),
-    lose: (part, text, times) => void (fault = { part, text, times }),
+    folder,
+    /** Resets the existing connections, unless only the state changes to `silent`. */
+    setTarget(nextState: ProxyState, nextTarget: string) {
+      const isOnlySilenced = nextState === 'silent' && nextTarget === target
+      state = nextState
+      target = nextTarget
+      if (!isOnlySilenced) destroyAll()
+    },
+    /** Loses this part of the next statements that contain `text`, `times` times. */
+    lose: (part: LostPart, text: string, times: number) => void (fault = { part, text, times }),
+    /** The faults that have not happened yet. */
     left: () => fault.times,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        for (const socket of open) socket.destroy()
-      }),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve))
+      destroyAll()
+      await closed
+    },
   }
 }

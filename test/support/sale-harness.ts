@@ -1,8 +1,5 @@
 /** A sale context with a scripted facilitator and chain, over the real store and the real steps. */
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse, VerifyResponse } from '@x402/core/types'
 import { perform } from '../../agent/sale/perform.ts'
@@ -30,6 +27,7 @@ import { makeClient } from './clients.ts'
 import { REGISTER } from './fixtures.ts'
 import { header, testTerms } from './payments.ts'
 import { observationOf, type FakeState } from './fake-chain.ts'
+import { makeTemporaryDirectory } from './temporary-directory.ts'
 import { pausesOnly } from './timers.ts'
 import { writeUnsigned } from './unsigned-receipt.ts'
 
@@ -101,7 +99,7 @@ export class SaleHarness {
   }
 
   static async open(): Promise<SaleHarness> {
-    return new SaleHarness(await mkdtemp(join(tmpdir(), 'sale-')))
+    return new SaleHarness(await makeTemporaryDirectory())
   }
 
   /** Reopens the store, as a restarted process does. */
@@ -138,9 +136,8 @@ export class SaleHarness {
     this.budgets = new AddressBudgets({ perMinute, clock: this.clock })
   }
 
-  async close(): Promise<void> {
-    await this.#closeStore()
-    await rm(this.directory, { recursive: true })
+  close(): Promise<void> {
+    return this.#closeStore()
   }
 
   /** The number of remote calls of this name. */

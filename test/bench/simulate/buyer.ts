@@ -162,6 +162,6 @@ export function describe(outcome: Outcome): string {
 }
 
 /** Other numbers that cost as much as these. */
-export function pickNumbers(sim: Simulator, as: string): string {
+function pickNumbers(sim: Simulator, as: string): string {
   return as.replaceAll(/\S/g, () => sim.pick(NUMBERS))
 }

@@ -1,7 +1,7 @@
 /** Random events during the period with faults: clocks, the chain, payers, third parties and the operator. */
-import { describe, pickNumbers } from './buyer.ts'
+import { describe } from './buyer.ts'
 import { NUMBERS } from './catalog.ts'
-import { seconds, short } from './chain.ts'
+import { short } from './chain.ts'
 import { transferOf } from './facilitator.ts'
 import { newNonce, paymentOf, TERMS } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
@@ -15,12 +15,11 @@ const WEEKS_OFF_MS_MAX = 60_000
 const REPEAT_LOST_MS_MAX = 30_000
 /** For one run. Each of these payments is retried at the end, which takes time. */
 const REUSED_IDS_MAX = 3
-const SENT_TO_OTHER_MAX = 4
 
 type RandomEvent = (scenario: Scenario) => void
 
 const EVENTS: readonly RandomEvent[] = [
-  ({ sim, deployments }) => sim.pick(deployments).catalog.change(),
+  ({ catalog }) => catalog.change(),
   setClock,
   misuse,
   preempt,
@@ -30,7 +29,6 @@ const EVENTS: readonly RandomEvent[] = [
   reuseId,
   stopServer,
   changeChain,
-  buyFromOther,
   loseRecord,
 ]
 
@@ -81,10 +79,11 @@ function spendElsewhere({ sim, buyers, chain }: Scenario): void {
 }
 
 /** Sends a recorded payment again: forged, changed, or for another company. */
-function misuse({ sim, buyers, main }: Scenario): void {
+function misuse(scenario: Scenario): void {
+  const { sim, buyers, log, invariants } = scenario
   const buyer = sim.pick(buyers)
   const payment = buyer.current
-  if (!payment || !main.log.records.has(payment.identity)) return
+  if (!payment || !log.records.has(payment.identity)) return
   const { authorization } = payment
   const fields = {
     from: authorization.from,
@@ -100,29 +99,29 @@ function misuse({ sim, buyers, main }: Scenario): void {
     [payment.header, other],
   ] as const)
   sim.count('fault a payment is misused')
-  main.ask(numbers, [header], (outcome) => main.invariants.answered({ payment, isMisuse: true, numbers }, outcome))
+  scenario.ask(numbers, [header], (outcome) => invariants.answered({ payment, isMisuse: true, numbers }, outcome))
 }
 
 /** Another payment with the same payment id. It may buy only once the first payment is void. */
-function reuseId({ sim, buyers, main, reusedIds }: Scenario): void {
+function reuseId(scenario: Scenario): void {
+  const { sim, buyers, log, invariants, reusedIds } = scenario
   const buyer = sim.pick(buyers)
   const { current: first, numbers } = buyer
-  const { log, invariants } = main
   if (first?.id === undefined || !log.records.has(first.identity) || reusedIds.length >= REUSED_IDS_MAX) return
   const validBefore = Number(first.authorization.validBefore)
   const payment = paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: first.id, numbers })
   reusedIds.push({ buyer, payment })
   sim.count('fault a payment id is used for another payment')
   sim.trace(buyer.payer.slice(0, 4), () => `signs ${short(payment.key)} with the id of ${short(first.key)}`)
-  main.ask(numbers, [payment.header], (outcome) =>
+  scenario.ask(numbers, [payment.header], (outcome) =>
     invariants.answered({ payment, isMisuse: invariants.isHeldBy(first.identity), numbers }, outcome),
   )
 }
 
-function askUnpaid({ sim, main }: Scenario): void {
-  const numbers = sim.pick(NUMBERS)
-  main.ask(numbers, [], (outcome) =>
-    main.invariants.answered({ payment: undefined, isMisuse: false, numbers }, outcome),
+function askUnpaid(scenario: Scenario): void {
+  const numbers = scenario.sim.pick(NUMBERS)
+  scenario.ask(numbers, [], (outcome) =>
+    scenario.invariants.answered({ payment: undefined, isMisuse: false, numbers }, outcome),
   )
 }
 
@@ -136,34 +135,13 @@ function changeChain({ sim, nodes, facilitator, losesRecords }: Scenario): void 
   facilitator.wereRefusalsUncheckable ||= nodes.isFork
 }
 
-/** The payer sends a payment to the other deployment as well, or buys there with another payment. */
-function buyFromOther({ sim, buyers, other, sentToOther }: Scenario): void {
-  if (!other || sentToOther.size >= SENT_TO_OTHER_MAX) return
-  const buyer = sim.pick(buyers)
-  const isShared = sim.chance(0.7)
-  const validBefore = seconds(sim) + 300
-  const wanted = pickNumbers(sim, buyer.numbers)
-  const payment = isShared
-    ? buyer.current
-    : paymentOf({ from: buyer.payer, nonce: newNonce(sim.random), validBefore, id: undefined, numbers: wanted })
-  if (!payment) return
-  const { numbers } = sentToOther.get(payment.key) ?? { numbers: wanted }
-  sentToOther.set(payment.key, { payment, numbers })
-  sim.count(isShared ? 'fault a payment is sent to two deployments' : 'state a payer buys from two deployments')
-  sim.trace(buyer.payer.slice(0, 4), () => `sends ${short(payment.key)} to the other deployment`)
-  other.ask(numbers, [payment.header], (outcome) =>
-    other.invariants.answered({ payment, isMisuse: false, numbers }, outcome),
-  )
-}
-
 /** Restores the log from a copy without a confirmed record. The buyer repeats its request, also after `validBefore`. */
 function loseRecord(scenario: Scenario): void {
-  const { sim, buyers, main, sentToOther, losesRecords } = scenario
-  const { log, servers, invariants } = main
+  const { sim, buyers, log, servers, invariants, losesRecords } = scenario
   if (!losesRecords) return
   const buyer = sim.pick(buyers)
   const payment = buyer.signed.find(({ identity }) => log.records.get(identity)?.state === 'confirmed')
-  if (!payment || sentToOther.has(payment.key)) return
+  if (!payment) return
   sim.count('fault a record is lost')
   for (const server of servers) if (server.isUp) scenario.crash(server)
   log.lose(payment.identity)
@@ -172,13 +150,13 @@ function loseRecord(scenario: Scenario): void {
 }
 
 function repeat(scenario: Scenario, purchase: Purchase): void {
-  const { sim, main } = scenario
+  const { sim, invariants } = scenario
   const { payment, numbers } = purchase
   sim.after(sim.between(0, REPEAT_LOST_MS_MAX), () => {
     if (!sim.injectsFaults) return
-    main.ask(numbers, [payment.header], (outcome) => {
+    scenario.ask(numbers, [payment.header], (outcome) => {
       sim.count(`answer without a record: ${describe(outcome)}`)
-      main.invariants.answered({ payment, isMisuse: false, numbers }, outcome)
+      invariants.answered({ payment, isMisuse: false, numbers }, outcome)
     })
     repeat(scenario, purchase)
   })

@@ -3,7 +3,6 @@ import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { describe, PAYMENTS_MAX, type SimulatedBuyer } from './buyer.ts'
 import { short } from './chain.ts'
-import type { SimulatedDeployment } from './deployment.ts'
 import { numbersIn } from './invariants.ts'
 import { priceOf } from './payment.ts'
 import type { Purchase, Scenario } from './scenario.ts'
@@ -15,10 +14,10 @@ const REPEAT_MS = 5_000
 
 /** Whether no transaction, record, server or buyer waits for anything. */
 export function isAtRest(scenario: Scenario): boolean {
-  const { chain, deployments, servers, buyers } = scenario
+  const { chain, log, servers, buyers } = scenario
   return (
     chain.mempool.length === 0 &&
-    deployments.every(({ log }) => log.unfinished().length === 0) &&
+    log.unfinished().length === 0 &&
     servers.every(({ isOpen }) => isOpen) &&
     buyers.every((buyer) => isDone(scenario, buyer))
   )
@@ -40,36 +39,28 @@ function cannotBuy({ chain, refusedPayers }: Scenario, buyer: SimulatedBuyer): b
 }
 
 export function checkFinalState(scenario: Scenario): void {
-  const { main, deployments, buyers, facilitator, sentToOther } = scenario
-  for (const { log } of deployments)
-    for (const identity of log.unfinished())
-      scenario.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
+  const { log, invariants, buyers, facilitator } = scenario
+  for (const identity of log.unfinished())
+    invariants.fail('L1 a record never ends', `${short(identity)} is ${log.records.get(identity)?.state}`)
   for (const buyer of buyers) {
-    if (!isDone(scenario, buyer)) scenario.fail('L2 a buyer never gets a response', short(buyer.payer))
+    if (!isDone(scenario, buyer)) invariants.fail('L2 a buyer never gets a response', short(buyer.payer))
     const isMisreported = buyer.signed.some(({ key }) => facilitator.hasMisreported(key))
-    // A payment that was sent to the other deployment may have bought something there.
-    const own = buyer.signed.filter(({ key }) => !sentToOther.has(key))
-    const paid = own.filter(({ key }) => main.invariants.isPaid(key))
+    const paid = buyer.signed.filter(({ key }) => invariants.isPaid(key))
     if (paid.length > 1 && !isMisreported)
-      scenario.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
+      invariants.fail('I7 charged twice for one purchase', paid.map(({ key }) => short(key)).join(', '))
   }
 }
 
 /** Retries all payments, the oldest first. Every outcome must now agree with the chain. */
 export async function retryAll(scenario: Scenario): Promise<void> {
-  const { main, other, buyers, reusedIds, sentToOther } = scenario
-  for (const { signed, numbers } of buyers)
-    for (const payment of signed) await retry(scenario, main, { payment, numbers })
-  for (const { buyer, payment } of reusedIds) await retry(scenario, main, { payment, numbers: buyer.numbers })
-  if (!other) return
-  for (const purchase of sentToOther.values()) await retry(scenario, other, purchase)
+  const { buyers, reusedIds } = scenario
+  for (const { signed, numbers } of buyers) for (const payment of signed) await retry(scenario, { payment, numbers })
+  for (const { buyer, payment } of reusedIds) await retry(scenario, { payment, numbers: buyer.numbers })
 }
 
-async function retry(scenario: Scenario, deployment: SimulatedDeployment, purchase: Purchase): Promise<void> {
-  if (scenario.broken) return
-  const { sim } = scenario
-  const { log, invariants } = deployment
-  const { payment, numbers } = purchase
+async function retry(scenario: Scenario, { payment, numbers }: Purchase): Promise<void> {
+  if (scenario.invariants.broken) return
+  const { sim, log, invariants } = scenario
   const record = log.records.get(payment.identity)
   const bought = record ? numbersIn(record.body) : numbers
   const end = sim.now + LAST_REPEAT_MS_MAX
@@ -77,9 +68,9 @@ async function retry(scenario: Scenario, deployment: SimulatedDeployment, purcha
   while (sim.now < end && (!last || mayRepeat(last))) {
     if (last) await sim.run(REPEAT_MS)
     last = undefined
-    deployment.ask(bought, [payment.header], (outcome) => void (last = outcome))
-    await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.broken !== undefined)
-    if (scenario.broken) return
+    scenario.ask(bought, [payment.header], (outcome) => void (last = outcome))
+    await sim.run(LAST_REPEAT_MS_MAX, () => last !== undefined || scenario.invariants.broken !== undefined)
+    if (scenario.invariants.broken) return
     if (last) invariants.answered({ payment, isMisuse: false, numbers: bought }, last)
   }
   if (!last) return invariants.fail('L3 a request is never answered', short(payment.key))

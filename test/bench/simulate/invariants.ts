@@ -39,7 +39,6 @@ interface Observed {
   chain: SimulatedChain
   facilitator: SimulatedFacilitator
   log: StoredRecords
-  isShared: (key: string) => boolean
 }
 
 /** The request of a response. */
@@ -134,14 +133,13 @@ export class Invariants {
   /** Checks the last retry of a payment, when the chain is final. */
   ended(payment: SimulatedPayment, outcome: Outcome): void {
     const { status } = renderOutcome(outcome)
-    const { chain, facilitator, log, isShared } = this.#observed
+    const { chain, facilitator } = this.#observed
     if (this.#pruned.has(payment.identity)) {
       if (outcome.kind === 'answer') this.fail('R3 sold again after it was removed', short(payment.key))
       return
     }
-    const { key, identity } = payment
-    // The transfer for another deployment buys nothing here without a record.
-    const isOwed = this.isPaid(key) && (log.records.has(identity) || !isShared(key))
+    const { key } = payment
+    const isOwed = this.isPaid(key)
     if (isOwed !== (outcome.kind === 'answer'))
       return this.fail(
         isOwed ? 'I3 a paid response is lost' : 'I2 data without payment',
@@ -198,14 +196,13 @@ export class Invariants {
     const record = log.records.get(identity)
     if (code === 'payment_replay_conflict' && record && numbersIn(record.body) === numbers)
       this.fail('I9 a conflict with itself', short(key))
-    if (code === 'payment_already_settled' && !this.#pruned.has(identity) && !this.#observed.isShared(key))
+    if (code === 'payment_already_settled' && !this.#pruned.has(identity))
       this.fail('I3 a paid response is lost', `${short(key)} has no record`)
     if (status !== 402) return
     const isLongBegun = sim.now - (this.#begunAt.get(key) ?? sim.now) > LOOK_MS_MAX
     if (isLongBegun && record && !['refused', 'rejected', 'expired'].includes(record.state))
       this.fail('I4 402 for an open payment', `${short(key)} is ${record.state}`)
-    // Another deployment may settle a payment at any time, also one that this deployment refused.
-    if (this.isPaid(key) && !this.#observed.isShared(key)) this.fail('I15 402 for a paid payment', short(key))
+    if (this.isPaid(key)) this.fail('I15 402 for a paid payment', short(key))
   }
 
   #removed({ identity, state }: ResponseRecord): void {

@@ -8,8 +8,7 @@ import { CANCELED, readChainWith, TRANSFER, USED, type Chain } from '../../../ag
 import { RpcError, type Rpc } from '../../../agent/rpc/json-rpc.ts'
 import { ReplyError } from '../../../agent/rpc/post-json.ts'
 import { blockHash, FINAL_LAG_MAX, FIRST_BLOCK, type Block, type SimulatedChain, type Spend } from './chain.ts'
-import { keyOf } from './keys.ts'
-import { TERMS } from './payment.ts'
+import { keyOf, TERMS } from './payment.ts'
 import type { Owner, Simulator } from './simulator.ts'
 
 /** The product's deadline for a call. */

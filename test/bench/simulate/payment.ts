@@ -3,10 +3,12 @@ import { sha256Hex } from '../../../agent/json/canonical.ts'
 import type { AuthorizationFields } from '../../support/payments.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { amountOf, buildRequirements, buildTerms, type Terms } from '../../../agent/payment/terms.ts'
-import { keyOf } from './keys.ts'
 
 const PAY_TO = '0x00000000000000000000000000000000000000c2'
 export const TERMS: Terms = buildTerms('testnet', PAY_TO)
+
+/** The key of a payment on the simulated chain: payer and nonce in lower case. */
+export const keyOf = (from: string, nonce: string) => `${from}/${nonce}`.toLowerCase()
 
 /** The lookup of a number, or the batch of several that are separated by spaces. */
 export function operationFor(numbers: string): Operation {

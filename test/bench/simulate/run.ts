@@ -27,33 +27,28 @@ interface RunOptions {
   seed: number
   seen: Map<string, number>
   isTraced?: boolean
-  /** Depends on the seed unless given. */
-  serverCount?: number | undefined
-  logKind?: LogKind
+  logKind: LogKind
 }
 
-export async function run({
-  seed,
-  seen,
-  isTraced = false,
-  serverCount,
-  logKind = 'lmdb',
-}: RunOptions): Promise<RunResult> {
+export async function run({ seed, seen, isTraced = false, logKind }: RunOptions): Promise<RunResult> {
   const sim = new Simulator({ seed, seen, isTraced })
-  const scenario = new Scenario(sim, { serverCount: serverCount ?? sim.pick([1, 2, 2, 3]), logKind })
+  const scenario = new Scenario(sim, logKind)
   try {
     await execute(scenario)
   } catch (cause) {
-    scenario.fail('the simulation itself', cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown')
+    scenario.invariants.fail(
+      'the simulation itself',
+      cause instanceof Error ? (cause.stack ?? cause.message) : 'unknown',
+    )
   }
-  const { broken } = scenario
+  const { broken } = scenario.invariants
   if (broken) sim.lines.push(`BROKEN ${broken.message}`)
   return { seed, broken, steps: sim.steps, lines: sim.lines }
 }
 
 async function execute(scenario: Scenario): Promise<void> {
   const { sim } = scenario
-  const isBroken = () => scenario.broken !== undefined
+  const isBroken = () => scenario.invariants.broken !== undefined
   sim.check = () => crashAtRandom(scenario)
   scheduleEvents(scenario)
   await sim.run(scenario.faultPeriodMs, isBroken)
@@ -78,11 +73,11 @@ function crashAtRandom(scenario: Scenario): void {
   for (const server of servers) if (isMachine || server.name === sim.last.name) scenario.crash(server)
 }
 
-function stopFaults({ sim, nodes, deployments, servers, buyers }: Scenario): void {
+function stopFaults({ sim, nodes, catalog, servers, buyers }: Scenario): void {
   sim.injectsFaults = false
   sim.trace('simulator', () => 'FAULTS END')
   nodes.restore()
-  for (const { catalog } of deployments) catalog.change()
+  catalog.change()
   for (const server of servers) {
     server.setClock(0)
     server.start()
@@ -91,7 +86,7 @@ function stopFaults({ sim, nodes, deployments, servers, buyers }: Scenario): voi
 }
 
 /** Restarts all servers days later. At a start, old final records are removed. */
-async function passDays({ sim, chain, deployments, servers }: Scenario): Promise<void> {
+async function passDays({ sim, chain, invariants, servers }: Scenario): Promise<void> {
   const days = sim.pick([1, 20, 29, 31, 60])
   sim.count(`state ${days} days pass`)
   sim.trace('simulator', () => `${days} days pass`)
@@ -102,5 +97,5 @@ async function passDays({ sim, chain, deployments, servers }: Scenario): Promise
   if (isBlockNew) chain.mine()
   for (const server of servers) server.start()
   await sim.run(isBlockNew ? PRUNED_AT_ONCE_MS_MAX : PRUNED_LATER_MS_MAX)
-  for (const { invariants } of deployments) invariants.pruned()
+  invariants.pruned()
 }

@@ -1,14 +1,17 @@
-/** What one run simulates: the chain and its nodes, the facilitator, one or two deployments, and the buyers. */
+/** What one run simulates: the chain and its nodes, the facilitator, servers that share a log and a dataset, and the buyers. */
+import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { LogKind } from '../log-kind.ts'
 import { SimulatedBuyer } from './buyer.ts'
 import { SimulatedChain } from './chain.ts'
-import { SimulatedDeployment } from './deployment.ts'
+import { SimulatedCatalog } from './catalog.ts'
+import { SimulatedDatabase } from './database.ts'
 import { SimulatedFacilitator } from './facilitator.ts'
-import type { BrokenInvariant } from './invariants.ts'
+import { Invariants } from './invariants.ts'
+import { SimulatedLog, type StoredRecords } from './log.ts'
 import { SimulatedNodes } from './node.ts'
-import type { SimulatedPayment } from './payment.ts'
-import type { SimulatedServer } from './server.ts'
-import type { Simulator } from './simulator.ts'
+import { operationFor, type SimulatedPayment } from './payment.ts'
+import { SimulatedServer } from './server.ts'
+import type { Owner, Simulator } from './simulator.ts'
 
 /** How long faults are injected. Most runs are short, because most kinds of faults occur within the first minute. */
 const FAULT_PERIODS_MS = [
@@ -30,29 +33,20 @@ export interface Purchase {
   numbers: string
 }
 
-interface ScenarioOptions {
-  serverCount: number
-  logKind: LogKind
-}
-
 export class Scenario {
   readonly sim: Simulator
   readonly chain: SimulatedChain
   readonly nodes: SimulatedNodes
   readonly facilitator: SimulatedFacilitator
-  /** The deployment that the buyers use. */
-  readonly main: SimulatedDeployment
-  /** Another deployment with the same receiver and a log of its own, in some runs. */
-  readonly other: SimulatedDeployment | undefined
-  readonly deployments: readonly SimulatedDeployment[]
+  readonly log: StoredRecords
+  readonly catalog: SimulatedCatalog
+  readonly invariants: Invariants
   readonly servers: readonly SimulatedServer[]
   readonly buyers: readonly SimulatedBuyer[]
   /** Payers whose payments the facilitator refuses. */
   readonly refusedPayers: ReadonlySet<string>
   /** Payments with the id of another payment. */
   readonly reusedIds: { buyer: SimulatedBuyer; payment: SimulatedPayment }[] = []
-  /** Payments that were sent to the other deployment, by key. */
-  readonly sentToOther = new Map<string, Purchase>()
   /**
    * Whether records are lost. Then no clock is behind, nodes follow no fork, no reply is of another chain, and the facilitator reports a used nonce first,
    * because these are the assumptions for a payment without a record (docs/reliability.md).
@@ -61,8 +55,9 @@ export class Scenario {
   readonly faultPeriodMs: number
   readonly crashShare: number
 
-  constructor(sim: Simulator, { serverCount, logKind }: ScenarioOptions) {
+  constructor(sim: Simulator, logKind: LogKind) {
     this.sim = sim
+    const serverCount = sim.pick([1, 2, 2, 3])
     this.chain = new SimulatedChain(sim)
     this.nodes = new SimulatedNodes(sim, this.chain)
     const { from, to } = sim.pick(FAULT_PERIODS_MS)
@@ -78,25 +73,36 @@ export class Scenario {
       mayCheckBalanceFirst: !this.losesRecords,
     })
     const { chain, nodes, facilitator } = this
-    const isShared = (key: string) => this.sentToOther.has(key)
-    const options = { sim, logKind, chain, nodes, facilitator, isShared }
-    const names = Array.from({ length: serverCount }, (_, index) => `server ${index + 1}`)
-    this.main = new SimulatedDeployment({ ...options, servers: names })
-    this.other = sim.chance(0.25) ? new SimulatedDeployment({ ...options, servers: ['other server'] }) : undefined
-    this.deployments = this.other ? [this.main, this.other] : [this.main]
-    this.servers = this.deployments.flatMap(({ servers }) => servers)
-    const { servers, invariants } = this.main
+    this.log = logKind === 'postgres' ? new SimulatedDatabase(sim) : new SimulatedLog(sim)
+    this.catalog = new SimulatedCatalog(sim)
+    const { log, catalog } = this
+    const invariants = new Invariants({ sim, chain, facilitator, log })
+    this.invariants = invariants
+    const options = {
+      sim,
+      nodes,
+      facilitator,
+      settlements: invariants,
+      log,
+      catalog,
+      onReport: (line: string) => invariants.reported(line),
+      onStopped: (owner: Owner, unanswered: number) => invariants.stopped(owner, unanswered),
+      onStuck: ({ name }: Owner) => invariants.fail('L4 a stop never ends', name),
+    }
+    const servers = Array.from(
+      { length: serverCount },
+      (_, index) => new SimulatedServer(`server ${index + 1}`, options),
+    )
+    this.servers = servers
     const startMsMax = Math.min(this.faultPeriodMs / 2, BUYER_STARTS_MS_MAX)
     this.buyers = payers.map((payer) => new SimulatedBuyer(payer, { sim, servers, invariants, startMsMax }))
   }
 
-  /** The first broken invariant. */
-  get broken(): BrokenInvariant | undefined {
-    return this.deployments.map(({ invariants }) => invariants.broken).find(Boolean)
-  }
-
-  fail(invariant: string, detail: string): void {
-    this.main.invariants.fail(invariant, detail)
+  /** Sends a lookup or a batch to one of the servers. `onAnswer` is not called if the server is down or crashes first. */
+  ask(numbers: string, paymentHeaders: string[], onAnswer: (outcome: Outcome) => void): void {
+    this.sim.pick(this.servers).ask({ operation: operationFor(numbers), paymentHeaders }, (outcome) => {
+      if (outcome) onAnswer(outcome)
+    })
   }
 
   /** Ends the process of a server at once and starts it again later. */

@@ -8,12 +8,6 @@ const KILL_EVERY_MS = 15_000
 /** Everything is killed at least once, also in a short phase. */
 const KILLS_MIN = 4
 
-interface Killable {
-  name: string
-  /** SIGKILL and a restart. */
-  restart: () => Promise<void>
-}
-
 interface KillsOptions {
   nodes: readonly SoakNode[]
   database: SoakDatabase | undefined
@@ -23,18 +17,16 @@ interface KillsOptions {
 
 /** @returns the number of kills by name */
 export async function killInTurn({ nodes, database, milliseconds }: KillsOptions): Promise<Map<string, number>> {
-  const killables: Killable[] = nodes.flatMap((node) => {
-    const both: Killable[] = [{ name: node.name, restart: () => node.restart() }]
-    return database ? [...both, { name: 'PostgreSQL', restart: () => database.restart() }] : both
-  })
+  const killed = nodes.flatMap((node) => (database ? [node, { ...database, name: 'PostgreSQL' }] : [node]))
   const pauseMs = Math.min(KILL_EVERY_MS, milliseconds / KILLS_MIN)
   const kills = new Map<string, number>()
   const end = performance.now() + milliseconds
   for (let index = 0; index < KILLS_MIN || performance.now() < end; index += 1) {
     await sleep(pauseMs * 2 * Math.random())
-    const { name, restart } = killables[index % killables.length] as Killable
-    await restart()
-    kills.set(name, (kills.get(name) ?? 0) + 1)
+    const next = killed[index % killed.length]
+    if (!next) break
+    await next.restart()
+    kills.set(next.name, (kills.get(next.name) ?? 0) + 1)
   }
   return kills
 }

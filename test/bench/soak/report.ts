@@ -7,7 +7,6 @@ import type { NodeMemory } from './memory.ts'
 
 export interface SoakResult {
   log: LogKind
-  connections: number
   requests: number
   /** Repetitions of sales among the requests. */
   repeats: number
@@ -47,11 +46,11 @@ export function printReport(result: SoakResult): void {
 }
 
 function summary(result: SoakResult): string {
-  const { log, requests, repeats, unknown, sales, imports, processes, kills, connections, faults } = result
+  const { log, requests, repeats, unknown, sales, imports, processes, kills, faults } = result
   const killed = [...kills].map(([name, count]) => `${name} ${count} times`).join(', ')
   return (
     `log ${log}: ${requests} requests, ${repeats} of them repeated, ${unknown} with unknown outcome; ${sales} sales; ` +
     `${imports} imports; killed: ${killed}; metrics of ${processes} processes; ` +
-    `${connections} held connections on each node; ${faults.size} faults`
+    `${faults.size} faults`
   )
 }
