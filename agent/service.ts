@@ -48,7 +48,7 @@ import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './chain/chain.ts'
 import { SettlementMemory } from './settlement/memory.ts'
-import type { SignReceipt } from './settlement/services.ts'
+import type { PaymentServices } from './settlement/services.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { RelayerFunds } from './facilitator/in-process-facilitator.ts'
 import { startReconciler } from './settlement/reconciler.ts'
@@ -154,7 +154,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
-    const signReceipt: SignReceipt = async (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
+    const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
+      signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const stopSignal = stopping.signal
     // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
     setMaxListeners(0, stopSignal)
@@ -276,7 +277,7 @@ function createSaleContext(
     clock,
     signReceipt,
     ...shared
-  }: { log: ResponseLog; clock: () => number; signReceipt: SignReceipt } & Pick<
+  }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
     SaleContext,
     'catalog' | 'journal' | 'stopSignal'
   >,

@@ -8,8 +8,8 @@ import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
-import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX, LATE } from '../limits/call-limit.ts'
-import type { Client } from '../limits/client.ts'
+import { CALL_TIMEOUT_MS, CallLimit, LATE } from '../limits/call-limit.ts'
+import type { Client } from '../limits/address-budget.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/clients.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
@@ -58,7 +58,7 @@ interface SaleOfClient {
 export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, card, extensionUri, clients, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
-  const callLimit = new CallLimit(CALLS_MAX)
+  const callLimit = new CallLimit()
 
   async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
     checkType(request)

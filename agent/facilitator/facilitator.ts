@@ -75,12 +75,12 @@ export interface Facilitator {
   settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
 }
 
-export type Verification =
+type Verification =
   | { kind: 'verified'; facilitator: string | undefined }
   | { kind: 'refused'; reason: QuoteReason }
   | { kind: 'unclear'; cause: unknown }
 
-export type Settlement =
+type Settlement =
   | { kind: 'settled'; transaction: string }
   /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
   | { kind: 'refused'; reason: string; transaction?: string | undefined }

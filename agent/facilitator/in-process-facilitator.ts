@@ -60,7 +60,7 @@ export interface RelayerFunds {
   settlements: bigint
 }
 
-export interface InProcessFacilitator extends FacilitatorClient {
+interface InProcessFacilitator extends FacilitatorClient {
   readFunds(): Promise<RelayerFunds>
 }
 

@@ -10,7 +10,7 @@ interface Holder {
 }
 
 /** `busy`: too much work of this client waits for the key. `closed`: the mutex runs no further work. */
-export type NotRun = 'busy' | 'closed'
+type NotRun = 'busy' | 'closed'
 
 export class KeyedMutex {
   readonly #holders = new Map<string, Holder>()

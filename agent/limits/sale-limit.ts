@@ -2,8 +2,7 @@
  * Remembers that the response log has refused a sale because the limit of a minute is reached (contract 6.2.1). Requests of the next
  * second are then refused before they cost calls to the node and to the facilitator.
  */
-import type { Refused } from '../operation/outcome.ts'
-import { rateLimited } from './rate-limited.ts'
+import { rateLimited, type Refused } from '../operation/outcome.ts'
 
 /** Short, because refused settlements give their sales back. */
 const REMEMBERED_MS = 1_000

@@ -58,7 +58,7 @@ export const paymentSchema = z.looseObject({
 export type Payment = z.infer<typeof paymentSchema>
 export type TransferAuthorization = z.infer<typeof authorizationSchema>
 
-export type ParsedPayment =
+type ParsedPayment =
   | { kind: 'none' }
   | { kind: 'unreadable'; reason: QuoteReason }
   | { kind: 'payment'; payment: Payment; /** The payload as sent, for its hash. */ sent: unknown }

@@ -14,7 +14,7 @@ export class DeadlineError extends Error {
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')
 
-export interface Deadline {
+interface Deadline {
   timer: Timer
   milliseconds: number
   /** Aborts the work before the limit. */

@@ -2,10 +2,10 @@
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import type { Operation } from '../operation/operation.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { CallLimit } from '../limits/call-limit.ts'
-import type { Client } from '../limits/client.ts'
+import type { Client } from '../limits/address-budget.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import type { GuessLimit } from '../limits/guess-limit.ts'
 import type { KeyedMutex } from '../limits/keyed-mutex.ts'
@@ -18,7 +18,7 @@ export interface SaleContext {
   catalog: Catalog
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
-  payments: SettlementServices
+  payments: PaymentServices
   /** Whether the limit of sales in a minute was reached within the last second. */
   saleLimit: SaleLimit
   /** Limits guesses of what a recorded payment has bought. */

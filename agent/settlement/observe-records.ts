@@ -1,8 +1,8 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { ObserveOptions, Observation } from '../chain/observe.ts'
+import type { Observation } from '../chain/observe.ts'
 import { WrongChain } from '../rpc/json-rpc.ts'
-import type { NonceState } from './finding.ts'
+import type { NonceState } from './decide.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -19,7 +19,7 @@ export interface ObservedRecord {
 export async function observeRecords(
   observer: Observer,
   records: readonly ResponseRecord[],
-  options: ObserveOptions = {},
+  options?: Parameters<PaymentServices['chain']['observe']>[1],
 ): Promise<ObservedRecord[]> {
   const observation = await observer.chain.observe(records.map(toObserved), options)
   return records.map((record, index) => ({

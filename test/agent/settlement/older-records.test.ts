@@ -1,6 +1,6 @@
 /** Records of the version before, which remembers no refusal, are answered and end as they would have. */
 import { expect } from 'chai'
-import type { NonceState } from '../../../agent/settlement/finding.ts'
+import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { RecordState, ResponseRecord } from '../../../store/log/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'

@@ -2,8 +2,8 @@
 import { expect } from 'chai'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
-import type { NonceState } from '../../../agent/settlement/finding.ts'
-import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
+import type { NonceState } from '../../../agent/settlement/decide.ts'
+import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import type { ResponseRecord, RecordState } from '../../../store/log/record.ts'
 import { signedPayment, testTerms, type WirePayment } from '../../support/payments.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
@@ -16,7 +16,7 @@ describe('the reconciler', () => {
   let shop: SaleHarness
   let payment: WirePayment
   let identity: string
-  let reconciler: Reconciler | undefined
+  let reconciler: ReturnType<typeof startReconciler> | undefined
   let clock: number
   /** By how much the clock was set back. The monotonic clock is not. */
   let setBackMs: number
@@ -63,7 +63,7 @@ describe('the reconciler', () => {
     isFinal,
   })
 
-  function open(): Reconciler {
+  function open() {
     reconciler = startReconciler({
       payments: shop.context.payments,
       timer(callback) {

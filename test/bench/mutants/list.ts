@@ -29,7 +29,7 @@ const attempts = 'test/agent/settlement/settlement-attempts.test.js'
 const decideSettlement = 'agent/settlement/decide.js'
 const chain = 'agent/chain/chain.js'
 const observeRecords = 'agent/settlement/observe-records.js'
-const finding = 'agent/settlement/finding.js'
+const finding = 'agent/settlement/decide.js'
 const recordDecision = 'agent/settlement/record-decision.js'
 const memory = 'agent/settlement/memory.js'
 const recheck = 'agent/cli/recheck-payment.js'
@@ -90,15 +90,16 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a missing receipt is delivered before it is stored',
     file: receipts,
-    find: 'return (await payments.log.addReceipt(record, receipt)) ?? (await payments.log.read(record.identity)) ?? record;',
-    replace: 'payments.log.addReceipt(record, receipt).catch(() => undefined); return { ...record, receipt };',
+    find: 'const added = await payments.log.advance(record, { state, receipt, updated_at });',
+    replace:
+      'const added = { ...record, receipt }; payments.log.advance(record, { state, receipt, updated_at }).catch(() => undefined);',
     caughtBy: 'simulate',
   },
   {
-    name: 'a receipt replaces the receipt of another process',
+    name: 'a record that is not paid gets a receipt',
     file: storedRecord,
-    find: 'isVersion(record, { ...from, receipt: undefined })',
-    replace: 'isVersion(record, { ...from, receipt: record.receipt })',
+    find: 'state === next && isPaid(state) &&',
+    replace: 'state === next &&',
     caughtBy: 'test/store/response-log.test.js',
   },
   {
@@ -339,8 +340,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a first observation that was ahead of the chain is never discarded',
     file: memory,
-    find: 'setBounded(this.#denied, PAYMENTS_MAX, [identity, second]);',
-    replace: 'if (!first) setBounded(this.#denied, PAYMENTS_MAX, [identity, second]);',
+    find: 'this.#denied.set(identity, second);',
+    replace: 'if (!first) this.#denied.set(identity, second);',
     caughtBy: 'test/agent/settlement/reconciler.test.js',
   },
   {
@@ -997,8 +998,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an advance in PostgreSQL does not compare the revision',
     file: postgresLog,
-    find: 'payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2',
-    replace: 'payment_id = case when $7 then null else payment_id end where identity = $1 and $2::uuid is not null',
+    find: 'else $9 end where identity = $1 and revision = $2',
+    replace: 'else $9 end where identity = $1 and $2::uuid is not null',
     caughtBy: 'race --log postgres',
   },
   {
@@ -1017,9 +1018,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a late payment without a record is not looked up',
-    file: 'agent/sale/examine.js',
-    find: '(isTooLate ? undefined : checkTimes(authorization, options.now))',
-    replace: 'checkTimes(authorization, options.now)',
+    file: 'agent/payment/payment-checks.js',
+    find: '(isTooLate ? undefined : checkTimes(authorization, now))',
+    replace: 'checkTimes(authorization, now)',
     caughtBy: 'simulate',
   },
   {
@@ -1199,9 +1200,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a payment is hashed before its terms are compared',
-    file: 'agent/sale/examine.js',
+    file: 'agent/payment/payment-checks.js',
     find: 'const mismatch = checkTerms(',
-    replace: 'payment.parse()?.bind(); const mismatch = checkTerms(',
+    replace: 'sent.bind(); const mismatch = checkTerms(',
     caughtBy: 'test/agent/sale/order-of-checks.test.js',
   },
   {

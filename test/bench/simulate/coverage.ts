@@ -1,11 +1,10 @@
 /** How many of the possible changes of a record the runs had, so that a faster simulation does not become a weaker one. */
-import { RECORD_STATES, TRANSITIONS, isFinal, isVoid } from '../../../store/log/record.ts'
+import { RECORD_STATES, TRANSITIONS, isFinal } from '../../../store/log/record.ts'
 
 /** Every change of a record, as the simulated log counts it. */
 export const CHANGES: readonly string[] = [
   'none -> prepared',
   ...RECORD_STATES.flatMap((state) => TRANSITIONS[state].map((next) => `${state} -> ${next}`)),
-  ...RECORD_STATES.filter(isVoid).map((state) => `${state} -> settled`),
   ...RECORD_STATES.filter(isFinal).map((state) => `${state} -> removed`),
 ]
 

@@ -13,7 +13,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { SettlementMemory } from '../../../agent/settlement/memory.ts'
-import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
+import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { startRetention } from '../../../agent/settlement/retention.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
@@ -60,7 +60,7 @@ export class SimulatedServer {
   readonly #budgets: AddressBudgets
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
-  #reconciler: Reconciler | undefined
+  #reconciler: ReturnType<typeof startReconciler> | undefined
   #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
   #stopping = new AbortController()
