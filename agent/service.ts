@@ -40,7 +40,6 @@ import { FairQueue } from './limits/fair-queue.ts'
 import { GuessLimit } from './limits/guess-limit.ts'
 import { KeyedMutex } from './limits/keyed-mutex.ts'
 import { PayerReservations } from './limits/payer-reservations.ts'
-import { SaleLimit } from './limits/sale-limit.ts'
 import type { Operations } from './operation/operation.ts'
 import { buildExamples, type ExampleCompany } from './operation/operations.ts'
 import { mcpRoute } from './mcp/route.ts'
@@ -297,7 +296,6 @@ function createSaleContext(
       timer,
       report,
     },
-    saleLimit: new SaleLimit(clock),
     guessLimit: new GuessLimit(clock),
     verifications: new FairQueue(VERIFICATIONS_MAX),
     batches: new FairQueue(1),

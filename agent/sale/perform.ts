@@ -3,7 +3,7 @@
  * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
  * with a record is never checked again.
  */
-import { refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
+import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
 import type { Operation } from '../operation/operation.ts'
 import { itemsOf } from '../operation/operations.ts'
 import { buildQuote } from '../payment/quote.ts'
@@ -61,7 +61,7 @@ async function buy(
   request: SaleRequest,
   payment: Exclude<ReturnType<typeof decodePayment>, { kind: 'none' }>,
 ): Promise<Outcome> {
-  const { terms, payments, saleLimit } = context
+  const { terms, payments } = context
   const { operation, resourceUrl, client } = request
   // A transport ends a call after 65 seconds.
   const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
@@ -87,10 +87,6 @@ async function buy(
   if (payment.kind === 'unreadable') return refusedPayment('payment_invalid', payment.reason)
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
   if (examined.kind === 'refused') return examined
-
-  // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
-  const full = saleLimit.check()
-  if (full) return full
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run(
@@ -145,19 +141,21 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   const sold = await unknownIfFailed(payments.report, () =>
     claimAndSettle(context, purchase, { client, patience: { ...sale.patience, onWait } }),
   )
-  if (sold.kind === 'answer' || sold.reason === undefined) client.budget.refund()
+  // A sale beyond the limit of a minute has cost remote calls.
+  const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')
+  if (isFree) client.budget.refund()
   return sold
 }
 
 async function claimAndSettle(
-  { payments, saleLimit, guessLimit }: SaleContext,
+  { payments, guessLimit }: SaleContext,
   purchase: Parameters<typeof storeClaim>[1],
   { client, patience }: { client: Client; patience: Patience },
 ): Promise<Outcome> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
-  if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
+  if (claim.kind === 'full') return rateLimited(claim.waitMs)
   if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, patience })
   if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
 

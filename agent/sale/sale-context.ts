@@ -10,7 +10,6 @@ import type { FairQueue } from '../limits/fair-queue.ts'
 import type { GuessLimit } from '../limits/guess-limit.ts'
 import type { KeyedMutex } from '../limits/keyed-mutex.ts'
 import type { PayerReservations } from '../limits/payer-reservations.ts'
-import type { SaleLimit } from '../limits/sale-limit.ts'
 
 /** Created once per service. */
 export interface SaleContext {
@@ -19,8 +18,6 @@ export interface SaleContext {
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
   payments: PaymentServices
-  /** Whether the limit of sales in a minute was reached within the last second. */
-  saleLimit: SaleLimit
   /** Limits guesses of what a recorded payment has bought. */
   guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */

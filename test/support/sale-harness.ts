@@ -12,7 +12,6 @@ import { FairQueue } from '../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../agent/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../agent/limits/payer-reservations.ts'
-import { SaleLimit } from '../../agent/limits/sale-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
@@ -227,7 +226,6 @@ export class SaleHarness {
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
-      saleLimit: new SaleLimit(this.clock),
       guessLimit: new GuessLimit(this.clock),
       verifications: new FairQueue(64),
       batches: new FairQueue(1),

@@ -28,8 +28,7 @@ import {
 } from '../record.ts'
 import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
-import { openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
-import { describeFailure } from './failure.ts'
+import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */

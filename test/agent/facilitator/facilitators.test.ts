@@ -11,7 +11,7 @@ import { SettlementMemory } from '../../../agent/settlement/memory.ts'
 import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
 import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
-import { openRemoteFacilitators } from '../../../agent/remote-facilitators.ts'
+import { openRemoteFacilitators } from '../../../agent/externals.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 import { signedPayment, testTerms } from '../../support/payments.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
@@ -199,7 +199,7 @@ describe('[5.8.1] several facilitators', () => {
   it('the log tells which one gave no answer', async () => {
     one.answers['/verify'] = failed
     await harness.lookup(await signedPayment())
-    expect(reports).to.deep.equal(['facilitator_unanswered FacilitatorFailure FACILITATOR_1 < ReplyError STATUS_503'])
+    expect(reports).to.deep.equal(['facilitator_unanswered ReplyError FACILITATOR_1 < ReplyError STATUS_503'])
   })
 
   it('the failure of the last one has the kind that the metrics count', async () => {

@@ -7,7 +7,6 @@ import { FairQueue } from '../../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../../agent/limits/payer-reservations.ts'
-import { SaleLimit } from '../../../agent/limits/sale-limit.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
@@ -112,7 +111,6 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      saleLimit: new SaleLimit(() => sim.now),
       guessLimit: new GuessLimit(() => sim.now),
       verifications: new FairQueue(VERIFICATIONS_MAX),
       batches: new FairQueue(1),
