@@ -82,11 +82,11 @@ export function openRemoteFacilitators(
 ): Facilitator {
   // `verify` asks one after the other within the time of one call.
   const verifyTimeoutMs = FACILITATOR_TIMEOUT_MS / (1 + others.length)
-  const open = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
+  const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
     name: config.url,
     client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),
   })
-  return openFacilitators([open(first), ...others.map(open)], report)
+  return openFacilitators([openOne(first), ...others.map(openOne)], report)
 }
 
 export function authorizationOf({ authorization }: RemoteFacilitatorConfig): Authorization {

@@ -18,7 +18,7 @@ import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
 import { A2A_PATH } from '../operation/paths.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
 import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 import { answerTaskMethod } from './task-methods.ts'
@@ -101,7 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     })
     sendResponse(
       response,
-      await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(() => gatewayUnavailable(LATE)),
+      await withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => work).catch(() => gatewayUnavailable(LATE)),
     )
   }
 

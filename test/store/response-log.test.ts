@@ -187,16 +187,6 @@ for (const [name, makeStore] of Object.entries(STORES)) {
       expect(await log.unrecorded()).to.have.lengthOf(UNRECORDED_MAX)
     })
 
-    it('lists exactly the unfinished records after a restart', async () => {
-      for (const [index, state] of RECORD_STATES.entries())
-        await storeRecord(log, makeRecord({ state, nonce: `0x0${index}`, identity: `i${index}` }))
-      await reopen()
-      const states = await Promise.all(
-        (await log.unfinished()).map(async (identity) => (await log.read(identity))?.state),
-      )
-      expect(states).to.have.members(['prepared', 'settling', 'unknown', 'settled', 'refused'])
-    })
-
     it('lists thousands of unfinished records, each once, and lets other events run meanwhile', async () => {
       // In groups, because a claim waits only some seconds for a connection.
       const claim = async (from: number, to: number) => {

@@ -121,13 +121,6 @@ describe('a sale', () => {
     })
   }
 
-  it('accepts null for absent members of the replies of a facilitator', async () => {
-    const { verify } = sale.script
-    sale.script.verify = async (payload) => ({ ...((await verify(payload)) as object), invalidReason: null })
-    sale.script.settle = async (payload) => ({ ...settledReply(payload), errorReason: null, amount: null })
-    expect(summarize(await sale.lookup(payment))).to.equal('answer')
-  })
-
   it('[5.6.1] stores the answer as prepared before it settles', async () => {
     let seen: string | undefined
     sale.script.settle = async (payload) => {
@@ -342,12 +335,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
-    })
-
-    it('refuses another operation while its outcome is unknown', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
     })
   })
 
@@ -607,20 +594,6 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
-    it('is not settled again when the start of the attempt cannot be written', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      sale.script.settle = succeed
-      passSeconds(SECONDS_APART)
-      const repair = breakLog({ advance: broken })
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(sale.count('settle')).to.equal(1)
-      expect(await stateOf()).to.equal('unknown')
-      repair()
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
-
     for (const [state, reason] of [
       ['unknown', 'settlement_pending'],
       ['refused', 'insufficient_funds'],
@@ -647,16 +620,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.reports).to.deep.equal(['sale_failed'])
       expect(sale.count('settle')).to.equal(0)
-    })
-
-    it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
-      const { log } = sale.context.payments
-      const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      repair()
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.count('settle')).to.equal(1)
     })
   })
 

@@ -147,14 +147,6 @@ describe('the reconciler', () => {
     expect(await state()).to.equal('settling')
   })
 
-  it('reopens a settlement that is not on the chain, although a clock was weeks ahead when it was recorded', async () => {
-    await claim('settled', { updated_at: new Date(clock + 31 * 24 * 3600 * SECOND_MS).toISOString() })
-    shop.script.nonceState = async () => ({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS)), finalTime: 0n })
-    shop.script.settle = () => Promise.reject(new Error('no response'))
-    await reconcileFully()
-    expect(await state()).to.equal('unknown')
-  })
-
   it('reaches every record by starting with those that have waited longest', async () => {
     const { log } = shop.context.payments
     const names = Array.from({ length: 450 }, (_, index) => `i${String(index).padStart(3, '0')}`)
@@ -220,29 +212,6 @@ describe('the reconciler', () => {
       expect(Date.parse(record?.updated_at ?? '')).to.equal(Math.max(clock, chainTime * SECOND_MS))
     })
   }
-
-  it('[5.7.4] settles again while the authorization is valid if the chain does not show the settlement', async () => {
-    const bought = await shop.lookup(payment)
-    passDelay()
-    setNonce(free())
-    await open().reconcileDue()
-    expect(calls('settle')).to.equal(1)
-    passObservations()
-    setNonce(free())
-    await reconciler?.reconcileDue()
-    expect(await state()).to.equal('settled')
-    expect(calls('settle')).to.equal(2)
-    expect(await shop.lookup(payment)).to.deep.equal(bought)
-  })
-
-  it('ignores a free nonce in a block older than the settlement', async () => {
-    await shop.lookup(payment)
-    setNonce({ nonce: 'free', time: BigInt(Math.floor(clock / SECOND_MS) - 2), finalTime: 0n })
-    passDelay()
-    await open().reconcileDue()
-    expect(await state()).to.equal('settled')
-    expect(calls('settle')).to.equal(1)
-  })
 
   const ENDS: [state: RecordState, found: () => NonceState, after: RecordState][] = [
     ['settled', free, 'unknown'],
