@@ -24,7 +24,7 @@ export async function observeRecords(
   const observation = await observer.chain.observe(records.map(toObserved), options)
   return records.map((record, index) => ({
     observation,
-    readNonce: () => readNonce(observer, { record, observation, index }),
+    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
   }))
 }
 
@@ -34,14 +34,11 @@ function toObserved(record: ResponseRecord) {
   return { asset: requirements.asset, payer, nonce, recordedBlock: BigInt(record.from_block) }
 }
 
-interface Observed {
-  record: ResponseRecord
-  observation: Observation
-  index: number
-}
-
-async function readNonce({ chain, now }: Observer, { record, observation, index }: Observed): Promise<NonceState> {
-  const state = observation.payments[index]
+async function readNonce(
+  { chain, now }: Observer,
+  record: ResponseRecord,
+  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
+): Promise<NonceState> {
   const { from_block_hash: recorded } = record
   // The hash of the recorded block identifies the chain. Records of older versions have none.
   if (!state || (recorded !== undefined && state.recordedHash !== recorded)) throw new WrongChain()

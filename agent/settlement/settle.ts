@@ -40,17 +40,11 @@ export async function settleAgain(
   return settling ? settle(payments, settling, { patience }) : reload(payments, record)
 }
 
-interface SettleOptions {
-  /** Only for the first settlement. */
-  start?: SaleStart
-  patience: Patience | undefined
-}
-
-/** Settles a record that the caller has just claimed, or made `settling`. Returns the current record. */
+/** Settles a record that the caller has just claimed (with `start`), or made `settling`. Returns the current record. */
 export async function settle(
   payments: PaymentServices,
   record: ResponseRecord,
-  { start, patience }: SettleOptions,
+  { start, patience }: { start?: SaleStart; patience: Patience | undefined },
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
