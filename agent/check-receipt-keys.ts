@@ -12,16 +12,21 @@ import { errorCode } from '../store/base/error-code.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
 import { receiptKeyId } from './receipt/read.ts'
 
-interface KeyCheck {
+/**
+ * `newKeys` accepts that the keys of earlier receipts are lost.
+ * @throws StoreError whose message is one line for the operator
+ */
+export async function checkReceiptKeys({
+  log,
+  dataDirectory,
+  keysDirectory,
+  newKeys,
+}: {
   log: Pick<ResponseLog, 'newestRecords'>
   dataDirectory: string
   keysDirectory: string
-  /** Accepts that the keys of earlier receipts are lost. */
   newKeys: boolean
-}
-
-/** @throws StoreError whose message is one line for the operator */
-export async function checkReceiptKeys({ log, dataDirectory, keysDirectory, newKeys }: KeyCheck): Promise<void> {
+}): Promise<void> {
   const records = await log.newestRecords()
   const used = new Set(records.flatMap(({ receipt }) => (receipt === undefined ? [] : (receiptKeyId(receipt) ?? []))))
   if (used.size === 0) return

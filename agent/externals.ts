@@ -4,13 +4,15 @@ import { relayerFolder } from '../store/files/layout.ts'
 import { findOpenMode } from '../store/files/private-files.ts'
 import { acquireProcessLock, type ProcessLock } from '../store/files/process-lock.ts'
 import type { Report } from '../store/base/runtime.ts'
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
 import { openChain } from './chain/chain.ts'
-import { openFacilitators } from './facilitator/facilitators.ts'
+import { cdpAuthorization } from './facilitator/cdp-token.ts'
+import { FACILITATOR_TIMEOUT_MS, type Facilitator } from './facilitator/facilitator.ts'
+import { openFacilitators, type NamedFacilitator } from './facilitator/facilitators.ts'
+import { openRemoteFacilitator, type Authorization } from './facilitator/remote-facilitator.ts'
 import { openInProcessFacilitator } from './facilitator/in-process-facilitator.ts'
 import { RpcError, WrongChain } from './rpc/json-rpc.ts'
 import { addressOf, isPrivateKey } from './payment/accounts.ts'
-import { openRemoteFacilitators } from './remote-facilitators.ts'
 import { DEPLOYMENTS } from './payment/terms.ts'
 import { openSandbox } from './sandbox/sandbox.ts'
 import type { Externals } from './service.ts'
@@ -72,6 +74,30 @@ export async function openExternals({ config, ownPid, now, report, log }: Extern
   const facilitator = openFacilitators([{ name: 'self', client }], report)
   const externals: Externals = { facilitator, relayerFunds: () => client.readFunds(), ...shared }
   return { externals, lines: [], [Symbol.asyncDispose]: () => lock[Symbol.asyncDispose]() }
+}
+
+export function openRemoteFacilitators(
+  [first, ...others]: readonly [RemoteFacilitatorConfig, ...RemoteFacilitatorConfig[]],
+  report: Report,
+): Facilitator {
+  // `verify` asks one after the other within the time of one call.
+  const verifyTimeoutMs = FACILITATOR_TIMEOUT_MS / (1 + others.length)
+  const openOne = (config: RemoteFacilitatorConfig): NamedFacilitator => ({
+    name: config.url,
+    client: openRemoteFacilitator({ url: config.url, authorization: authorizationOf(config), verifyTimeoutMs }),
+  })
+  return openFacilitators([openOne(first), ...others.map(openOne)], report)
+}
+
+export function authorizationOf({ authorization }: RemoteFacilitatorConfig): Authorization {
+  switch (authorization.kind) {
+    case 'none':
+      return async () => undefined
+    case 'fixed':
+      return async () => authorization.header
+    case 'cdp':
+      return (method, url) => cdpAuthorization(authorization.key, method, url)
+  }
 }
 
 /** One line when the clock becomes wrong. */

@@ -6,20 +6,18 @@ import type { Config } from './config.ts'
 
 type LogConfig = Pick<Config, 'dataDirectory' | 'responseLog'>
 
-interface LogOptions {
-  config: LogConfig
-  /** Absent for commands, which sell nothing. */
-  salesPerMinute?: number
-  now?: () => Date
-  report?: Report
-}
-
+/** `salesPerMinute` is absent for commands, which sell nothing. */
 export async function openConfiguredLog({
   config: { dataDirectory, responseLog: url },
   salesPerMinute,
   now,
   report = () => undefined,
-}: LogOptions): Promise<ResponseLog> {
+}: {
+  config: LogConfig
+  salesPerMinute?: number
+  now?: () => Date
+  report?: Report
+}): Promise<ResponseLog> {
   if (url !== undefined) return openPostgresResponseLog({ url, salesPerMinute, report })
   return openResponseLog(dataDirectory, { salesPerMinute, ...(now && { now }) })
 }

@@ -40,7 +40,6 @@ import { FairQueue } from './limits/fair-queue.ts'
 import { GuessLimit } from './limits/guess-limit.ts'
 import { KeyedMutex } from './limits/keyed-mutex.ts'
 import { PayerReservations } from './limits/payer-reservations.ts'
-import { SaleLimit } from './limits/sale-limit.ts'
 import type { Operations } from './operation/operation.ts'
 import { buildExamples, type ExampleCompany } from './operation/operations.ts'
 import { mcpRoute } from './mcp/route.ts'
@@ -48,7 +47,7 @@ import { listTools } from './mcp/tools.ts'
 import { FREE_PATHS, TESTNET_PATHS } from './operation/paths.ts'
 import type { Chain } from './chain/chain.ts'
 import { SettlementMemory } from './settlement/memory.ts'
-import type { SignReceipt } from './settlement/services.ts'
+import type { PaymentServices } from './settlement/services.ts'
 import type { Facilitator } from './facilitator/facilitator.ts'
 import type { RelayerFunds } from './facilitator/in-process-facilitator.ts'
 import { startReconciler } from './settlement/reconciler.ts'
@@ -154,7 +153,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
 
     const keys = await openServiceKeys({ directory: config.keysDirectory, now, timer, report })
     closers.push(() => keys.stop())
-    const signReceipt: SignReceipt = async (claims) => signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
+    const signReceipt: PaymentServices['signReceipt'] = async (claims) =>
+      signReceiptWith({ iss: baseUrl, ...claims }, keys.keyring())
     const stopSignal = stopping.signal
     // Each request that waits for the chain listens. Above ten, Node.js would print a warning.
     setMaxListeners(0, stopSignal)
@@ -276,7 +276,7 @@ function createSaleContext(
     clock,
     signReceipt,
     ...shared
-  }: { log: ResponseLog; clock: () => number; signReceipt: SignReceipt } & Pick<
+  }: { log: ResponseLog; clock: () => number; signReceipt: PaymentServices['signReceipt'] } & Pick<
     SaleContext,
     'catalog' | 'journal' | 'stopSignal'
   >,
@@ -296,7 +296,6 @@ function createSaleContext(
       timer,
       report,
     },
-    saleLimit: new SaleLimit(clock),
     guessLimit: new GuessLimit(clock),
     verifications: new FairQueue(VERIFICATIONS_MAX),
     batches: new FairQueue(1),

@@ -8,8 +8,8 @@ import { Router, type Request, type Response } from 'express'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { CompanyCall, type CompanyAgentExecutor } from '../sale/agent-executor.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
-import { CALL_TIMEOUT_MS, CallLimit, CALLS_MAX, LATE } from '../limits/call-limit.ts'
-import type { Client } from '../limits/client.ts'
+import { CALL_TIMEOUT_MS, CallLimit, LATE } from '../limits/call-limit.ts'
+import type { Client } from '../limits/address-budget.ts'
 import { renderOutcome, type HttpResponseContent } from '../http/render-outcome.ts'
 import type { Clients } from '../http/clients.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
@@ -18,7 +18,7 @@ import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
 import { refused } from '../operation/outcome.ts'
 import { A2A_PATH } from '../operation/paths.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import { checkMethod, readEnvelope, readSendMessage } from './envelope.ts'
 import { A2A_VERSION, RPC_ERRORS, RpcFault, type ErrorObject, type RpcId } from './errors.ts'
 import { answerTaskMethod } from './task-methods.ts'
@@ -58,7 +58,7 @@ interface SaleOfClient {
 export function a2aRoute(options: A2aRouteOptions): Router {
   const { executor, card, extensionUri, clients, timer, report } = options
   const handler = new JsonRpcTransportHandler(new DefaultRequestHandler(card, NO_TASKS, executor))
-  const callLimit = new CallLimit(CALLS_MAX)
+  const callLimit = new CallLimit()
 
   async function answer(request: Request, body: Uint8Array, sale: SaleOfClient): Promise<HttpResponseContent> {
     checkType(request)
@@ -101,7 +101,7 @@ export function a2aRoute(options: A2aRouteOptions): Router {
     })
     sendResponse(
       response,
-      await withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, work).catch(() => gatewayUnavailable(LATE)),
+      await withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => work).catch(() => gatewayUnavailable(LATE)),
     )
   }
 

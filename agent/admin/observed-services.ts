@@ -67,17 +67,8 @@ class ObservedLog implements ResponseLog {
 
   async advance(...call: Parameters<ResponseLog['advance']>) {
     const next = await timed(this.#observer, 'log_advance', () => this.#log.advance(...call))
-    if (next) this.#observer.onState(next)
-    return next
-  }
-
-  addReceipt(...call: Parameters<ResponseLog['addReceipt']>) {
-    return timed(this.#observer, 'log_receipt', () => this.#log.addReceipt(...call))
-  }
-
-  async reopen(...call: Parameters<ResponseLog['reopen']>) {
-    const next = await timed(this.#observer, 'log_reopen', () => this.#log.reopen(...call))
-    if (next) this.#observer.onState(next)
+    const [from] = call
+    if (next && next.state !== from.state) this.#observer.onState(next)
     return next
   }
 

@@ -3,7 +3,7 @@ import { datasetStatus, type Catalog } from '../../store/dataset/catalog.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import type { Chain } from '../chain/chain.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 
 /** Shorter than the usual time limit of a probe. */
 const CHECK_MS_MAX = 3_000
@@ -24,7 +24,7 @@ export type Readiness = Record<'dataset' | 'response_log' | 'chain' | 'running',
 export async function checkServiceReadiness(parts: ReadinessParts): Promise<Readiness> {
   const { catalog, log, checkDisk, chain, now, timer, isStopping } = parts
   const succeeds = (work: () => Promise<unknown>) =>
-    withTimeLimit({ timer, milliseconds: CHECK_MS_MAX }, Promise.resolve().then(work)).then(
+    withDeadline({ timer, milliseconds: CHECK_MS_MAX }, async () => work()).then(
       () => true,
       () => false,
     )

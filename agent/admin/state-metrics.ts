@@ -4,7 +4,7 @@ import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { RelayerFunds } from '../facilitator/in-process-facilitator.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import type { GaugeValues, ServiceMetrics } from './metrics.ts'
 import type { Readiness } from './readiness.ts'
 
@@ -115,7 +115,7 @@ function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceSta
 function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {
   if (!relayerFunds) return
   const read = (value: (funds: RelayerFunds) => number) => () =>
-    withTimeLimit({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds()).then(
+    withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds).then(
       (funds) => single(value(funds)),
       () => [],
     )

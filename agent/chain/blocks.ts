@@ -16,7 +16,7 @@ export const hexNumber = z
   .transform((text) => BigInt(text))
 
 const blockSchema = z.object({ number: hexNumber, hash, timestamp: hexNumber })
-export type BlockHeader = z.infer<typeof blockSchema>
+type BlockHeader = z.infer<typeof blockSchema>
 
 /** Rejects if the node does not have the block. */
 export async function readBlock(rpc: Rpc, at: bigint | 'latest'): Promise<BlockHeader> {

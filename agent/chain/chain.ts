@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 import { FINAL_CONFIRMATIONS_DEFAULT, findBlockBefore, hash, hexNumber, readBlock } from './blocks.ts'
 import { ClockCheck } from './clock.ts'
-import { openObserver, type Observation, type Observer } from './observe.ts'
-import { RangeSearch, type BlockRange } from './search-block-ranges.ts'
+import { openObserver, type Observation } from './observe.ts'
+import { RangeSearch } from './search-block-ranges.ts'
 
 /** For one call, including the body of the reply. Short, because a client that retries waits for several calls. */
 const RPC_TIMEOUT_MS = 5_000
@@ -38,7 +38,7 @@ export type NonceUse =
 const UNCLEAR: NonceUse = { nonce: 'unclear' }
 
 /** Where the use of a nonce is searched. */
-export interface UseQuery {
+interface UseQuery {
   asset: string
   payer: string
   nonce: string
@@ -48,7 +48,7 @@ export interface UseQuery {
   transaction?: string | undefined
 }
 
-export interface Chain extends Observer {
+export interface Chain extends ReturnType<typeof openObserver> {
   /** Finds what used a nonce that an observation shows as used. Throws if the node cannot be read. */
   findUse(query: UseQuery, observation: Observation): Promise<NonceUse>
   readonly nodeCount: number
@@ -163,7 +163,7 @@ async function searchLogs(node: ObservedNode, nonce: NonceKey, fromBlock: bigint
 }
 
 /** Reads the logs of the use or cancellation of this nonce. Ignores unrelated logs that the node may return. */
-async function readLogs(rpc: Rpc, nonce: NonceKey, { from, to }: BlockRange): Promise<EventLog[]> {
+async function readLogs(rpc: Rpc, nonce: NonceKey, { from, to }: { from: bigint; to: bigint }): Promise<EventLog[]> {
   const range = { fromBlock: numberToHex(from), toBlock: numberToHex(to) }
   const filter = { address: nonce.token, topics: [[USED, CANCELED], pad(nonce.from), nonce.nonce], ...range }
   const logs = z.array(logSchema).parse(await rpc('eth_getLogs', [filter]))

@@ -5,16 +5,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WrongChain, type Rpc } from '../rpc/json-rpc.ts'
 import { RateLimited, ReplyError } from '../rpc/post-json.ts'
-import { readBlock, readFinalBlock, type BlockHeader } from './blocks.ts'
+import { readBlock, readFinalBlock } from './blocks.ts'
 import type { ClockCheck } from './clock.ts'
-import {
-  decodeView,
-  encodeView,
-  PAYMENTS_MAX,
-  type ChainState,
-  type ObservedPayment,
-  type PaymentState,
-} from './view.ts'
+import { decodeView, encodeView, PAYMENTS_MAX, type ObservedPayment } from './view.ts'
 
 /** Before the nodes are asked again after a failure. Behind one URL, the next call often reaches another node. */
 const REPEAT_MS = 300
@@ -22,6 +15,8 @@ const REPEAT_MS = 300
 const RATE_WAIT_MS_MAX = 2_000
 /** Behind one URL, one of four nodes can be stuck on an old block. Four replies in a row are rarely all of that node. */
 const ROUNDS_MAX = 4
+
+type ChainState = ReturnType<typeof decodeView>
 
 /** One state of one node. */
 export interface Observation {
@@ -34,19 +29,19 @@ export interface Observation {
   /** A block that no reorganisation changes and that precedes every event of a payment whose nonce is free. */
   anchor: { number: bigint; hash: string }
   /** In the order of the call. */
-  payments: PaymentState[]
+  payments: ChainState['payments']
   /** The newest final block, if it was asked for and is an ancestor of the newest block. */
   final?: { number: bigint; time: bigint } | undefined
 }
 
-export interface ObserveOptions {
+interface ObserveOptions {
   /** Prefers every other node to this one. */
   otherThan?: number | undefined
   /** Reads the final block as well, with a second call. */
   withFinal?: boolean
 }
 
-export interface Observer {
+interface Observer {
   /** Rejects if no node gives an answer, if they belong to another chain, or if their state is not complete. */
   observe(payments: readonly ObservedPayment[], options?: ObserveOptions): Promise<Observation>
 }
@@ -152,7 +147,7 @@ async function completeHashes(
   rpc: Rpc,
   { number, payments: states }: ChainState,
   payments: readonly ObservedPayment[],
-): Promise<PaymentState[]> {
+): Promise<ChainState['payments']> {
   const hashes = new Map<bigint, Promise<string>>()
   const read = (block: bigint) => {
     const found = hashes.get(block) ?? readBlock(rpc, block).then((header) => header.hash)
@@ -169,7 +164,11 @@ async function completeHashes(
 }
 
 /** The final block and the newest block can come from two nodes. A final block above the newest one does not count. */
-async function checkFinal(rpc: Rpc, state: ChainState, final: BlockHeader): Promise<boolean> {
+async function checkFinal(
+  rpc: Rpc,
+  state: ChainState,
+  final: Awaited<ReturnType<typeof readFinalBlock>>,
+): Promise<boolean> {
   if (final.number > state.number) return false
   if ((state.checkedHash ?? (await readBlock(rpc, final.number)).hash) !== final.hash) throw new WrongChain()
   return true

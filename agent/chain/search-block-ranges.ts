@@ -14,7 +14,7 @@ export const RANGES_MAX = 20
 const REORG_BLOCKS_MAX = 64n
 const SEARCHES_MAX = 1_000
 
-export interface BlockRange {
+interface BlockRange {
   from: bigint
   to: bigint
 }

@@ -9,7 +9,7 @@ interface TokenQuery {
   receiver: string
 }
 
-export interface TokenState {
+interface TokenState {
   /** Whether the contract has the expected domain. With another one every signature is invalid. */
   isDomainEqual: boolean
   isPaused: boolean

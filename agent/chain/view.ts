@@ -23,7 +23,7 @@ export interface ObservedPayment {
   recordedBlock?: bigint | undefined
 }
 
-export interface PaymentState {
+interface PaymentState {
   /** Bytes of code of the payer. A contract wallet, or an account with an EIP-7702 delegation, has code. */
   codeBytes: number
   /** The payer's balance of the asset. */
@@ -34,7 +34,7 @@ export interface PaymentState {
   recordedHash: string | undefined
 }
 
-export interface ChainState {
+interface ChainState {
   chainId: bigint
   number: bigint
   /** The timestamp of the block, in seconds. */

@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { DEPLOYMENTS } from '../payment/terms.ts'
 import type { Fetch } from '../client/bounded-fetch.ts'
-import { authorizationOf } from '../remote-facilitators.ts'
+import { authorizationOf } from '../externals.ts'
 import { findings, type Check } from './check.ts'
 import { facilitatorChecks, type CheckedFacilitator } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'

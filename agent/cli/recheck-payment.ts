@@ -1,17 +1,15 @@
 /** The command `payments recheck`: searches the transfer of one payment again, from a block that the operator chooses. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { Chain } from '../chain/chain.ts'
-import { interpretNonce } from '../settlement/finding.ts'
 import { observeRecords, type ObservedRecord } from '../settlement/observe-records.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
-import { decide } from '../settlement/decide.ts'
-import { recordDecision, type Recorder } from '../settlement/record-decision.ts'
+import { decide, interpretNonce } from '../settlement/decide.ts'
+import { recordDecision } from '../settlement/record-decision.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 
 /** Each continues the search where the one before ended, so that limits of a node do not end it. */
 const SEARCHES_MAX = 200
 
-interface Recheck extends Recorder {
-  chain: Chain
+interface Recheck extends Pick<PaymentServices, 'log' | 'chain' | 'now' | 'report'> {
   print: (line: string) => void
   identity: string
   /** The first block of the search. By default the recorded one, whose hash the node must have. */

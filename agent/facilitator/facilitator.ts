@@ -7,7 +7,7 @@ import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { isAddress } from 'viem'
 import { z } from 'zod'
 import type { Timer } from '../../store/base/runtime.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import type { Payment } from '../payment/headers.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 
@@ -75,12 +75,12 @@ export interface Facilitator {
   settle(...call: [...Parameters<Settle>, name?: string | undefined]): ReturnType<Settle>
 }
 
-export type Verification =
+type Verification =
   | { kind: 'verified'; facilitator: string | undefined }
   | { kind: 'refused'; reason: QuoteReason }
   | { kind: 'unclear'; cause: unknown }
 
-export type Settlement =
+type Settlement =
   | { kind: 'settled'; transaction: string }
   /** Refused before broadcast according to the facilitator. Final only if the nonce is free on chain. */
   | { kind: 'refused'; reason: string; transaction?: string | undefined }
@@ -96,8 +96,8 @@ interface FacilitatorRequest {
 export async function verifyWithFacilitator(request: FacilitatorRequest): Promise<Verification> {
   const { facilitator, timer, payment, requirements } = request
   try {
-    const call = facilitator.verify(toPaymentPayload(payment), requirements)
-    const reply = parseVerifyReply(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    const call = () => facilitator.verify(toPaymentPayload(payment), requirements)
+    const reply = parseVerifyReply(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
     if (!reply.isValid) return { kind: 'refused', reason: toQuoteReason(reply.invalidReason) }
     return isPayer(reply.payer, payment)
       ? { kind: 'verified', facilitator: reply.facilitator }
@@ -111,8 +111,8 @@ export async function verifyWithFacilitator(request: FacilitatorRequest): Promis
 export async function settleWithFacilitator(request: FacilitatorRequest, name?: string): Promise<Settlement> {
   const { facilitator, timer, payment, requirements } = request
   try {
-    const call = facilitator.settle(toPaymentPayload(payment), requirements, name)
-    const reply = settleReplySchema.parse(await withTimeLimit({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
+    const call = () => facilitator.settle(toPaymentPayload(payment), requirements, name)
+    const reply = settleReplySchema.parse(await withDeadline({ timer, milliseconds: FACILITATOR_TIMEOUT_MS }, call))
     return reply.success ? checkSuccess(reply, request) : toRefusal(reply)
   } catch (cause) {
     return { kind: 'unclear', cause }

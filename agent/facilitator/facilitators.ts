@@ -13,18 +13,6 @@ export interface NamedFacilitator {
   client: Pick<FacilitatorClient, 'verify' | 'settle'>
 }
 
-/** A facilitator gave no answer to `verify`. The code has its position in the list, because a URL is not written to the log. */
-class FacilitatorFailure extends Error {
-  override name = 'FacilitatorFailure'
-  readonly code: string
-
-  /** @param position counts from 1 */
-  constructor(position: number, cause: unknown) {
-    super('No answer', { cause })
-    this.code = `FACILITATOR_${position}`
-  }
-}
-
 export function openFacilitators(
   facilitators: readonly [NamedFacilitator, ...NamedFacilitator[]],
   report: Report,
@@ -34,7 +22,9 @@ export function openFacilitators(
       /** Of the facilitator before. The last one is thrown as it is, because the metrics count its kind. */
       let failure: unknown
       for (const [index, { name, client }] of facilitators.entries()) {
-        if (failure !== undefined) report('facilitator_unanswered', new FacilitatorFailure(index, failure))
+        // The code has the position, from 1, because a URL is not written to the log.
+        if (failure !== undefined)
+          report('facilitator_unanswered', new ReplyError(`FACILITATOR_${index}`, { cause: failure }))
         try {
           const reply = await client.verify(...call)
           parseVerifyReply(reply)

@@ -60,7 +60,7 @@ export interface RelayerFunds {
   settlements: bigint
 }
 
-export interface InProcessFacilitator extends FacilitatorClient {
+interface InProcessFacilitator extends FacilitatorClient {
   readFunds(): Promise<RelayerFunds>
 }
 
@@ -126,17 +126,14 @@ export function openInProcessFacilitator(options: InProcessFacilitatorOptions): 
   }
 }
 
-interface ReceiptPoll {
-  hash: Hex
-  timeoutMs: number
-  pollingMs: number
-}
-
 /**
  * Asks for the receipt of a transaction until it exists or the time is over. `waitForTransactionReceipt` of viem asks only when the
  * newest block number rises, so that one number that is too high would stop it for all settlements.
  */
-async function pollReceipt(wallet: RelayerWallet, { hash, timeoutMs, pollingMs }: ReceiptPoll) {
+async function pollReceipt(
+  wallet: RelayerWallet,
+  { hash, timeoutMs, pollingMs }: { hash: Hex; timeoutMs: number; pollingMs: number },
+) {
   const end = performance.now() + timeoutMs
   for (;;) {
     const receipt = await wallet.getTransactionReceipt({ hash }).catch(() => undefined)
@@ -161,7 +158,8 @@ function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
       try {
         return await sender.readContract(call)
       } catch (cause) {
-        isReverted ||= cause instanceof BaseError && cause.walk(isRevert) !== null
+        isReverted ||=
+          cause instanceof BaseError && cause.walk((each) => each instanceof ContractFunctionRevertedError) !== null
         throw cause
       }
     },
@@ -171,10 +169,6 @@ function observeReverts<Sender extends RevertingCalls>(sender: Sender) {
       return receipt
     },
   }
-}
-
-function isRevert(cause: unknown): boolean {
-  return cause instanceof ContractFunctionRevertedError
 }
 
 /** Such a refusal costs nothing and may end, for example when the payer gets funds. */

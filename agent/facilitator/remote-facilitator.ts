@@ -16,7 +16,7 @@ const REFUSAL_STATUSES: ReadonlySet<number> = new Set([400, 402, 422])
 /** Returns the `Authorization` header of a call, or undefined if the facilitator needs none. */
 export type Authorization = (method: 'GET' | 'POST', url: string) => Promise<string | undefined>
 
-export interface RemoteFacilitatorOptions {
+interface RemoteFacilitatorOptions {
   /** Without a trailing slash. */
   url: string
   /** The `Authorization` header of one call. Called each time, because tokens can be short-lived. */

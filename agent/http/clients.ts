@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Report } from '../../store/base/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
-import type { Client } from '../limits/client.ts'
+import type { Client } from '../limits/address-budget.ts'
 import { clientAddress } from './client-address.ts'
 
 /** Express adds the response to a request. */

@@ -1,6 +1,6 @@
 /** Parses JSON and rejects duplicate member names, of which `JSON.parse` silently keeps the last. */
 
-export type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
+type StrictJson = { kind: 'valid'; value: unknown } | { kind: 'invalid' } | { kind: 'duplicate_name' }
 
 /** Accepts one JSON value in UTF-8 without a byte order mark. Names are compared after their escapes are decoded. */
 export function parseStrictJson(bytes: Uint8Array): StrictJson {

@@ -4,8 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { count, giveBack, spend, type SlidingMinute } from '../../store/base/sliding-minute.ts'
-import type { Refused } from '../operation/outcome.ts'
-import { rateLimited } from './rate-limited.ts'
+import { rateLimited, type Refused } from '../operation/outcome.ts'
 
 /**
  * What a request costs, in units. A payment includes one call to the node and one to the facilitator. `remoteCall` is a further
@@ -96,8 +95,17 @@ export class AddressBudgets {
   }
 }
 
+/** The client of one request, as far as limits are concerned. */
+export interface Client {
+  /** The network address, from `clientAddress`. */
+  address: string
+  budget: RequestBudget
+  /** The payment of the request is verified or recorded, so its connection is not closed for other connections. */
+  prove: () => void
+}
+
 /** What one request has cost the budget of its address. */
-export class RequestBudget {
+class RequestBudget {
   readonly #budgets: AddressBudgets
   readonly #address: string
   readonly #isSurplus: boolean

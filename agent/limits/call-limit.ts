@@ -1,5 +1,4 @@
 /** Limits how many verified payments of one transport are sold at once. Replays, quotes and protocol calls do not count. */
-import { refused, type Refused } from '../operation/outcome.ts'
 
 /** The sales that one transport runs at once (contract 4.5.10). */
 export const CALLS_MAX = 8
@@ -9,30 +8,14 @@ export const CALL_TIMEOUT_MS = 65_000
 /** Why such a call gets `gateway_unavailable`. */
 export const LATE = 'it was not ready in time'
 
-/** Counts as one running sale until it is disposed, unless it has a refusal. Later disposals change nothing. */
-export interface CallSlot extends Disposable {
-  refusal?: Refused
-}
-
 export class CallLimit {
-  readonly #max: number
-  #running = 0
+  readonly #running = new Set<symbol>()
 
-  constructor(max: number) {
-    this.#max = max
-  }
-
-  take(): CallSlot {
-    if (this.#running >= this.#max) {
-      return { refusal: refused({ code: 'overloaded' }), [Symbol.dispose]: () => undefined }
-    }
-    this.#running += 1
-    let isRunning = true
-    return {
-      [Symbol.dispose]: () => {
-        if (isRunning) this.#running -= 1
-        isRunning = false
-      },
-    }
+  /** Counts as one running sale until it is disposed. Undefined if too many run. */
+  take(): Disposable | undefined {
+    if (this.#running.size >= CALLS_MAX) return undefined
+    const sale = Symbol()
+    this.#running.add(sale)
+    return { [Symbol.dispose]: () => void this.#running.delete(sale) }
   }
 }

@@ -9,9 +9,6 @@ interface Holder {
   waiting: Map<string, number>
 }
 
-/** `busy`: too much work of this client waits for the key. `closed`: the mutex runs no further work. */
-export type NotRun = 'busy' | 'closed'
-
 export class KeyedMutex {
   readonly #holders = new Map<string, Holder>()
   #isClosed = false
@@ -27,22 +24,22 @@ export class KeyedMutex {
   }
 
   /**
-   * Runs `work` after earlier work for the same key has settled, or resolves with `ifNotRun()`. `hasWaited` tells `work` that
-   * earlier work for the key has ended meanwhile.
+   * Runs `work` after earlier work for the same key has settled. Resolves with `ifNotRun()` once closed, or if too much work of
+   * the client waits for the key. `hasWaited` tells `work` that earlier work for the key has ended meanwhile.
    */
   async run<T>(
     { key, client }: { key: string; client: string },
     work: (hasWaited: boolean) => Promise<T>,
-    ifNotRun: (reason: NotRun) => T,
+    ifNotRun: () => T,
   ): Promise<T> {
     const held = this.#holders.get(key)
     const waiting = held?.waiting ?? new Map<string, number>()
     const ahead = waiting.get(client) ?? 0
-    if (held && ahead >= WAITERS_MAX) return ifNotRun('busy')
+    if (held && ahead >= WAITERS_MAX) return ifNotRun()
     if (held) waiting.set(client, ahead + 1)
     const result = this.#after(held?.last, () => {
       if (held) waiting.set(client, (waiting.get(client) ?? 1) - 1)
-      return this.#isClosed ? ifNotRun('closed') : work(held !== undefined)
+      return this.#isClosed ? ifNotRun() : work(held !== undefined)
     })
     const holder = { last: result, waiting }
     this.#holders.set(key, holder)

@@ -9,7 +9,7 @@ import { renderOutcome } from '../http/render-outcome.ts'
 import { headerValues, isEncoded, isJsonType, readBody } from '../http/request.ts'
 import { requestIdOf } from '../http/request-id.ts'
 import { methodNotAllowed, refuse, sendResponse } from '../http/response.ts'
-import { CallLimit, CALLS_MAX } from '../limits/call-limit.ts'
+import { CallLimit } from '../limits/call-limit.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../json/strict-json.ts'
@@ -27,7 +27,7 @@ interface McpRouteOptions extends Omit<McpServerOptions, 'callLimit'> {
 }
 
 export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
-  const callLimit = new CallLimit(CALLS_MAX)
+  const callLimit = new CallLimit()
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
   const callers = new WeakMap<Request, Caller>()

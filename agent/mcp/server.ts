@@ -8,7 +8,7 @@ import { refused, type Outcome } from '../operation/outcome.ts'
 import { inputRefusal, type OperationDefinition } from '../operation/operation.ts'
 import { parseOperation } from '../operation/operations.ts'
 import { resourceUrl } from '../operation/resource.ts'
-import { withTimeLimit } from '../rpc/deadline.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import { paymentHeadersOf, PAYMENT_META, toToolResult } from './tool-result.ts'
 import { INFO_TOOL, operationOf, type ToolDefinition } from './tools.ts'
 
@@ -69,7 +69,7 @@ async function perform(options: McpServerOptions, { definition, input, payment, 
   const url = resourceUrl(baseUrl, operation, executor.operations)
   const request = { operation, paymentHeaders: payment, resourceUrl: url, callLimit, ...caller }
   // A sale that exceeds the time limit continues. Its answer is stored for a retry.
-  return withTimeLimit({ timer, milliseconds: CALL_TIMEOUT_MS }, executor.perform(request)).catch((): Outcome =>
+  return withDeadline({ timer, milliseconds: CALL_TIMEOUT_MS }, () => executor.perform(request)).catch((): Outcome =>
     refused({ code: 'gateway_unavailable', detail: LATE }),
   )
 }

@@ -52,6 +52,10 @@ export type Outcome = Answer | Refused
 
 export const refused = (refusal: Refusal): Refused => ({ kind: 'refused', refusal })
 
+/** The refusal of a request that exceeds a limit: whole seconds, at least 1 (contract 6.2.1). */
+export const rateLimited = (waitMs: number): Refused =>
+  refused({ code: 'rate_limited', retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) })
+
 type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'
 
 /** A 402. */

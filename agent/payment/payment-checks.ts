@@ -1,11 +1,16 @@
-/** Payment checks that need no network: terms, times, signature, resource. */
+/**
+ * Step 7: checks the form of the payment, its terms, times, signature and resource, without a remote call. Expensive checks
+ * come last, so that a forged payment costs little more than a quote (contract 6.1.1).
+ */
 import { isDeepStrictEqual } from 'node:util'
-import { namesAnotherOperation } from '../operation/resource.ts'
+import type { PaymentRequirements } from '@x402/core/types'
 import type { Operation } from '../operation/operation.ts'
-import type { Payment, TransferAuthorization } from './headers.ts'
-import type { QuoteReason } from '../operation/outcome.ts'
+import { refusedPayment, type QuoteReason, type Refused } from '../operation/outcome.ts'
+import { namesAnotherOperation } from '../operation/resource.ts'
+import type { SentPayment } from './binding.ts'
+import type { TransferAuthorization } from './headers.ts'
 import { recoverSigner } from './signature.ts'
-import { ACCEPTED_SECONDS_MAX, amountOf, buildRequirements, memoizePerAmount, type Terms } from './terms.ts'
+import { ACCEPTED_SECONDS_MAX, buildRequirements, memoizePerAmount, type Terms } from './terms.ts'
 
 /** An authorization must outlive verification and settlement. */
 const SECONDS_LEFT_MIN = 15
@@ -13,22 +18,50 @@ const SECONDS_LEFT_MIN = 15
 /** The suffix of a signature of a wallet contract that is not deployed yet (ERC-6492). */
 const ERC6492_SUFFIX = '6492'.repeat(16)
 
-export interface TermsCheck {
-  payment: Payment
+/** A payment that passed the local checks. */
+export interface CheckedPayment extends SentPayment {
+  readonly kind: 'checked'
+  readonly requirements: PaymentRequirements
+  /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
+  readonly isProven: boolean
+  /** Whether the payment comes too late to be sold, and can only have been settled before (contract 5.7.12). */
+  readonly isLate: boolean
+}
+
+interface Quoted {
   terms: Terms
   operation: Operation
+  resourceUrl: string
+  now: Date
 }
 
 const quotedRequirements = memoizePerAmount(buildRequirements)
 
-/** Returns how a payment differs from the terms of the quote. Undefined if it does not differ. */
-export function checkTerms({ payment, terms, operation }: TermsCheck): QuoteReason | undefined {
+export function examine(sent: SentPayment, { terms, operation, resourceUrl, now }: Quoted): CheckedPayment | Refused {
+  const { authorization, signature } = sent.payment.payload
+  const requirements = quotedRequirements(terms, operation)
+  const isTooLate = isLate(authorization, now)
+  const mismatch = checkTerms(sent, requirements) ?? (isTooLate ? undefined : checkTimes(authorization, now))
+  if (mismatch) return refusedPayment('payment_invalid', mismatch)
+  if (signature.toLowerCase().endsWith(ERC6492_SUFFIX))
+    return refusedPayment('payment_invalid', 'invalid_exact_evm_payload_signature')
+  // Only the chain can check a signature that is not of the payer's key.
+  const isProven = recoverSigner(sent.payment.payload, terms) === authorization.from.toLowerCase()
+  // Standard clients copy the resource of the quote into the payment.
+  const { resource } = sent.payment
+  const isQuoted = resource === undefined || resource.url === resourceUrl
+  if (!isQuoted && namesAnotherOperation(resource.url, operation, terms.operations))
+    return refusedPayment('payment_invalid', 'resource_mismatch')
+  return { ...sent, kind: 'checked', requirements, isProven, isLate: isTooLate }
+}
+
+/** How a payment differs from the requirements of the quote. Undefined if it does not differ. */
+function checkTerms({ payment }: SentPayment, requirements: PaymentRequirements): QuoteReason | undefined {
   const { authorization } = payment.payload
-  if (!isDeepStrictEqual(payment.accepted, quotedRequirements(terms, operation))) return 'invalid_payment_requirements'
-  if (authorization.to.toLowerCase() !== terms.payTo.toLowerCase())
+  if (!isDeepStrictEqual(payment.accepted, requirements)) return 'invalid_payment_requirements'
+  if (authorization.to.toLowerCase() !== requirements.payTo.toLowerCase())
     return 'invalid_exact_evm_payload_recipient_mismatch'
-  if (authorization.value !== String(amountOf(terms, operation, terms.operations)))
-    return 'invalid_exact_evm_payload_authorization_value_mismatch'
+  if (authorization.value !== requirements.amount) return 'invalid_exact_evm_payload_authorization_value_mismatch'
   return undefined
 }
 
@@ -48,22 +81,4 @@ export function checkTimes({ validAfter, validBefore }: TransferAuthorization, n
 
 function secondsOf(time: Date): bigint {
   return BigInt(Math.floor(time.getTime() / 1000))
-}
-
-export function isErc6492(signature: string): boolean {
-  return signature.toLowerCase().endsWith(ERC6492_SUFFIX)
-}
-
-/** Whether the key of the payer's address signed the authorization. Only the chain can check other signatures. */
-export function isSignedByPayer({ payload }: Payment, terms: Terms): boolean {
-  return recoverSigner(payload, terms) === payload.authorization.from.toLowerCase()
-}
-
-/** Standard clients copy the resource of the quote, `resourceUrl`, into the payment. */
-export function namesAnotherResource(
-  { resource }: Payment,
-  { terms, operation, resourceUrl }: Omit<TermsCheck, 'payment'> & { resourceUrl: string },
-): boolean {
-  if (resource === undefined || resource.url === resourceUrl) return false
-  return namesAnotherOperation(resource.url, operation, terms.operations)
 }

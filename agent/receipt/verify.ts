@@ -10,7 +10,7 @@ export interface ReceiptCheck {
   detail: string
 }
 
-export interface ReceiptEvidence {
+interface ReceiptEvidence {
   /** The compact JWT. */
   receipt: string
   /** The parsed JSON of the answer (contract 5.9.2). */

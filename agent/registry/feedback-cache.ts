@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { WEIGHTS } from '../limits/address-budget.ts'
-import type { Client } from '../limits/client.ts'
+import type { Client } from '../limits/address-budget.ts'
 import { FairQueue } from '../limits/fair-queue.ts'
 import { withDeadline } from '../rpc/deadline.ts'
 import { isOutage } from './errors.ts'

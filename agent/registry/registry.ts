@@ -1,6 +1,6 @@
 /** The agent's entries in the ERC-8004 registries, as the routes read them. */
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import type { Client } from '../limits/client.ts'
+import type { Client } from '../limits/address-budget.ts'
 import { openRpcBatch } from '../rpc/json-rpc.ts'
 import { FeedbackCache, type FeedbackOutcome } from './feedback-cache.ts'
 import { IdentityMonitor, type RegistryIdentity } from './identity.ts'

@@ -14,7 +14,7 @@ export class DeadlineError extends Error {
 /** Abort reason after the work has ended. Shared, because an abort without a reason creates an exception each time. */
 const ENDED = new Error('The work has ended')
 
-export interface Deadline {
+interface Deadline {
   timer: Timer
   milliseconds: number
   /** Aborts the work before the limit. */
@@ -22,26 +22,7 @@ export interface Deadline {
 }
 
 /**
- * For work that cannot be aborted.
- * @throws DeadlineError after the limit
- */
-export async function withTimeLimit<Result>(
-  { timer, milliseconds }: Omit<Deadline, 'signal'>,
-  work: Promise<Result>,
-): Promise<Result> {
-  let cancel = (): void => undefined
-  const expired = new Promise<never>((_, reject) => {
-    cancel = timer(() => reject(new DeadlineError()), milliseconds)
-  })
-  try {
-    return await Promise.race([expired, work])
-  } finally {
-    cancel()
-  }
-}
-
-/**
- * For work that a signal aborts.
+ * Runs `work`, whose signal aborts after the limit.
  * @throws DeadlineError after the limit, or when `signal` aborts
  */
 export async function withDeadline<Result>(

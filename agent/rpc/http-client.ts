@@ -19,7 +19,7 @@ export interface HttpPost {
   bytesMax: number
 }
 
-export interface HttpReply {
+interface HttpReply {
   status: number
   type: string | undefined
   /** The header `Retry-After`. */

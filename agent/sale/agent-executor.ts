@@ -42,46 +42,36 @@ export class CompanyCall extends ServerCallContext {
 /** The data part of a structured request. The schema of the operation checks the input. */
 const structuredRequestSchema = z.strictObject({ operation: z.string(), input: z.unknown() })
 
-/** Runs `sell` with services whose calls are measured. */
-type TraceSale = (
-  sale: { context: SaleContext; request: SaleRequest },
-  sell: (context: SaleContext) => Promise<Outcome>,
-) => Promise<Outcome>
-
 interface ExecutorOptions {
   context: SaleContext
   baseUrl: string
   /** The answer to a text message. */
   help: () => string
-  /** Called for each request with a payment. */
-  trace?: TraceSale
+  /** Runs `sell` with services whose calls are measured. Called for each request with a payment. */
+  trace?: (
+    sale: { context: SaleContext; request: SaleRequest },
+    sell: (context: SaleContext) => Promise<Outcome>,
+  ) => Promise<Outcome>
   /** Called at the end of each request. */
   onOutcome?: (operation: string, outcome: Outcome) => void
 }
 
 export class CompanyAgentExecutor implements AgentExecutor {
-  readonly #context: SaleContext
-  readonly #baseUrl: string
-  readonly #help: () => string
-  readonly #trace: TraceSale
-  readonly #onOutcome: ExecutorOptions['onOutcome']
+  readonly #options: ExecutorOptions
   readonly #running = new Set<Promise<Outcome>>()
 
-  constructor({ context, baseUrl, help, onOutcome, trace = (sale, sell) => sell(sale.context) }: ExecutorOptions) {
-    this.#context = context
-    this.#baseUrl = baseUrl
-    this.#help = help
-    this.#trace = trace
-    this.#onOutcome = onOutcome
+  constructor(options: ExecutorOptions) {
+    this.#options = options
   }
 
   get operations(): Operations {
-    return this.#context.terms.operations
+    return this.#options.context.terms.operations
   }
 
   /** Never rejects: an unexpected failure is reported and becomes `internal_error`. */
   async perform(request: SaleRequest): Promise<Outcome> {
-    const { report } = this.#context.payments
+    const { context, onOutcome } = this.#options
+    const { report } = context.payments
     const sale = this.#perform(request).catch((cause: unknown) => {
       report('sale_failed', cause, request.requestId)
       return refused({ code: 'internal_error' })
@@ -89,7 +79,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
     this.#running.add(sale)
     const outcome = await sale
     this.#running.delete(sale)
-    this.#onOutcome?.(request.operation.operation, outcome)
+    onOutcome?.(request.operation.operation, outcome)
     return outcome
   }
 
@@ -98,7 +88,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
    * of their payment get an unknown outcome instead, because running them one by one could exceed the time of a stop.
    */
   async drain(): Promise<void> {
-    this.#context.paymentMutex.close()
+    this.#options.context.paymentMutex.close()
     while (this.#running.size > 0) await Promise.all(this.#running)
   }
 
@@ -108,7 +98,7 @@ export class CompanyAgentExecutor implements AgentExecutor {
       if (!(context instanceof CompanyCall)) throw new TypeError('The call context is not a CompanyCall')
       const content = userMessage.parts[0]?.content
       if (content?.$case === 'text') {
-        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#help()))))
+        bus.publish(AgentEvent.message(message(replyId('help', userMessage.messageId), textPart(this.#options.help()))))
       } else {
         // The SDK drops the content of `data: null`. It counts as a structured request with an invalid body.
         const data = content?.$case === 'data' ? content.value : undefined
@@ -124,20 +114,24 @@ export class CompanyAgentExecutor implements AgentExecutor {
   async cancelTask(): Promise<void> {}
 
   #perform(request: SaleRequest): Promise<Outcome> {
-    const context = this.#context
+    const { context, trace } = this.#options
     if (request.paymentHeaders.length === 0) return perform(context, request)
     const { payments } = context
     const report: Report = (event, cause) => payments.report(event, cause, request.requestId)
-    return this.#trace({ context: { ...context, payments: { ...payments, report } }, request }, (traced) =>
-      perform(traced, request),
-    )
+    const reported = { ...context, payments: { ...payments, report } }
+    if (!trace) return perform(reported, request)
+    return trace({ context: reported, request }, (traced) => perform(traced, request))
   }
 
   async #performData(data: unknown, { sale }: CompanyCall): Promise<Outcome> {
     const parsed = parseStructuredRequest(data, this.operations)
     if (parsed.kind === 'refused') return parsed
     const { operation } = parsed
-    return this.perform({ operation, resourceUrl: resourceUrl(this.#baseUrl, operation, this.operations), ...sale })
+    return this.perform({
+      operation,
+      resourceUrl: resourceUrl(this.#options.baseUrl, operation, this.operations),
+      ...sale,
+    })
   }
 }
 

@@ -1,22 +1,17 @@
 /** Step 10: stores the answer and the intent to settle. The facilitator is asked to settle only after that. */
 import type { Claim } from '../../store/log/record.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
-import type { buildRequirements } from '../payment/terms.ts'
-import type { CheckedPayment } from './examine.ts'
+import type { CheckedPayment } from '../payment/payment-checks.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import type { Verified } from './verify.ts'
 
 /** What is sold for a verified payment. */
-export interface PreparedSale {
+interface Purchase {
   checked: CheckedPayment
-  requirements: ReturnType<typeof buildRequirements>
   verified: Verified
   prepared: { body: string; snapshotId: string }
 }
 
-export function storeClaim(
-  { log, now }: SettlementServices,
-  { checked, requirements, verified, prepared }: PreparedSale,
-): Promise<Claim> {
+export function storeClaim({ log, now }: PaymentServices, { checked, verified, prepared }: Purchase): Promise<Claim> {
   const time = now().toISOString()
   return log.claim({
     identity: checked.identity,
@@ -25,7 +20,7 @@ export function storeClaim(
     state: 'prepared',
     attempt: 1,
     payment: checked.payment,
-    requirements: { ...requirements },
+    requirements: { ...checked.requirements },
     ...(verified.facilitator !== undefined && { facilitator: verified.facilitator }),
     from_block: String(verified.fromBlock),
     from_block_hash: verified.fromBlockHash,

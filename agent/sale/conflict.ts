@@ -1,8 +1,9 @@
-/** Makes the body of a payment conflict a `DataError`, like the other 409 of the data endpoints (contract 2.8). */
+/** Payment conflicts: 409, with a `DataError` like the other 409 of the data endpoints (contract 2.8). */
 import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
 import { refused, type Refused } from '../operation/outcome.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import { needsDataset } from '../skills/skills.ts'
 import type { SaleContext } from './sale-context.ts'
 
@@ -27,4 +28,22 @@ export function describeConflict(outcome: Refused, operation: Operation, { catal
     ...outcome.refusal,
     provenance: { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID },
   })
+}
+
+/**
+ * Refuses a payment that was settled earlier and whose record is lost, removed or in another log (contract 5.7.12). Lists it
+ * for the operator; a failure of the list does not change the answer.
+ */
+export async function refuseSettled(
+  { log, now, report }: PaymentServices,
+  identity: string,
+  { transaction }: { transaction: string },
+): Promise<Refused> {
+  try {
+    const isNew = await log.noteUnrecorded({ identity, transaction, found_at: now().toISOString() })
+    if (isNew) report('payment_without_record', 'the chain shows a settlement that is not in the response log')
+  } catch (cause) {
+    report('unrecorded_payment_not_listed', cause)
+  }
+  return refused({ code: 'payment_already_settled' })
 }

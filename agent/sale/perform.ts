@@ -3,23 +3,19 @@
  * Keep the order: local checks come before remote calls, the answer is stored before the payment is settled, and a payment
  * with a record is never checked again.
  */
-import { refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
+import { rateLimited, refused, refusedPayment, type Outcome, type Refused } from '../operation/outcome.ts'
 import type { Operation } from '../operation/operation.ts'
 import { itemsOf } from '../operation/operations.ts'
 import { buildQuote } from '../payment/quote.ts'
 import { settle, type Patience } from '../settlement/settle.ts'
-import { amountOf, buildRequirements } from '../payment/terms.ts'
+import { decodePayment } from '../payment/binding.ts'
+import { examine, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { SkillContext } from '../skills/registers.ts'
-import { WEIGHTS } from '../limits/address-budget.ts'
-import type { Client } from '../limits/client.ts'
-import { storeClaim, type PreparedSale } from './claim.ts'
-import { describeConflict } from './conflict.ts'
-import { refuseSettled } from './earlier-settlement.ts'
-import { examine, type CheckedPayment } from './examine.ts'
-import { decodePayment, type DecodedPayment } from './decode-payment.ts'
-import { prepare } from './prepare.ts'
-import { checkReadiness } from './readiness.ts'
-import { clockWrong, outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
+import { WEIGHTS, type Client } from '../limits/address-budget.ts'
+import { storeClaim } from './claim.ts'
+import { describeConflict, refuseSettled } from './conflict.ts'
+import { checkReadiness, prepare } from './prepare.ts'
+import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { replay, replayRecord } from './replay.ts'
 import type { SaleContext, SaleRequest } from './sale-context.ts'
 import { verifyAndReserve } from './verify.ts'
@@ -60,8 +56,12 @@ function quote(context: SaleContext, { operation, client }: SaleRequest): Outcom
 }
 
 /** A request with a payment. */
-async function buy(context: SaleContext, request: SaleRequest, payment: DecodedPayment): Promise<Outcome> {
-  const { terms, payments, saleLimit } = context
+async function buy(
+  context: SaleContext,
+  request: SaleRequest,
+  payment: Exclude<ReturnType<typeof decodePayment>, { kind: 'none' }>,
+): Promise<Outcome> {
+  const { terms, payments } = context
   const { operation, resourceUrl, client } = request
   // A transport ends a call after 65 seconds.
   const patience = { until: payments.monotonic() + WAITED_MS_MAX, stopSignal: context.stopSignal }
@@ -77,19 +77,16 @@ async function buy(context: SaleContext, request: SaleRequest, payment: DecodedP
   if (limited) return limited
 
   // With a wrong clock every payment looks late or early.
-  if (payments.chain.isClockWrong()) return clockWrong()
+  if (payments.chain.isClockWrong()) return refused({ code: 'clock_wrong' })
 
   // 5. State of the dataset.
   const unready = checkReadiness(operation, openSkillContext(context), terms.operations)
   if (unready) return unready
 
   // 7. Local checks of the payment.
+  if (payment.kind === 'unreadable') return refusedPayment('payment_invalid', payment.reason)
   const examined = examine(payment, { terms, operation, resourceUrl, now: payments.now() })
   if (examined.kind === 'refused') return examined
-
-  // 10. Limit of sales, if it is known to be reached. Checked early, so that the payment costs no remote call.
-  const full = saleLimit.check()
-  if (full) return full
 
   // Equal concurrent requests settle once: the first settles, the others find its record (contract 5.6.3).
   return context.paymentMutex.run(
@@ -115,8 +112,7 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   if (soldMeanwhile) return soldMeanwhile
 
   // 8. Code, balance and nonce of the payer on chain, and `verify` of the facilitator.
-  const requirements = buildRequirements(terms, operation.operation, amountOf(terms, operation, terms.operations))
-  const verified = await verifyAndReserve(payments, { checked: examined, requirements, client }, context)
+  const verified = await verifyAndReserve(payments, { checked: examined, client }, context)
   if (verified.kind !== 'verified') {
     // Another process may have sold for this payment since step 3. Its stored response then replaces the refusal.
     const soldElsewhere = await replayIfSold(context, sale)
@@ -127,8 +123,8 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   client.prove()
 
   // Concurrent sales of the transport (contract 4.5.10).
-  using callSlot = request.callLimit?.take()
-  if (callSlot?.refusal) return callSlot.refusal
+  using call = request.callLimit?.take()
+  if (request.callLimit && !call) return refused({ code: 'overloaded' })
 
   // 9. The answer, from the snapshot that is current now.
   const prepared = await prepare(operation, {
@@ -140,25 +136,27 @@ async function sell(context: SaleContext, request: SaleRequest, sale: Sale): Pro
   })
   if (prepared.kind === 'refused') return (await replayIfSold(context, sale)) ?? prepared
 
-  const purchase = { checked: examined, requirements, verified: held, prepared }
-  const onWait = () => callSlot?.[Symbol.dispose]()
+  const purchase = { checked: examined, verified: held, prepared }
+  const onWait = () => call?.[Symbol.dispose]()
   const sold = await unknownIfFailed(payments.report, () =>
     claimAndSettle(context, purchase, { client, patience: { ...sale.patience, onWait } }),
   )
-  if (sold.kind === 'answer' || sold.reason === undefined) client.budget.refund()
+  // A sale beyond the limit of a minute has cost remote calls.
+  const isFree = sold.kind === 'answer' || (sold.reason === undefined && sold.refusal.code !== 'rate_limited')
+  if (isFree) client.budget.refund()
   return sold
 }
 
 async function claimAndSettle(
-  { payments, saleLimit, guessLimit }: SaleContext,
-  purchase: PreparedSale,
+  { payments, guessLimit }: SaleContext,
+  purchase: Parameters<typeof storeClaim>[1],
   { client, patience }: { client: Client; patience: Patience },
 ): Promise<Outcome> {
   const { checked, verified } = purchase
   // 10. Response and intent to settle are stored, and the sale is counted.
   const claim = await storeClaim(payments, purchase)
-  if (claim.kind === 'full') return saleLimit.noteFull(claim.waitMs)
-  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { binding: checked.bind(), patience })
+  if (claim.kind === 'full') return rateLimited(claim.waitMs)
+  if (claim.kind === 'taken') return replayRecord(payments, claim.record, { payment: checked, patience })
   if (checked.id === undefined) guessLimit.noteRight(checked.identity, client.address)
 
   // 11 and 12. Settlement, and its outcome is stored.
@@ -172,7 +170,7 @@ async function claimAndSettle(
 function replayIfSold({ payments }: SaleContext, { examined, patience }: Sale): Promise<Outcome | undefined> {
   return unknownIfFailed(payments.report, async () => {
     const record = await payments.log.read(examined.identity, examined.id)
-    return record && replayRecord(payments, record, { binding: examined.bind(), patience })
+    return record && replayRecord(payments, record, { payment: examined, patience })
   })
 }
 

@@ -1,13 +1,27 @@
-/** Step 9: computes the answer from the current snapshot. */
+/** Step 5: checks that the dataset is fit to sell from. Step 9: computes the answer from the current snapshot. */
+import { datasetStatus } from '../../store/dataset/catalog.ts'
 import { StoreError } from '../../store/files/environment.ts'
 import type { Report } from '../../store/base/runtime.ts'
-import { refused } from '../operation/outcome.ts'
+import { refused, type Refused } from '../operation/outcome.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
 import { definitionOf } from '../operation/operations.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import { prepareBatch } from '../skills/prepare-batch.ts'
 import type { SkillContext } from '../skills/registers.ts'
-import { prepareAnswer, type PreparedAnswer } from '../skills/skills.ts'
+import { needsDataset, prepareAnswer, type PreparedAnswer } from '../skills/skills.ts'
+
+/** Refuses an operation that needs the dataset while none is loaded or it is stale (contract 3.1). */
+export function checkReadiness(
+  operation: Operation,
+  context: SkillContext,
+  operations: Operations,
+): Refused | undefined {
+  if (!needsDataset(operation, context, operations)) return undefined
+  if (!context.dataset) return refused({ code: 'dataset_unavailable' })
+  return datasetStatus(context.dataset.source, context.now()) === 'stale'
+    ? refused({ code: 'dataset_stale' })
+    : undefined
+}
 
 interface PrepareOptions {
   /** Opens the snapshot that is current when the computation begins. */

@@ -3,7 +3,7 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import type { Report } from '../../store/base/runtime.ts'
 import { DiskSpaceError } from '../../store/files/disk-space.ts'
 import { refused, refusedPayment, type Outcome, type QuoteReason, type Refused } from '../operation/outcome.ts'
-import { failedResponse } from '../payment/payment-response.ts'
+import { failedResponse } from '../payment/recorded-payment.ts'
 import { withReceipt } from '../settlement/receipts.ts'
 
 export function recordOutcome(record: ResponseRecord): Outcome {
@@ -33,14 +33,6 @@ export function outcomeUnknown(waitMs = 0): Refused {
     code: 'payment_outcome_unknown',
     ...(waitMs > 0 && { retryAfterSeconds: Math.ceil(waitMs / 1000) }),
   })
-}
-
-export function clockWrong(): Refused {
-  return refused({ code: 'clock_wrong' })
-}
-
-export function verificationUnavailable(): Refused {
-  return refused({ code: 'payment_verification_unavailable' })
 }
 
 /**

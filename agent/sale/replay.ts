@@ -1,14 +1,11 @@
 /** Step 3: answers a payment with a record from that record. Rate limit, readiness and newer snapshots do not apply. */
 import { isOpen, type ResponseRecord } from '../../store/log/record.ts'
-import { WEIGHTS } from '../limits/address-budget.ts'
-import type { Client } from '../limits/client.ts'
-import { rateLimited } from '../limits/rate-limited.ts'
-import { refused, type Outcome } from '../operation/outcome.ts'
-import { isBoundTo, type PaymentBinding } from '../payment/binding.ts'
+import { WEIGHTS, type Client } from '../limits/address-budget.ts'
+import { rateLimited, refused, type Outcome } from '../operation/outcome.ts'
+import { isBoundTo, type SentPayment } from '../payment/binding.ts'
 import { addMissingReceipt } from '../settlement/receipts.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import type { Patience } from '../settlement/settle.ts'
-import type { SentPayment } from './decode-payment.ts'
 import { outcomeUnknown, recordOutcome, unknownIfFailed } from './record-outcome.ts'
 import { mayChange, retry } from './retry.ts'
 import type { SaleContext } from './sale-context.ts'
@@ -31,21 +28,20 @@ export async function replay(
     if (payment_id !== payment.id) return refuseGuess()
     const waitMs = payment_id === undefined ? guessLimit.waitMs(identity, client.address) : 0
     if (waitMs > 0) return rateLimited(waitMs)
-    const bound = payment.bind()
-    if (!isBoundTo(record, bound)) {
+    if (!isBoundTo(record, payment)) {
       guessLimit.noteWrong(identity)
       return refuseGuess()
     }
     if (payment_id === undefined) guessLimit.noteRight(identity, client.address)
     client.budget.refund()
     client.prove()
-    if (!mayChange(record)) return replayRecord(payments, record, { binding: bound, patience })
+    if (!mayChange(record)) return replayRecord(payments, record, { payment, patience })
     // The request that settles the payment changes the record. Requests that wait for it read the record again.
     return paymentMutex.run(
-      { key: bound.payment_hash, client: client.address },
+      { key: record.payment_hash, client: client.address },
       async (hasWaited) => {
         const current = hasWaited ? await payments.log.read(identity) : undefined
-        return replayRecord(payments, current ?? record, { binding: bound, patience })
+        return replayRecord(payments, current ?? record, { payment, patience })
       },
       () => outcomeUnknown(),
     )
@@ -54,7 +50,7 @@ export async function replay(
 
 /** A look-up that the database does not answer costs nothing. */
 async function readForClient(
-  { log }: SettlementServices,
+  { log }: PaymentServices,
   { identity, id }: SentPayment,
   { budget }: Client,
 ): Promise<ResponseRecord | undefined> {
@@ -68,12 +64,12 @@ async function readForClient(
 
 /** Answers from the record, after a look at the chain if its outcome may change. */
 export async function replayRecord(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
-  { binding, patience }: { binding: PaymentBinding; patience: Patience },
+  { payment, patience }: { payment: SentPayment; patience: Patience },
 ): Promise<Outcome> {
-  if (!isBoundTo(record, binding)) return refused({ code: 'payment_replay_conflict' })
+  if (!isBoundTo(record, payment)) return refused({ code: 'payment_replay_conflict' })
   const { record: current, waitMs } = await retry(payments, record, patience)
   if (isOpen(current.state)) return outcomeUnknown(waitMs)
-  return recordOutcome(await addMissingReceipt(payments, current, binding.operation))
+  return recordOutcome(await addMissingReceipt(payments, current, payment.bind().operation))
 }

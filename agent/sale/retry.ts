@@ -1,6 +1,6 @@
 /** Answers a buyer who repeats the request of a payment whose outcome is not known, or that seemed not to be paid. */
 import { isOpen, isStarted, isVoid, type ResponseRecord } from '../../store/log/record.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import { reconcile } from '../settlement/reconcile.ts'
 import { advanceOrReload, reload } from '../settlement/record-decision.ts'
 import type { Patience } from '../settlement/settle.ts'
@@ -17,7 +17,7 @@ export function mayChange({ state }: ResponseRecord): boolean {
 
 /** Returns the current record, and the time until a retry observes the chain again if this one did not. */
 export async function retry(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   patience: Patience,
 ): Promise<{ record: ResponseRecord; waitMs: number }> {
@@ -32,7 +32,7 @@ export async function retry(
 
 /** The mutex of the payment is held, so a settlement in progress is that of another process. */
 async function waitForOtherProcess(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   { until, stopSignal }: Patience,
 ): Promise<ResponseRecord> {

@@ -2,15 +2,14 @@
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import type { Journal } from '../../store/history/journal.ts'
 import type { Operation } from '../operation/operation.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import type { Terms } from '../payment/terms.ts'
 import type { CallLimit } from '../limits/call-limit.ts'
-import type { Client } from '../limits/client.ts'
+import type { Client } from '../limits/address-budget.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import type { GuessLimit } from '../limits/guess-limit.ts'
 import type { KeyedMutex } from '../limits/keyed-mutex.ts'
 import type { PayerReservations } from '../limits/payer-reservations.ts'
-import type { SaleLimit } from '../limits/sale-limit.ts'
 
 /** Created once per service. */
 export interface SaleContext {
@@ -18,9 +17,7 @@ export interface SaleContext {
   catalog: Catalog
   /** Throws a StoreError if there is no journal. */
   journal: () => Journal
-  payments: SettlementServices
-  /** Whether the limit of sales in a minute was reached within the last second. */
-  saleLimit: SaleLimit
+  payments: PaymentServices
   /** Limits guesses of what a recorded payment has bought. */
   guessLimit: GuessLimit
   /** Runs the calls to node and facilitator for payments that are not verified yet. */

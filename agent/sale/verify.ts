@@ -2,14 +2,12 @@
  * Step 8: maps the checks of the chain and of the facilitator to the outcome of the request. The budget of the client pays for them
  * until the payment is verified, and the amount of a verified payment is reserved against the balance of its payer.
  */
-import { refusedPayment, type Refused } from '../operation/outcome.ts'
-import { WEIGHTS } from '../limits/address-budget.ts'
-import type { Client } from '../limits/client.ts'
+import { rateLimited, refused, refusedPayment, type Refused } from '../operation/outcome.ts'
+import { WEIGHTS, type Client } from '../limits/address-budget.ts'
 import type { FairQueue } from '../limits/fair-queue.ts'
 import { PAYER_WAIT_MS_MAX, type PayerReservations } from '../limits/payer-reservations.ts'
-import { rateLimited } from '../limits/rate-limited.ts'
-import type { SettlementServices } from '../settlement/memory.ts'
-import type { buildRequirements } from '../payment/terms.ts'
+import type { CheckedPayment } from '../payment/payment-checks.ts'
+import type { PaymentServices } from '../settlement/services.ts'
 import {
   askFacilitator,
   findEarlierSettlement,
@@ -17,12 +15,10 @@ import {
   observeSale,
   type SaleStart,
 } from '../settlement/verify-sale.ts'
-import type { CheckedPayment } from './examine.ts'
-import { clockWrong, outcomeUnknown, verificationUnavailable } from './record-outcome.ts'
+import { outcomeUnknown } from './record-outcome.ts'
 
 interface QuotedPayment {
   checked: CheckedPayment
-  requirements: ReturnType<typeof buildRequirements>
   client: Client
 }
 
@@ -45,7 +41,7 @@ export interface Verified extends Disposable {
 }
 
 /** The chain shows the transfer of this payment to the service. */
-export interface AlreadySettled {
+interface AlreadySettled {
   kind: 'already_settled'
   transaction: string
 }
@@ -54,7 +50,7 @@ type NotVerified = AlreadySettled | Refused
 
 /** A payment that the balance does not cover beside earlier ones of its payer waits for them and is verified again. */
 export async function verifyAndReserve(
-  payments: SettlementServices,
+  payments: PaymentServices,
   quoted: QuotedPayment,
   { verifications, payers }: Verifier,
 ): Promise<Verified | NotVerified> {
@@ -74,8 +70,8 @@ export async function verifyAndReserve(
 }
 
 /** Code, balance and nonce of the payer on chain, and the facilitator. */
-async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment) {
-  const offered = { ...quoted.checked, requirements: quoted.requirements }
+async function verifyPayment(payments: PaymentServices, quoted: QuotedPayment) {
+  const { checked: offered, client } = quoted
   // Both are asked at once. The chain refuses most payments that are late or not signed by the key of the payer.
   const early = offered.isProven && !offered.isLate ? askFacilitator(payments, offered) : undefined
   const observed = await observeSale(payments, offered)
@@ -87,7 +83,7 @@ async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment
   const verified = await judgeVerification(payments, offered, { verification, observation })
   if (verified.kind !== 'verified') {
     // A refusal is checked by a second observation.
-    quoted.client.budget.spend(WEIGHTS.remoteCall)
+    client.budget.spend(WEIGHTS.remoteCall)
     return refuse(payments, quoted, verified)
   }
   const { anchor } = observation
@@ -99,15 +95,14 @@ async function verifyPayment(payments: SettlementServices, quoted: QuotedPayment
 
 type Refusal = Exclude<Awaited<ReturnType<typeof findEarlierSettlement>>, AlreadySettled>
 
-async function refuse(payments: SettlementServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
+async function refuse(payments: PaymentServices, quoted: QuotedPayment, refusal: Refusal): Promise<NotVerified> {
   switch (refusal.kind) {
     case 'unanswered':
-      quoted.client.budget.refund()
-      return verificationUnavailable()
     case 'unavailable':
-      return verificationUnavailable()
+      if (refusal.kind === 'unanswered') quoted.client.budget.refund()
+      return refused({ code: 'payment_verification_unavailable' })
     case 'clock_wrong':
-      return clockWrong()
+      return refused({ code: 'clock_wrong' })
     case 'unknown':
       return outcomeUnknown()
     case 'refused':
@@ -118,11 +113,11 @@ async function refuse(payments: SettlementServices, quoted: QuotedPayment, refus
 }
 
 /** Reads the logs of the token. A 402 would make the client sign a second payment. */
-async function search(payments: SettlementServices, quoted: QuotedPayment): Promise<NotVerified> {
-  const { checked, requirements, client } = quoted
+async function search(payments: PaymentServices, quoted: QuotedPayment): Promise<NotVerified> {
+  const { checked, client } = quoted
   const limited = client.budget.spend(WEIGHTS.search)
   if (limited) return limited
-  const found = await findEarlierSettlement(payments, { ...checked, requirements })
+  const found = await findEarlierSettlement(payments, checked)
   if (found.kind === 'already_settled') return found
   return found.kind === 'maybe_settled' ? outcomeUnknown() : refuse(payments, quoted, found)
 }

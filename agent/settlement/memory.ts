@@ -2,10 +2,9 @@
  * What a process remembers of payments between two observations. Without it, after a restart, ends of payments take longer
  * and retries observe the chain sooner.
  */
+import { LRUCache } from 'lru-cache'
 import { isStarted, type ResponseRecord } from '../../store/log/record.ts'
 import type { Observation } from '../chain/observe.ts'
-import { setBounded } from './bounded-map.ts'
-import type { PaymentServices } from './services.ts'
 
 /** The shortest distance of two observations of one node that end a payment, on the local clock and in block time. */
 const APART_MS = 60_000
@@ -13,13 +12,8 @@ const APART_MS = 60_000
 const RETRY_MS = 2_000
 /** A settlement that began less than this ago may still be running. Longer than two facilitator calls. */
 const SETTLING_MS_MAX = 65_000
-/** More than the open payments of an hour at the default rate limit. */
-const PAYMENTS_MAX = 100_000
-
-/** The services of the payment code, and what this process remembers. */
-export interface SettlementServices extends PaymentServices {
-  memory: SettlementMemory
-}
+/** Bounds the memory. More than the open payments of an hour at the default rate limit. */
+const PAYMENTS_MAX = 10_000
 
 /** The ends at the cost of a buyer. One observation can come from a fork, so two must agree. */
 export type Denial = 'reopen' | 'rejected' | 'expired'
@@ -36,8 +30,8 @@ interface Denied {
 export class SettlementMemory {
   readonly #startedAt: number
   readonly #time: () => number
-  readonly #denied = new Map<string, Denied>()
-  readonly #observedAt = new Map<string, number>()
+  readonly #denied = new LRUCache<string, Denied>({ max: PAYMENTS_MAX })
+  readonly #observedAt = new LRUCache<string, number>({ max: PAYMENTS_MAX })
 
   constructor(now: () => Date) {
     this.#time = () => now().getTime()
@@ -65,7 +59,7 @@ export class SettlementMemory {
   }
 
   noteObserved(identity: string): void {
-    setBounded(this.#observedAt, PAYMENTS_MAX, [identity, this.#time()])
+    this.#observedAt.set(identity, this.#time())
   }
 
   /**
@@ -79,7 +73,7 @@ export class SettlementMemory {
     const first = this.#denied.get(identity)
     const elapsed = first?.denial === denial ? second.at - first.at : -1
     if (elapsed >= 0 && elapsed < APART_MS) return false
-    setBounded(this.#denied, PAYMENTS_MAX, [identity, second])
+    this.#denied.set(identity, second)
     if (!first || elapsed < 0) return false
     return Number(second.time - first.time) * 1000 >= APART_MS && second.finalNumber > first.finalNumber
   }

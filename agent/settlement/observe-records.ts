@@ -1,8 +1,8 @@
 /** Observes the payments of records, all with one call. Receipts and logs are read only for a used nonce. */
 import type { ResponseRecord } from '../../store/log/record.ts'
-import type { ObserveOptions, Observation } from '../chain/observe.ts'
+import type { Observation } from '../chain/observe.ts'
 import { WrongChain } from '../rpc/json-rpc.ts'
-import type { NonceState } from './finding.ts'
+import type { NonceState } from './decide.ts'
 import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { PaymentServices } from './services.ts'
 
@@ -19,12 +19,12 @@ export interface ObservedRecord {
 export async function observeRecords(
   observer: Observer,
   records: readonly ResponseRecord[],
-  options: ObserveOptions = {},
+  options?: Parameters<PaymentServices['chain']['observe']>[1],
 ): Promise<ObservedRecord[]> {
   const observation = await observer.chain.observe(records.map(toObserved), options)
   return records.map((record, index) => ({
     observation,
-    readNonce: () => readNonce(observer, { record, observation, index }),
+    readNonce: () => readNonce(observer, record, { observation, state: observation.payments[index] }),
   }))
 }
 
@@ -34,14 +34,11 @@ function toObserved(record: ResponseRecord) {
   return { asset: requirements.asset, payer, nonce, recordedBlock: BigInt(record.from_block) }
 }
 
-interface Observed {
-  record: ResponseRecord
-  observation: Observation
-  index: number
-}
-
-async function readNonce({ chain, now }: Observer, { record, observation, index }: Observed): Promise<NonceState> {
-  const state = observation.payments[index]
+async function readNonce(
+  { chain, now }: Observer,
+  record: ResponseRecord,
+  { observation, state }: { observation: Observation; state: Observation['payments'][number] | undefined },
+): Promise<NonceState> {
   const { from_block_hash: recorded } = record
   // The hash of the recorded block identifies the chain. Records of older versions have none.
   if (!state || (recorded !== undefined && state.recordedHash !== recorded)) throw new WrongChain()

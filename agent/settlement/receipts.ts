@@ -76,7 +76,9 @@ export async function addMissingReceipt(
     const { transaction } = JSON.parse(Buffer.from(payment_response, 'base64').toString()) as { transaction: string }
     const receipt = await issueReceipt(payments, { ...record, operation }, transaction)
     if (receipt === undefined) return record
-    return (await payments.log.addReceipt(record, receipt)) ?? (await payments.log.read(record.identity)) ?? record
+    const { state, updated_at } = record
+    const added = await payments.log.advance(record, { state, receipt, updated_at })
+    return added ?? (await payments.log.read(record.identity)) ?? record
   } catch (cause) {
     payments.report('receipt_not_issued', cause)
     return record

@@ -2,7 +2,8 @@
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
 import { decide, type Action, type Cause } from './decide.ts'
-import type { Denial, SettlementServices } from './memory.ts'
+import type { Denial } from './memory.ts'
+import type { PaymentServices } from './services.ts'
 import { advance, recordDecision, reload } from './record-decision.ts'
 import { settleAgain, type Patience } from './settle.ts'
 
@@ -14,7 +15,7 @@ interface Reconciliation {
 
 /** Observes one record and reconciles it. Returns the current record. */
 export async function reconcile(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   reconciliation: Reconciliation,
 ): Promise<ResponseRecord> {
@@ -25,7 +26,7 @@ export async function reconcile(
 
 /** Reconciles a record that was observed. */
 export async function reconcileObserved(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   observed: ObservedRecord,
   { cause, patience }: Reconciliation,
@@ -66,7 +67,7 @@ function isDenial(action: Action): action is Denial {
  * block between them.
  */
 async function isDenied(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   { observation }: ObservedRecord,
   { denial, cause }: { denial: Denial; cause: Cause },

@@ -6,7 +6,7 @@ import { isVersion, type ResponseRecord } from '../../store/log/record.ts'
 import type { Timer } from '../../store/base/runtime.ts'
 import { PAYMENTS_MAX } from '../chain/view.ts'
 import { observeRecords, unlessUnreadable, type ObservedRecord } from './observe-records.ts'
-import type { SettlementServices } from './memory.ts'
+import type { PaymentServices } from './services.ts'
 import { reconcileObserved } from './reconcile.ts'
 
 const INTERVAL_MS = 10_000
@@ -23,13 +23,13 @@ const DELAY_SETTLED_MS_MAX = 300_000
 const CLOCK_CHECK_MS = 60_000
 
 interface ReconcilerOptions {
-  payments: SettlementServices
+  payments: PaymentServices
   timer: Timer
   /** Runs `work` under the mutex of the payload. Skips it if the mutex is held. */
   runExclusively: (paymentHash: string, work: () => Promise<void>) => Promise<void>
 }
 
-export interface Reconciler {
+interface Reconciler {
   /** Reconciles the records that are due, once. Never rejects. */
   reconcileDue(): Promise<void>
   /** Starts no further work, and resolves when the current work is recorded. */

@@ -8,13 +8,13 @@ import {
   type ResponseRecord,
 } from '../../store/log/record.ts'
 import type { Observation } from '../chain/observe.ts'
-import type { NonceState } from './finding.ts'
-import { settledResponse } from '../payment/payment-response.ts'
+import type { NonceState } from './decide.ts'
+import { settledResponse } from '../payment/recorded-payment.ts'
 import { receiptFor } from './receipts.ts'
 import type { PaymentServices } from './services.ts'
 
 /** The command `payments recheck` has no key for receipts. The next replay then adds one. */
-export type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
+type Recorder = Pick<PaymentServices, 'log' | 'now' | 'report'> & Partial<Pick<PaymentServices, 'signReceipt'>>
 
 type RecordStep = Omit<RecordChange, 'updated_at'> & { state: RecordState; updated_at?: string }
 
@@ -60,11 +60,7 @@ export async function recordPaid(
   const payment_response = settledResponse(record, transaction)
   const receipt = await receiptFor(recorder, record, transaction)
   const settled = { state: 'settled', payment_response, receipt } as const
-  if (isVoid(record.state)) {
-    recorder.report('denied_settlement_found', `was ${record.state}`)
-    const updated_at = recorder.now().toISOString()
-    return (await recorder.log.reopen(record, { ...change, ...settled, updated_at })) ?? reload(recorder, record)
-  }
+  if (isVoid(record.state)) recorder.report('denied_settlement_found', `was ${record.state}`)
   const step = { ...settled, ...change }
   let current = record
   while ((TRANSITIONS[current.state] as readonly RecordState[]).includes(step.state)) {

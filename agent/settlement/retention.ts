@@ -9,8 +9,6 @@ import type { Chain } from '../chain/chain.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** For one write transaction. Small, because sales cannot write to the log meanwhile. */
 const BATCH_RECORDS = 200
-/** For one run. More than a day of sales at ten times the default rate limit. */
-const RUN_RECORDS_MAX = 2_000_000
 /** Between two batches, so that sales can write to the log. */
 const PAUSE_MS = 20
 
@@ -19,7 +17,7 @@ const CLOCK_ERROR_MS_MAX = 10 * 60 * 1000
 /** After a wrong clock, or a chain that cannot be read. */
 const RETRY_MS = 10 * 60 * 1000
 
-export interface RetentionOptions {
+interface RetentionOptions {
   log: ResponseLog
   chain: Pick<Chain, 'observe'>
   days: number
@@ -31,9 +29,8 @@ export interface RetentionOptions {
 /** @returns a function that stops the removal and waits for the current batch */
 export function startRetention({ log, chain, days, now, timer, report }: RetentionOptions): () => Promise<void> {
   let isStopped = false
-  let currentBatch: Promise<void> = Promise.resolve()
+  let currentBatch: Promise<void>
   let cancel = (): void => undefined
-
   let latest = 0
 
   /** Whether the local clock agrees with the chain and has not been set back. */
@@ -45,29 +42,28 @@ export function startRetention({ log, chain, days, now, timer, report }: Retenti
     return !isSetBack && Math.abs(clock - Number(time) * 1000) <= CLOCK_ERROR_MS_MAX
   }
 
-  async function removeBatch(removed: number): Promise<void> {
+  async function removeBatch(): Promise<void> {
     try {
       if (!(await isClockRight())) {
         report('clock_differs_from_chain', 'nothing is removed')
-        return schedule(RETRY_MS, 0)
+        return schedule(RETRY_MS)
       }
       const count = await log.prune({ before: new Date(now().getTime() - days * DAY_MS), max: BATCH_RECORDS })
-      if (count > 0 && removed + count < RUN_RECORDS_MAX) schedule(PAUSE_MS, removed + count)
-      else schedule(DAY_MS, 0)
+      schedule(count > 0 ? PAUSE_MS : DAY_MS)
     } catch (cause) {
       report('retention_failed', cause)
-      schedule(RETRY_MS, 0)
+      schedule(RETRY_MS)
     }
   }
 
-  function schedule(milliseconds: number, removed: number): void {
+  function schedule(milliseconds: number): void {
     if (isStopped) return
     cancel = timer(() => {
-      currentBatch = removeBatch(removed)
+      currentBatch = removeBatch()
     }, milliseconds)
   }
 
-  currentBatch = removeBatch(0)
+  currentBatch = removeBatch()
   return async () => {
     isStopped = true
     cancel()

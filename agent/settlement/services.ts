@@ -1,18 +1,18 @@
-/** The services that the payment code uses: response log, facilitator, chain, clocks, timer and report. */
+/** What the payment code uses: response log, facilitator, chain, memory, clocks, timer and report. */
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { Facilitator } from '../facilitator/facilitator.ts'
 import type { ReceiptClaims } from '../receipt/claims.ts'
-
-/** Adds the issuer and signs with the current key. */
-export type SignReceipt = (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
+import type { SettlementMemory } from './memory.ts'
 
 export interface PaymentServices {
   log: ResponseLog
   facilitator: Facilitator
   chain: Chain
-  signReceipt: SignReceipt
+  /** Adds the issuer and signs with the current key. */
+  signReceipt: (claims: Omit<ReceiptClaims, 'iss'>) => Promise<string>
+  memory: SettlementMemory
   now: () => Date
   /** Milliseconds of a clock that is never set. */
   monotonic: () => number

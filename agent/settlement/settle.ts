@@ -9,7 +9,7 @@ import { recordedPayment } from '../payment/recorded-payment.ts'
 import type { SaleStart } from './verify-sale.ts'
 import { DeadlineError, withDeadline } from '../rpc/deadline.ts'
 import { decide } from './decide.ts'
-import type { SettlementServices } from './memory.ts'
+import type { PaymentServices } from './services.ts'
 import { advance, advanceOrReload, recordDecision, recordPaid, reload } from './record-decision.ts'
 
 /** For the transfer to appear on nodes that are some blocks behind. */
@@ -29,7 +29,7 @@ export interface Patience {
 
 /** Settles an `unknown` record again whose nonce is free. Returns the current record. */
 export async function settleAgain(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   patience: Patience | undefined,
 ): Promise<ResponseRecord> {
@@ -40,17 +40,11 @@ export async function settleAgain(
   return settling ? settle(payments, settling, { patience }) : reload(payments, record)
 }
 
-interface SettleOptions {
-  /** Only for the first settlement. */
-  start?: SaleStart
-  patience: Patience | undefined
-}
-
-/** Settles a record that the caller has just claimed, or made `settling`. Returns the current record. */
+/** Settles a record that the caller has just claimed (with `start`), or made `settling`. Returns the current record. */
 export async function settle(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
-  { start, patience }: SettleOptions,
+  { start, patience }: { start?: SaleStart; patience: Patience | undefined },
 ): Promise<ResponseRecord> {
   const { facilitator, timer, report } = payments
   const settlement = await settleWithFacilitator({ facilitator, timer, ...recordedPayment(record) }, record.facilitator)
@@ -76,14 +70,14 @@ export async function settle(
  * A block after this time shows whether a refused payment was sent. The chain may be ahead of the local clock, so its time
  * counts too.
  */
-function refusalTime({ now, monotonic }: SettlementServices, { observation, observedAt }: SaleStart): string {
+function refusalTime({ now, monotonic }: PaymentServices, { observation, observedAt }: SaleStart): string {
   const chainTime = Number(observation.time) * 1000 + (monotonic() - observedAt)
   return new Date(Math.max(now().getTime(), chainTime)).toISOString()
 }
 
 /** Observes the payment until the chain decides it or the patience ends. Many clients never repeat a request. */
 async function waitForChain(
-  payments: SettlementServices,
+  payments: PaymentServices,
   record: ResponseRecord,
   patience: Patience | undefined,
 ): Promise<ResponseRecord> {
@@ -113,7 +107,7 @@ async function waitForChain(
 }
 
 /** Undefined if the chain does not decide yet. */
-async function observeOnce(payments: SettlementServices, record: ResponseRecord) {
+async function observeOnce(payments: PaymentServices, record: ResponseRecord) {
   const [observed] = await observeRecords(payments, [record])
   if (!observed) return undefined
   const nonceState = await observed.readNonce()

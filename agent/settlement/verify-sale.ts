@@ -2,14 +2,11 @@
  * Step 8 of a sale: observes the chain with one call, and asks the facilitator whether the payment would settle. A record can
  * be lost while its payment is on chain, so a refusal counts only if a later observation shows the nonce free.
  */
-import type { PaymentRequirements } from '@x402/core/types'
 import type { Observation } from '../chain/observe.ts'
-import type { PaymentState } from '../chain/view.ts'
-import { verifyWithFacilitator, type Verification } from '../facilitator/facilitator.ts'
-import { interpretNonce } from './finding.ts'
-import type { Payment } from '../payment/headers.ts'
+import { verifyWithFacilitator } from '../facilitator/facilitator.ts'
+import { interpretNonce } from './decide.ts'
 import { unlessUnreadable } from './observe-records.ts'
-import { checkTimes } from '../payment/payment-checks.ts'
+import { checkTimes, type CheckedPayment } from '../payment/payment-checks.ts'
 import type { QuoteReason } from '../operation/outcome.ts'
 import type { PaymentServices } from './services.ts'
 import { ACCEPTED_SECONDS_MAX } from '../payment/terms.ts'
@@ -19,26 +16,16 @@ const REPLY_TO_BLOCK_MS_MAX = 30_000
 /** The local clock can differ this much from the chain, as in `retention.ts`. */
 const CLOCK_DIFFERENCE_SECONDS_MAX = 600
 
-interface OfferedPayment {
-  payment: Payment
-  requirements: PaymentRequirements
-  /** Whether the key of the payer's address signed the payment. If not, only a contract wallet may have. */
-  isProven: boolean
-  /** Whether the payment comes too late to be sold, and can only have been settled before. */
-  isLate: boolean
-}
+/** Code, balance and nonce of the payer. */
+type PayerState = Observation['payments'][number]
+
+type Verification = Awaited<ReturnType<typeof verifyWithFacilitator>>
 
 /** The chain before the first settlement. */
 export interface SaleStart {
   observation: Observation
   /** On the monotonic clock. */
   observedAt: number
-}
-
-interface SaleObservation extends SaleStart {
-  kind: 'observed'
-  /** Code, balance and nonce of the payer, in the same state. */
-  payer: PaymentState
 }
 
 type NotForSale =
@@ -55,8 +42,8 @@ type NotForSale =
 /** Reads the chain once. */
 export async function observeSale(
   payments: PaymentServices,
-  offered: OfferedPayment,
-): Promise<SaleObservation | NotForSale> {
+  offered: CheckedPayment,
+): Promise<(SaleStart & { kind: 'observed'; payer: PayerState }) | NotForSale> {
   const { authorization } = offered.payment.payload
   const observedAt = payments.monotonic()
   const observed = await tryObserve(payments, offered)
@@ -78,7 +65,7 @@ export async function observeSale(
 /** Asks the facilitator. Never rejects. */
 export function askFacilitator(
   payments: PaymentServices,
-  { payment, requirements }: OfferedPayment,
+  { payment, requirements }: CheckedPayment,
 ): Promise<Verification> {
   const { facilitator, timer } = payments
   return verifyWithFacilitator({ facilitator, timer, payment, requirements })
@@ -87,7 +74,7 @@ export function askFacilitator(
 /** Judges the answer of the facilitator. Observes the chain again if it refused. */
 export async function judgeVerification(
   payments: PaymentServices,
-  offered: OfferedPayment,
+  offered: CheckedPayment,
   { verification, observation }: { verification: Verification; observation: Observation },
 ): Promise<Extract<Verification, { kind: 'verified' }> | NotForSale> {
   const { report, now } = payments
@@ -114,13 +101,11 @@ export async function judgeVerification(
   }
 }
 
-type EarlierSettlement = { kind: 'already_settled'; transaction: string } | { kind: 'unknown' } | NotForSale
-
 /** Finds the settlement of a payment whose record is lost, removed or in another log. The chain alone decides. */
 export async function findEarlierSettlement(
   payments: PaymentServices,
-  offered: OfferedPayment,
-): Promise<EarlierSettlement> {
+  offered: CheckedPayment,
+): Promise<{ kind: 'already_settled'; transaction: string } | { kind: 'unknown' } | NotForSale> {
   const { payment, requirements } = offered
   const { authorization } = payment.payload
   const { from: payer, nonce, validBefore } = authorization
@@ -144,9 +129,9 @@ export async function findEarlierSettlement(
 /** Undefined if the chain cannot be read. */
 function tryObserve(
   payments: PaymentServices,
-  { payment, requirements: { asset } }: OfferedPayment,
+  { payment, requirements: { asset } }: CheckedPayment,
   otherThan?: number,
-): Promise<{ observation: Observation; payer: PaymentState } | undefined> {
+): Promise<{ observation: Observation; payer: PayerState } | undefined> {
   const { from: payer, nonce } = payment.payload.authorization
   return unlessUnreadable(payments, async () => {
     const observation = await payments.chain.observe([{ asset, payer, nonce }], { otherThan })

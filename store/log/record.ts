@@ -12,9 +12,6 @@ export interface UnrecordedPayment {
   readonly found_at: string
 }
 
-/** Whether such a payment was `added` to the list, was `listed` before, or cannot be listed because the list is `full`. */
-export type ListResult = 'added' | 'listed' | 'full'
-
 /** The result of an attempt to store the record of a new payment. */
 export type Claim =
   | { kind: 'claimed'; record: ResponseRecord }
@@ -23,7 +20,7 @@ export type Claim =
   /** The limit of sales in a minute is reached. */
   | { kind: 'full'; waitMs: number }
 
-/** The allowed next states of each state. A state without a next state is final. */
+/** The allowed next states of each state. */
 export const TRANSITIONS = {
   /** The response is stored and its first settlement may have begun. Its outcome is not known. */
   prepared: ['settled', 'unknown', 'rejected', 'expired'],
@@ -35,8 +32,9 @@ export const TRANSITIONS = {
   /** The facilitator reported failure, and the nonce was unused. Audited until a final block shows the outcome. */
   refused: ['settled', 'rejected', 'expired'],
   confirmed: [],
-  rejected: [],
-  expired: [],
+  /** The transfer can still be found, by a retry or by the operator. */
+  rejected: ['settled'],
+  expired: ['settled'],
 } as const satisfies Record<string, readonly string[]>
 
 export const RECORD_STATES = Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]
@@ -113,14 +111,12 @@ export type RecordChange = Partial<
   updated_at: string
 }
 
+/** Whether a final block has decided the payment. */
 export function isFinal(state: RecordState): boolean {
-  return TRANSITIONS[state].length === 0
+  return state === 'confirmed' || isVoid(state)
 }
 
-/**
- * Whether, by the chain, the payment has transferred no money and never can. Its payment id is then free for another
- * payment. Only `ResponseLog.reopen` changes such a record, if the transfer is found after all.
- */
+/** Whether, by the chain, the payment has transferred no money and never can. Its payment id is free for another payment. */
 export function isVoid(state: RecordState): boolean {
   return state === 'rejected' || state === 'expired'
 }
@@ -139,31 +135,14 @@ export function isPaid(state: RecordState): boolean {
   return state === 'settled' || state === 'confirmed'
 }
 
-/** @throws if only a defect of the caller can begin a record in this state */
-export function checkBeginning({ state }: RecordVersion): void {
-  if (isFinal(state)) throw new Error(`A record cannot begin as ${state}`)
-}
-
 /** @throws if only a defect of the caller can cause this transition */
-export function checkTransition({ state }: RecordVersion, next: RecordState): void {
-  if (!(TRANSITIONS[state] as readonly RecordState[]).includes(next)) {
+export function checkTransition(
+  { state }: RecordVersion,
+  { state: next, receipt }: RecordChange & { state: RecordState },
+): void {
+  const isReceipt = state === next && isPaid(state) && receipt !== undefined
+  if (!isReceipt && !(TRANSITIONS[state] as readonly RecordState[]).includes(next))
     throw new Error(`A ${state} record cannot become ${next}`)
-  }
-}
-
-/** @throws if only a defect of the caller can reopen a record of this state */
-export function checkVoid({ state }: RecordVersion): void {
-  if (!isVoid(state)) throw new Error(`A ${state} record cannot be reopened`)
-}
-
-/** @throws if only a defect of the caller can give a record of this state a receipt */
-export function checkPaid({ state }: RecordVersion): void {
-  if (!isPaid(state)) throw new Error(`A ${state} record cannot get a receipt`)
-}
-
-/** Whether the record still has this version and no receipt. */
-export function lacksReceipt(record: ResponseRecord, from: RecordVersion): boolean {
-  return isVersion(record, { ...from, receipt: undefined })
 }
 
 /** The most unfinished and the most final records that `ResponseLog.newestRecords` reads. */

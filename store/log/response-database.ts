@@ -26,11 +26,9 @@ import {
   isFinal,
   isVersion,
   isVoid,
-  lacksReceipt,
   NEWEST_READ_MAX,
   randomFirstRevision,
   type Claim,
-  type ListResult,
   type RecordChange,
   type RecordVersion,
   type ResponseRecord,
@@ -186,53 +184,42 @@ export class ResponseDatabase {
     return isWritten
   }
 
-  /** Moves a final record back to the unfinished ones. Undefined if it has changed. */
-  reopen(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
+  /**
+   * Changes a final record, or moves it back to the unfinished ones. Undefined if it has another version. Final records change
+   * in transactions only, so no condition of another write can be affected.
+   */
+  changeFinal(from: RecordVersion, change: RecordChange): Promise<ResponseRecord | undefined> {
     const { identity } = from
     return awaitWrite(
       this.#environment.transaction(() => {
         const record = this.#get(this.#records, identity)?.record
         if (!isVersion(record, from)) return undefined
         const next = { ...record, ...change }
+        this.#cache.delete(identity)
+        if (isFinal(next.state)) {
+          void this.#records.put(identity, encodeRecord(next))
+          return next
+        }
         void this.#finished.remove(finishedKey(record))
         void this.#records.remove(identity)
         void this.#unfinished.put(identity, encodeRecord(next), randomFirstRevision())
         const { payment_id } = record
         if (payment_id !== undefined && this.#getIdentity(payment_id) === undefined)
           void this.#paymentIds.put(payment_id, identity)
-        this.#cache.delete(identity)
         return next
       }),
     )
   }
 
-  /**
-   * Adds the receipt to a final record. Undefined if it has changed. Final records change in transactions only, so no
-   * condition of another write can be affected.
-   */
-  addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined> {
-    const { identity } = from
-    return awaitWrite(
-      this.#environment.transaction(() => {
-        const record = this.#get(this.#records, identity)?.record
-        if (!record || !lacksReceipt(record, from)) return undefined
-        const next = { ...record, receipt }
-        void this.#records.put(identity, encodeRecord(next))
-        this.#cache.delete(identity)
-        return next
-      }),
-    )
-  }
-
-  /** Lists the payment unless `max` payments are listed. */
-  noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<ListResult> {
+  /** Rejects if the payment is not listed yet and `max` payments are. Resolves with whether it is new. */
+  noteUnrecorded(payment: UnrecordedPayment, max: number): Promise<boolean> {
     this.#checkOpen()
     return awaitWrite(
       this.#environment.transaction(() => {
-        if (this.#unrecorded.doesExist(payment.identity)) return 'listed'
-        if (this.#unrecorded.getKeysCount() >= max) return 'full'
+        if (this.#unrecorded.doesExist(payment.identity)) return false
+        if (this.#unrecorded.getKeysCount() >= max) throw new StoreError('The list of unrecorded payments is full')
         void this.#unrecorded.put(payment.identity, payment)
-        return 'added'
+        return true
       }),
     )
   }

@@ -10,14 +10,10 @@ import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files
 import { responsesFolder } from '../files/layout.ts'
 import type { LogOwner } from './log-owner.ts'
 import {
-  checkBeginning,
-  checkPaid,
   checkTransition,
-  checkVoid,
+  isFinal,
   isVersion,
-  lacksReceipt,
   type Claim,
-  type ListResult,
   type RecordChange,
   type RecordState,
   type RecordVersion,
@@ -40,22 +36,16 @@ export interface ResponseLog {
   claim(record: ResponseRecord): Promise<Claim>
   /** The sales of the last minute, of all processes. A sale that becomes `refused` counts no longer. */
   countSales(): Promise<number>
-  /** Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. */
+  /**
+   * Changes a record that still has exactly this version. Undefined otherwise: read the record and decide again. A void record
+   * that becomes `settled` is listed as unfinished again, and takes its payment id back unless another payment has it. A paid
+   * record that gets its receipt keeps its state.
+   */
   advance(from: RecordVersion, change: RecordChange & { state: RecordState }): Promise<ResponseRecord | undefined>
-  /**
-   * Makes a void record `settled` and lists it as unfinished again. Its payment id is taken back unless another payment has
-   * it. Undefined if the record has changed.
-   */
-  reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined>
-  /**
-   * Adds the receipt to a paid record that has none. Undefined if the record has changed: read it, another process may have
-   * added one.
-   */
-  addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined>
   /** The identities of the records whose state is not final. They are read one by one, so a corrupt one stops no other. */
   unfinished(): Promise<string[]>
-  /** Lists a settled payment without a record, unless it is listed already or the list is full. */
-  noteUnrecorded(payment: UnrecordedPayment): Promise<ListResult>
+  /** Lists a settled payment without a record. Resolves with whether it is new in the list. Rejects if the list is full. */
+  noteUnrecorded(payment: UnrecordedPayment): Promise<boolean>
   /** The list of {@link ResponseLog.noteUnrecorded}. */
   unrecorded(): Promise<UnrecordedPayment[]>
   /**
@@ -100,34 +90,20 @@ export function openResponseLog(
 
     async claim(record) {
       checkReserve()
-      checkBeginning(record)
       return database.insert(record, salesPerMinute)
     },
 
     countSales: async () => database.countSales(now()),
 
     async advance(from, change) {
-      checkTransition(from, change.state)
+      checkTransition(from, change)
+      if (isFinal(from.state)) return database.changeFinal(from, change)
       const current = database.findUnfinished(from.identity)
       if (!current || !isVersion(current.record, from)) return undefined
       const next = { ...current.record, ...change }
       if (!(await database.replace(current, next))) return undefined
       if (next.state === 'refused') await database.giveSaleBack(next)
       return next
-    },
-
-    async reopen(from, change) {
-      checkVoid(from)
-      return database.reopen(from, change)
-    },
-
-    async addReceipt(from, receipt) {
-      checkPaid(from)
-      const current = database.findUnfinished(from.identity)
-      if (!current) return database.addReceipt(from, receipt)
-      if (!lacksReceipt(current.record, from)) return undefined
-      const next = { ...current.record, receipt }
-      return (await database.replace(current, next)) ? next : undefined
     },
 
     unfinished: () => listUnfinished(database),

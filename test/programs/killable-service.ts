@@ -36,8 +36,6 @@ const isTarget = (identity: string) => identity.toLowerCase().endsWith(nonce)
 
 function killableLog(log: ResponseLog): ResponseLog {
   return {
-    reopen: (from, change) => log.reopen(from, change),
-    addReceipt: (from, receipt) => log.addReceipt(from, receipt),
     countSales: () => log.countSales(),
     unfinished: () => log.unfinished(),
     noteUnrecorded: (payment) => log.noteUnrecorded(payment),

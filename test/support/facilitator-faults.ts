@@ -1,7 +1,7 @@
 /** A faulty HTTP facilitator, a chain with the true outcome, and the expected responses of the service. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { json as readBody } from 'node:stream/consumers'
-import type { NonceState } from '../../agent/settlement/finding.ts'
+import type { NonceState } from '../../agent/settlement/decide.ts'
 import { TRANSFER_REVERTED } from '../../agent/facilitator/facilitator.ts'
 import { chainOf } from './fake-chain.ts'
 import { listen } from './listen.ts'

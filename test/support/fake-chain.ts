@@ -1,15 +1,15 @@
 /** A chain whose state a test states. */
 import type { Chain } from '../../agent/chain/chain.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
-import type { ObservedPayment, PaymentState } from '../../agent/chain/view.ts'
-import type { NonceState } from '../../agent/settlement/finding.ts'
+import type { ObservedPayment } from '../../agent/chain/view.ts'
+import type { NonceState } from '../../agent/settlement/decide.ts'
 
 /** Enough for every price. */
 const BALANCE = 1_000_000n
 const ANCHOR_HASH = `0x${'b1'.repeat(32)}`
 
 /** A payer without code, with money and with a free nonce, unless stated otherwise. */
-export type FakeState = Partial<Omit<PaymentState, 'recordedHash'>> & {
+export type FakeState = Partial<Omit<Observation['payments'][number], 'recordedHash'>> & {
   /** The time of the newest block in seconds, if it differs from the clock. */
   time?: bigint
 }

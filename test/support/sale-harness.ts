@@ -9,13 +9,12 @@ import { FairQueue } from '../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../agent/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../agent/limits/payer-reservations.ts'
-import { SaleLimit } from '../../agent/limits/sale-limit.ts'
 import type { Outcome } from '../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../agent/operation/resource.ts'
 import type { Observation } from '../../agent/chain/observe.ts'
 import type { ObservedPayment } from '../../agent/chain/view.ts'
 import type { Chain } from '../../agent/chain/chain.ts'
-import type { NonceState } from '../../agent/settlement/finding.ts'
+import type { NonceState } from '../../agent/settlement/decide.ts'
 import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import { openJournal, type Journal } from '../../store/history/journal.ts'
@@ -224,7 +223,6 @@ export class SaleHarness {
         timer: pausesOnly,
         report: (event) => void this.reports.push(event),
       },
-      saleLimit: new SaleLimit(this.clock),
       guessLimit: new GuessLimit(this.clock),
       verifications: new FairQueue(64),
       batches: new FairQueue(1),

@@ -12,19 +12,14 @@ import { CorruptRecordError, undefinedIfCorrupt } from '../../files/checksum.ts'
 import { StoreError } from '../../files/environment.ts'
 import type { LogOwner } from '../log-owner.ts'
 import {
-  checkBeginning,
-  checkPaid,
   checkTransition,
-  checkVoid,
   decodeRecord,
   encodeRecord,
   isFinal,
   isVoid,
   isVersion,
-  lacksReceipt,
   NEWEST_READ_MAX,
   type Claim,
-  type ListResult,
   type RecordChange,
   type RecordState,
   type RecordVersion,
@@ -33,8 +28,7 @@ import {
 } from '../record.ts'
 import { UNRECORDED_MAX, type ResponseLog } from '../responses.ts'
 import type { Report } from '../../base/runtime.ts'
-import { openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
-import { describeFailure } from './failure.ts'
+import { describeFailure, openPool, queryRepeatedly, type Database, type Rows } from './connection.ts'
 import { checkSchema } from './schema.ts'
 
 /** `unfinished` reads this many keys, then lets other events run. */
@@ -69,16 +63,18 @@ const COUNT_SALES = 'select count(*)::int as count from sale_places where free_a
 const FIND = 'select identity, revision, record from responses where identity = $1'
 const FIND_CONFLICT = `select identity, revision, record from responses where identity = $1 or payment_id = $2
   order by case when identity = $1 then 0 else 1 end limit 1`
-/** A refused sale gives its place back. */
+/**
+ * A refused sale gives its place back. A void record releases its payment id. A record that is void no longer takes it back ($9);
+ * if another payment takes it meanwhile, the repetition of the statement leaves it there.
+ */
 const REPLACE = `with freed as (update sale_places set free_at = now() where $8::boolean and identity = $1
     and exists (select 1 from responses where identity = $1 and revision = $2))
-  update responses set state = $3, final_at = $4, revision = $5, record = $6,
-  payment_id = case when $7 then null else payment_id end where identity = $1 and revision = $2`
-/** If another payment takes the payment id meanwhile, the repetition of the statement leaves it there. */
-const REOPEN = `update responses set state = $3, final_at = null, revision = $4, record = $5,
-  payment_id = case when exists (select 1 from responses where payment_id = $6) then null else $6 end
+  update responses set state = $3, final_at = $4, revision = $5, record = $6, payment_id = case
+    when $7 then null
+    when $9::text is null then payment_id
+    when exists (select 1 from responses where payment_id = $9) then null
+    else $9 end
   where identity = $1 and revision = $2`
-const ADD_RECEIPT = 'update responses set revision = $3, record = $4 where identity = $1 and revision = $2'
 const LIST_UNFINISHED =
   'select identity from responses where final_at is null and identity > $1 order by identity limit $2'
 const PRUNE = `delete from responses where identity in
@@ -104,8 +100,6 @@ export const STATEMENTS = {
   FIND,
   FIND_CONFLICT,
   REPLACE,
-  REOPEN,
-  ADD_RECEIPT,
   FREE_UNUSED_PLACE,
   WAIT,
   COUNT_SALES,
@@ -174,7 +168,6 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   async claim(record: ResponseRecord): Promise<Claim> {
-    checkBeginning(record)
     const { identity, payment_id, state } = record
     const revision = randomUUID()
     const values = [identity, payment_id ?? null, state, revision, encodeRecord(record)]
@@ -200,7 +193,7 @@ export class PostgresResponseLog implements ResponseLog {
     from: RecordVersion,
     change: RecordChange & { state: RecordState },
   ): Promise<ResponseRecord | undefined> {
-    checkTransition(from, change.state)
+    checkTransition(from, change)
     const current = await this.#find(from.identity)
     if (!current || !isVersion(current.record, from)) return undefined
     const next = { ...current.record, ...change }
@@ -215,32 +208,9 @@ export class PostgresResponseLog implements ResponseLog {
       encodeRecord(next),
       isVoid(next.state),
       next.state === 'refused',
+      isVoid(from.state) ? (next.payment_id ?? null) : null,
     ]
     const { rowCount } = await this.#query(REPLACE, values)
-    if (rowCount === 1) return next
-    return (await this.#find(from.identity))?.revision === revision ? next : undefined
-  }
-
-  async reopen(from: RecordVersion, change: RecordChange & { state: 'settled' }): Promise<ResponseRecord | undefined> {
-    checkVoid(from)
-    const { identity } = from
-    const current = await this.#find(identity)
-    if (!current || !isVersion(current.record, from)) return undefined
-    const next = { ...current.record, ...change }
-    const revision = randomUUID()
-    const values = [identity, current.revision, next.state, revision, encodeRecord(next), next.payment_id ?? null]
-    const { rowCount } = await this.#query(REOPEN, values)
-    if (rowCount === 1) return next
-    return (await this.#find(identity))?.revision === revision ? next : undefined
-  }
-
-  async addReceipt(from: RecordVersion, receipt: string): Promise<ResponseRecord | undefined> {
-    checkPaid(from)
-    const current = await this.#find(from.identity)
-    if (!current || !lacksReceipt(current.record, from)) return undefined
-    const next = { ...current.record, receipt }
-    const revision = randomUUID()
-    const { rowCount } = await this.#query(ADD_RECEIPT, [from.identity, current.revision, revision, encodeRecord(next)])
     if (rowCount === 1) return next
     return (await this.#find(from.identity))?.revision === revision ? next : undefined
   }
@@ -259,10 +229,12 @@ export class PostgresResponseLog implements ResponseLog {
   }
 
   /** After the loss of a connection a payment can be listed without being reported as new. */
-  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<ListResult> {
+  async noteUnrecorded({ identity, transaction, found_at }: UnrecordedPayment): Promise<boolean> {
     const { rowCount } = await this.#query(NOTE_UNRECORDED, [identity, transaction, found_at, UNRECORDED_MAX])
-    if (rowCount === 1) return 'added'
-    return (await this.#query(IS_UNRECORDED, [identity])).rows.length > 0 ? 'listed' : 'full'
+    if (rowCount === 1) return true
+    if ((await this.#query(IS_UNRECORDED, [identity])).rows.length === 0)
+      throw new StoreError('The list of unrecorded payments is full')
+    return false
   }
 
   async unrecorded(): Promise<UnrecordedPayment[]> {

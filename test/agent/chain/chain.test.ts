@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { type Hex, numberToHex, parseAbi, createWalletClient, http, publicActions } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { openChain, type Chain } from '../../../agent/chain/chain.ts'
-import { interpretNonce, type NonceState } from '../../../agent/settlement/finding.ts'
+import { interpretNonce, type NonceState } from '../../../agent/settlement/decide.ts'
 import { observeRecords } from '../../../agent/settlement/observe-records.ts'
 import { DEPLOYMENTS, buildRequirements } from '../../../agent/payment/terms.ts'
 import type { RpcCall } from '../../../agent/rpc/json-rpc.ts'
@@ -364,12 +364,6 @@ describe('the nonce on chain', () => {
     })
   })
 
-  it('is an error if the node is unreachable', async () => {
-    const payment = await sign()
-    chain = openChain({ urls: ['http://127.0.0.1:1'], now: () => new Date(), chainId })
-    expect(await nonceState(payment).catch((error: unknown) => error)).to.be.instanceOf(Error)
-  })
-
   for (const blocks of [1_000n, 500n, 10n])
     it(`is found days later on a node that searches at most ${blocks} blocks`, async () => {
       const payment = await sign()
@@ -383,34 +377,6 @@ describe('the nonce on chain', () => {
       chain = openChain({ urls: [node.url], now: () => new Date(), chainId })
       expect(await nonceState(payment)).to.include({ nonce: 'cancelled' })
     })
-
-  it('is observed on a node that limits the rate, after the time that it asks for', async () => {
-    let freeAt: number | undefined
-    const node = await listen(
-      createServer(async (request, response) => {
-        const body = await text(request)
-        freeAt ??= performance.now() + 1_000
-        if (performance.now() < freeAt)
-          return void response.writeHead(429, { 'Retry-After': '1', 'Content-Type': 'text/plain' }).end('slow down')
-        const reply = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body })
-        response.writeHead(200, { 'Content-Type': 'application/json' }).end(await reply.text())
-      }),
-    )
-    const limited = openChain({ urls: [node.url], now: () => new Date(), chainId })
-    expect((await limited.observe([])).number >= 0n).to.equal(true)
-    node.close()
-  })
-
-  it('is an error after the time limit if the node never finishes its reply', async () => {
-    const node = await listen(
-      createServer((_request, response) => {
-        response.writeHead(200, { 'Content-Type': 'application/json' }).write('{')
-      }),
-    )
-    const found = openChain({ urls: [node.url], now: () => new Date(), chainId, timeoutMs: 200 }).observe([])
-    expect(await found.catch((error: unknown) => error)).to.be.instanceOf(Error)
-    node.close()
-  })
 })
 
 async function cancel(url: string, key: Hex, nonce: string): Promise<void> {

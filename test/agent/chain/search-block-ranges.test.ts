@@ -1,13 +1,13 @@
 /** The search of block ranges on nodes with limits. */
 import { expect } from 'chai'
-import { RANGES_MAX, RangeSearch, type BlockRange } from '../../../agent/chain/search-block-ranges.ts'
+import { RANGES_MAX, RangeSearch } from '../../../agent/chain/search-block-ranges.ts'
 import { RateLimited, ReplyError } from '../../../agent/rpc/post-json.ts'
 import { RpcError } from '../../../agent/rpc/json-rpc.ts'
 
 const FROM = 1_000n
 
 describe('the search of block ranges', () => {
-  let ranges: BlockRange[]
+  let ranges: { from: bigint; to: bigint }[]
   let search: RangeSearch
 
   beforeEach(() => {
@@ -105,7 +105,7 @@ describe('the search of block ranges', () => {
     const late = async () => {
       throw new DOMException('The operation was aborted due to timeout', 'TimeoutError')
     }
-    const slow = (range: BlockRange) => {
+    const slow = (range: { from: bigint; to: bigint }) => {
       ranges.push(range)
       if (range.to - range.from >= 300n) return late()
       return Promise.resolve(range.from <= event && event <= range.to ? event : undefined)
@@ -124,7 +124,7 @@ describe('the search of block ranges', () => {
   it('ends at once if the node limits the rate, and continues there with the same range in the next call', async () => {
     const event = FROM + 300n
     let calls = 0
-    const read = async (range: BlockRange) => {
+    const read = async (range: { from: bigint; to: bigint }) => {
       calls += 1
       if (calls % 3 === 0) throw new RateLimited('1')
       ranges.push(range)

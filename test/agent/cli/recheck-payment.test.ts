@@ -1,8 +1,8 @@
 /** The command `payments recheck`, on a real response log and a scripted chain. */
 import { expect } from 'chai'
-import type { Chain, UseQuery } from '../../../agent/chain/chain.ts'
+import type { Chain } from '../../../agent/chain/chain.ts'
 import type { ObservedPayment } from '../../../agent/chain/view.ts'
-import type { NonceState } from '../../../agent/settlement/finding.ts'
+import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { observationOf } from '../../support/fake-chain.ts'
 import { recheckPayment } from '../../../agent/cli/recheck-payment.ts'
 import type { RecordState } from '../../../store/log/record.ts'
@@ -22,7 +22,7 @@ const BLOCK_TIME = 4_000_000_000n
 
 describe('payments recheck', () => {
   let log: ResponseLog
-  let queries: UseQuery[]
+  let queries: Parameters<Chain['findUse']>[0][]
   let observed: ObservedPayment[]
   let lines: string[]
 

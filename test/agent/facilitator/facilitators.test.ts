@@ -7,11 +7,7 @@ import { decodeProtectedHeader, jwtVerify } from 'jose'
 import { failureKind } from '../../../agent/admin/failure-kind.ts'
 import { readConfig } from '../../../agent/config.ts'
 import { describeCause } from '../../../agent/log.ts'
-import { SettlementMemory } from '../../../agent/settlement/memory.ts'
-import { startReconciler } from '../../../agent/settlement/reconciler.ts'
-import { openPostgresResponseLog } from '../../../store/log/postgres/responses.ts'
-import { findPostgres, makeEmptyLog } from '../../support/postgres.ts'
-import { openRemoteFacilitators } from '../../../agent/remote-facilitators.ts'
+import { openRemoteFacilitators } from '../../../agent/externals.ts'
 import { listen, type ListeningServer } from '../../support/listen.ts'
 import { signedPayment, testTerms } from '../../support/payments.ts'
 import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sale-harness.ts'
@@ -188,19 +184,15 @@ describe('[5.8.1] several facilitators', () => {
     'without a verdict': () => ({ status: 200, body: { payer: null } }),
     'that its credentials are wrong': () => ({ status: 401, body: { errorType: 'unauthorized' } }),
   })) {
-    it(`the second one verifies and settles if the first one answers ${name}`, async () => {
+    it(`the second one verifies and settles if the first one answers ${name}, which the log tells`, async () => {
       one.answers['/verify'] = answer
       expect(codeOf(await harness.lookup(await signedPayment()))).to.equal('answer')
+      expect(reports).to.have.lengthOf(1)
+      expect(reports[0]).to.match(/^facilitator_unanswered ReplyError FACILITATOR_1 < /)
       expect([one.paths, two.paths]).to.deep.equal([['/verify'], ['/verify', '/settle']])
       expect(await recorded()).to.deep.equal([two.server.url])
     })
   }
-
-  it('the log tells which one gave no answer', async () => {
-    one.answers['/verify'] = failed
-    await harness.lookup(await signedPayment())
-    expect(reports).to.deep.equal(['facilitator_unanswered FacilitatorFailure FACILITATOR_1 < ReplyError STATUS_503'])
-  })
 
   it('the failure of the last one has the kind that the metrics count', async () => {
     two.answers['/verify'] = failed
@@ -249,49 +241,6 @@ describe('[5.8.1] several facilitators', () => {
     use(two)
     expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
     expect(two.paths).to.deep.equal([])
-  })
-
-  it('no other one gets the payment on another machine, over PostgreSQL, from a request or the reconciler', async function () {
-    if (findPostgres() === undefined) return this.skip()
-    const open = { url: await makeEmptyLog(), salesPerMinute: 10, report: () => undefined }
-    const [first, second] = [await openPostgresResponseLog(open), await openPostgresResponseLog(open)]
-    const payment = await signedPayment()
-    one.answers['/settle'] = failed
-    use(one, two)
-    const { log } = harness.context.payments
-    harness.context.payments.log = first
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-    harness.pass(60_000)
-    use(two)
-    Object.assign(harness.context.payments, { log: second, memory: new SettlementMemory(() => harness.now()) })
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-    harness.pass(60_000)
-    const { payments } = harness.context
-    const runExclusively = (_: string, work: () => Promise<void>) => work()
-    const reconciler = startReconciler({ payments, timer: () => () => undefined, runExclusively })
-    await reconciler.reconcileDue()
-    await reconciler.stop()
-    expect(two.paths).to.deep.equal([])
-    one.answers['/settle'] = settled
-    use(two, one)
-    harness.pass(60_000)
-    expect(codeOf(await harness.lookup(payment))).to.equal('answer')
-    expect([one.paths, two.paths]).to.deep.equal([['/verify', '/settle', '/settle'], []])
-    harness.context.payments.log = log
-    await Promise.all([first.close(), second.close()])
-  })
-
-  it('the first one settles the record of a version that had only one', async () => {
-    const payment = await signedPayment()
-    harness.script.settle = () => Promise.reject(new Error('no answer'))
-    await harness.restart()
-    expect(codeOf(await harness.lookup(payment))).to.equal('payment_outcome_unknown')
-    expect(await recorded()).to.deep.equal([undefined])
-    harness.pass(60_000)
-    await harness.restart()
-    use(one, two)
-    expect(codeOf(await harness.lookup(payment))).to.equal('answer')
-    expect([one.paths, two.paths]).to.deep.equal([['/settle'], []])
   })
 
   for (const { name, verify = verified, settle = settled, first, retry } of DIALECTS)

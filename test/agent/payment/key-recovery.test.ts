@@ -2,7 +2,6 @@
 import { createRequire } from 'node:module'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isPrivate, signRecoverable } from 'tiny-secp256k1'
 import {
   keyRecovery,
   openNativeRecovery,
@@ -42,19 +41,6 @@ describe('key recovery', () => {
         expect(recover(native.recover, digest, signature, recoveryId)).to.equal(
           recover(wasm.recover, digest, signature, recoveryId),
         )
-      }),
-      { numRuns: RUNS },
-    )
-  })
-
-  it('is equal in native code and in WebAssembly for signatures', async () => {
-    const [native, wasm] = [openNativeRecovery(), await openWasmRecovery()]
-    fc.assert(
-      fc.property(bytes(32), bytes(32).filter(isPrivate), (digest, key) => {
-        const { signature, recoveryId } = signRecoverable(digest, key)
-        const found = recover(native.recover, digest, signature, recoveryId as 0 | 1)
-        expect(found).to.have.lengthOf(130)
-        expect(recover(wasm.recover, digest, signature, recoveryId as 0 | 1)).to.equal(found)
       }),
       { numRuns: RUNS },
     )

@@ -1,7 +1,5 @@
 /** Requests to remote services: connections, limits, and what is not followed or sent. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createServer as createTcpServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { post } from '../../../agent/rpc/http-client.ts'
@@ -109,14 +107,6 @@ describe('the HTTP client', () => {
     expect(connections).to.equal(1)
   })
 
-  it('ignores informational replies', async () => {
-    answer = (_, response) => {
-      response.writeEarlyHints({ link: '</style.css>; rel=preload' })
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
-    }
-    expect(await send()).to.include({ status: 200, type: 'application/json' })
-  })
-
   it('rejects if the connection ends before the reply, and does not send the request again', async () => {
     let requests = 0
     answer = ({ socket }) => {
@@ -125,20 +115,5 @@ describe('the HTTP client', () => {
     }
     expect(await send().catch((cause: unknown) => (cause as { code?: string }).code)).to.equal('UND_ERR_SOCKET')
     expect(requests).to.equal(1)
-  })
-
-  it('ignores the proxy variables of the environment', async () => {
-    const proxy = createTcpServer(() => expect.fail('used')).listen(0, '127.0.0.1')
-    await once(proxy, 'listening')
-    const before = process.env['http_proxy']
-    process.env['http_proxy'] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-    try {
-      answer = (_, response) => void response.end()
-      expect((await send()).status).to.equal(200)
-    } finally {
-      if (before === undefined) delete process.env['http_proxy']
-      else process.env['http_proxy'] = before
-      proxy.close()
-    }
   })
 })

@@ -80,12 +80,6 @@ describe('the JSON-RPC client', () => {
       .and.to.not.contain('secret-key')
   })
 
-  it('follows no redirect', async () => {
-    answer = (_call, response) => void response.writeHead(307, { Location: url }).end()
-    expect(await ask()).to.equal('UNREACHABLE')
-    expect(methods).to.have.lengthOf(1)
-  })
-
   it('returns a null result', async () => {
     answer = ({ id }) => ({ jsonrpc: '2.0', id, result: null })
     expect(await ask()).to.equal('answered')

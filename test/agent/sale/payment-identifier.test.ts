@@ -25,15 +25,6 @@ describe('a payment with a payment id', () => {
     return { ...(await signedPayment(options)), extensions }
   }
 
-  it('is replayed after a restart', async () => {
-    const payment = await paymentWithId()
-    const bought = await sale.lookup(payment)
-    expect(codeOf(bought)).to.equal('answer')
-    await sale.restart()
-    expect(await sale.lookup(payment)).to.deep.equal(bought)
-    expect(sale.count('settle')).to.equal(1)
-  })
-
   it('[5.4.4] conflicts with another payment of the payer that has the same id, also after a restart', async () => {
     await sale.lookup(await paymentWithId())
     await sale.restart()

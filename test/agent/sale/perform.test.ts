@@ -5,7 +5,7 @@ import { renderOutcome } from '../../../agent/http/render-outcome.ts'
 import { perform } from '../../../agent/sale/perform.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
-import type { NonceState } from '../../../agent/settlement/finding.ts'
+import type { NonceState } from '../../../agent/settlement/decide.ts'
 import { paymentIdentity } from '../../../agent/payment/binding.ts'
 import { parsePaymentHeaders } from '../../../agent/payment/headers.ts'
 import { DiskSpaceError } from '../../../store/files/disk-space.ts'
@@ -120,13 +120,6 @@ describe('a sale', () => {
       expect(receipt?.transaction).to.equal(TRANSACTION)
     })
   }
-
-  it('accepts null for absent members of the replies of a facilitator', async () => {
-    const { verify } = sale.script
-    sale.script.verify = async (payload) => ({ ...((await verify(payload)) as object), invalidReason: null })
-    sale.script.settle = async (payload) => ({ ...settledReply(payload), errorReason: null, amount: null })
-    expect(summarize(await sale.lookup(payment))).to.equal('answer')
-  })
 
   it('[5.6.1] stores the answer as prepared before it settles', async () => {
     let seen: string | undefined
@@ -342,12 +335,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.count('settle')).to.equal(1)
       expect(await stateOf()).to.equal('unknown')
-    })
-
-    it('refuses another operation while its outcome is unknown', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      expect(summarize(await sale.lookup(payment, '1'))).to.equal('payment_replay_conflict')
     })
   })
 
@@ -607,20 +594,6 @@ describe('a sale', () => {
       expect(sale.count('settle')).to.equal(1)
     })
 
-    it('is not settled again when the start of the attempt cannot be written', async () => {
-      sale.script.settle = timeOut
-      await sale.lookup(payment)
-      sale.script.settle = succeed
-      passSeconds(SECONDS_APART)
-      const repair = breakLog({ advance: broken })
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      expect(sale.count('settle')).to.equal(1)
-      expect(await stateOf()).to.equal('unknown')
-      repair()
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-    })
-
     for (const [state, reason] of [
       ['unknown', 'settlement_pending'],
       ['refused', 'insufficient_funds'],
@@ -647,16 +620,6 @@ describe('a sale', () => {
       expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
       expect(sale.reports).to.deep.equal(['sale_failed'])
       expect(sale.count('settle')).to.equal(0)
-    })
-
-    it('is unknown when storing its answer fails after the write, and answered by a retry', async () => {
-      const { log } = sale.context.payments
-      const repair = breakLog({ claim: async (record) => log.claim(record).then(broken) })
-      expect(summarize(await sale.lookup(payment))).to.equal('payment_outcome_unknown')
-      repair()
-      passSeconds(SECONDS_APART)
-      expect(summarize(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.count('settle')).to.equal(1)
     })
   })
 

@@ -1,6 +1,6 @@
 /** What is decided of a payment, in every combination: nonce to finding, and state, finding and cause to action. */
 import { expect } from 'chai'
-import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/settlement/finding.ts'
+import { FINDINGS, interpretNonce, type Finding, type NonceState } from '../../../agent/settlement/decide.ts'
 import { decide, type Action, type Cause } from '../../../agent/settlement/decide.ts'
 import { isVoid, RECORD_STATES, TRANSITIONS, type RecordState, type ResponseRecord } from '../../../store/log/record.ts'
 import { BUYER, makeRecord, RECEIVER } from '../../support/records.ts'

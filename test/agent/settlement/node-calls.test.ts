@@ -114,24 +114,6 @@ describe('the calls to the node', () => {
       expect(Math.min(...calls)).to.be.at.least(2)
     })
 
-  it('are at most two more for each payment that becomes confirmed', async () => {
-    const { log } = shop.context.payments
-    const count = 50
-    const time = new Date(clock).toISOString()
-    for (let index = 1; index <= count; index += 1) {
-      const record = openRecord(index, { state: 'settled', prepared_at: time, updated_at: time })
-      const reported_transaction = send(record.payment)
-      await log.claim({ ...record, reported_transaction })
-    }
-    const reconciler = openReconciler()
-    const calls = await reconcileFor(30 * MINUTE_MS, reconciler)
-    await reconciler.stop()
-    expect(await log.unfinished()).to.deep.equal([])
-    const all = calls.reduce((sum, each) => sum + each, 0)
-    expect(all).to.be.at.least(2 * count)
-    expect(all).to.be.at.most(calls.length * CALLS_PER_MINUTE_MAX + 2 * count)
-  })
-
   /** A payment that expires too soon to be settled again. */
   function openRecord(index: number, change: Partial<ResponseRecord>): ResponseRecord {
     const nonce = `0x${index.toString(16).padStart(64, '0')}`

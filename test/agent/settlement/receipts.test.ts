@@ -5,7 +5,7 @@ import type { Outcome } from '../../../agent/operation/outcome.ts'
 import type { Operation } from '../../../agent/operation/operation.ts'
 import { jsonDigest, OPERATION_BYTES_MAX } from '../../../agent/receipt/claims.ts'
 import { canonicalJson } from '../../../agent/json/canonical.ts'
-import { settledResponse } from '../../../agent/payment/payment-response.ts'
+import { settledResponse } from '../../../agent/payment/recorded-payment.ts'
 import { addMissingReceipt, issueReceipt, receiptFor } from '../../../agent/settlement/receipts.ts'
 import { makeRecord, storeRecord } from '../../support/records.ts'
 import { SaleHarness, TRANSACTION } from '../../support/sale-harness.ts'
@@ -118,7 +118,7 @@ describe('the receipt of a record', () => {
     services().signReceipt = () => Promise.reject(new Error('no key'))
     await shop.lookup(payment)
     services().signReceipt = signReceipt
-    services().log = { ...log, addReceipt: () => Promise.reject(new Error('ENOSPC')) }
+    services().log = { ...log, advance: () => Promise.reject(new Error('ENOSPC')) }
     expect(receiptIn(headerOf(await shop.lookup(payment)))).to.equal(undefined)
     services().log = log
     expect(receiptIn(headerOf(await shop.lookup(payment)))).to.be.a('string')

@@ -11,7 +11,6 @@ import { codeOf, SaleHarness, settledReply, TRANSACTION } from '../../support/sa
 const UNKNOWN = 'payment_outcome_unknown'
 /** Seconds from the start of a settlement to the next one. The last value holds for all later ones. */
 const SCHEDULE_SECONDS = [5, 10, 20, 30, 30] as const
-const READING_INTERVAL_MS = 2_000
 
 describe('the settlements of an unknown payment', () => {
   let sale: SaleHarness
@@ -102,17 +101,6 @@ describe('the settlements of an unknown payment', () => {
       })
     }
 
-    it('[5.7.11] end with the answer as soon as the chain shows the transfer', async () => {
-      setTime(1)
-      expect(codeOf(await sale.lookup(payment))).to.equal(UNKNOWN)
-      const { from, to } = payment.payload.authorization
-      const transfer = { from, to, value: BigInt(testTerms.prices['lookup']!), transaction: TRANSACTION }
-      sale.script.nonceState = async () => ({ nonce: 'used', transfer, isFinal: false })
-      setTime(1 + READING_INTERVAL_MS)
-      expect(codeOf(await sale.lookup(payment))).to.equal('answer')
-      expect(sale.count('settle')).to.equal(0)
-    })
-
     it('[5.7.11] are two if each one reverts, also after a restart', async () => {
       sale.script.settle = async (payload) => ({
         ...settledReply(payload),
@@ -168,15 +156,6 @@ describe('the settlements of an unknown payment', () => {
         expect(await retry(), `after ${milliseconds} ms`).to.deep.equal([UNKNOWN, retryAfter])
         expect(sale.count('nonceState')).to.equal(observations)
       }
-    })
-
-    it('[5.7.9] count each payment by itself', async () => {
-      await retry()
-      const other = await signedPayment()
-      await sale.lookup(other)
-      sale.calls.length = 0
-      expect(codeOf(await sale.lookup(other))).to.equal(UNKNOWN)
-      expect(sale.calls).to.deep.equal(['nonceState'])
     })
 
     it('[5.7.9] include those of the reconciler, whose result a retry gets without another one', async () => {

@@ -38,22 +38,14 @@ export class SimulatedDatabase extends StoredRecords {
     [STATEMENTS.FIND]: ([identity]) => this.#found(this.#rows.get(identity as string)),
     [STATEMENTS.FIND_CONFLICT]: ([identity, paymentId]) =>
       this.#found(this.#rows.get(identity as string) ?? this.#holder(paymentId)),
-    [STATEMENTS.REPLACE]: ([identity, revision, , final_at, next, record, isVoid]) =>
+    [STATEMENTS.REPLACE]: ([identity, revision, , final_at, next, record, isVoid, , takenBack]) =>
       this.#change(identity, revision, {
         final_at,
         revision: next,
         record,
         ...(isVoid === true && { payment_id: null }),
+        ...(takenBack !== null && { payment_id: this.#holder(takenBack) ? null : takenBack }),
       }),
-    [STATEMENTS.REOPEN]: ([identity, revision, , next, record, paymentId]) =>
-      this.#change(identity, revision, {
-        final_at: null,
-        revision: next,
-        record,
-        payment_id: this.#holder(paymentId) ? null : paymentId,
-      }),
-    [STATEMENTS.ADD_RECEIPT]: ([identity, revision, next, record]) =>
-      this.#change(identity, revision, { revision: next, record }),
     [STATEMENTS.FREE_UNUSED_PLACE]: () => NOTHING,
     [STATEMENTS.WAIT]: () => ({ rows: [{ wait_ms: '1000' }], rowCount: 1 }),
     [STATEMENTS.LIST_UNFINISHED]: ([after, limit]) => this.#listUnfinished(after as string, limit as number),

@@ -3,11 +3,12 @@
  * and is acknowledged later. A crash may come before, between or after the two.
  */
 import {
+  checkTransition,
   isFinal,
   isVersion,
-  lacksReceipt,
-  TRANSITIONS,
+  isVoid,
   type Claim,
+  type RecordChange,
   type RecordVersion,
   type ResponseRecord,
   type RecordState,
@@ -107,11 +108,9 @@ export class SimulatedLog extends StoredRecords {
       read: (identity, paymentId) => this.#read(owner, () => this.#find(identity, paymentId)),
       claim: (record) => this.#write(owner, () => this.#claim(record)),
       advance: (from, change) => this.#write(owner, () => this.#advance(from, change)),
-      reopen: (from, change) => this.#write(owner, () => this.#reopen(from, change)),
-      addReceipt: (from, receipt) => this.#write(owner, () => this.#addReceipt(from, receipt)),
       countSales: async () => 0,
       unfinished: () => this.#read(owner, () => this.unfinished()),
-      noteUnrecorded: async () => 'added',
+      noteUnrecorded: async () => true,
       unrecorded: async () => [],
       prune: ({ before, max }) => this.#write(owner, () => this.#prune(before.toISOString(), max)),
       checkWritable: () => this.#write(owner, () => undefined),
@@ -170,7 +169,7 @@ export class SimulatedLog extends StoredRecords {
     const found = this.records.get(identity)
     if (found || paymentId === undefined) return found
     const holder = this.records.get(this.#ids.get(paymentId) ?? '')
-    return holder?.state === 'rejected' || holder?.state === 'expired' ? undefined : holder
+    return holder && isVoid(holder.state) ? undefined : holder
   }
 
   #claim(record: ResponseRecord): Claim {
@@ -183,32 +182,18 @@ export class SimulatedLog extends StoredRecords {
     return { kind: 'claimed', record }
   }
 
-  #advance(from: RecordVersion, change: Partial<ResponseRecord> & { state: RecordState }): ResponseRecord | undefined {
-    const found = this.records.get(from.identity)
-    if (!isVersion(found, from)) return undefined
-    if (!(TRANSITIONS[found.state] as readonly RecordState[]).includes(change.state)) {
-      throw new Error(`A ${found.state} record cannot become ${change.state}`)
-    }
-    return this.put({ ...found, ...change })
-  }
-
-  #reopen(from: RecordVersion, change: Partial<ResponseRecord>): ResponseRecord | undefined {
+  #advance(from: RecordVersion, change: RecordChange & { state: RecordState }): ResponseRecord | undefined {
+    checkTransition(from, change)
     const found = this.records.get(from.identity)
     if (!isVersion(found, from)) return undefined
     const id = found.payment_id
-    if (id !== undefined && this.#isVoid(this.#ids.get(id))) this.#ids.set(id, from.identity)
+    if (id !== undefined && isVoid(from.state) && this.#isFree(id)) this.#ids.set(id, from.identity)
     return this.put({ ...found, ...change })
   }
 
-  #addReceipt(from: RecordVersion, receipt: string): ResponseRecord | undefined {
-    const found = this.records.get(from.identity)
-    return found && lacksReceipt(found, from) ? this.put({ ...found, receipt }) : undefined
-  }
-
-  /** Whether the payment has no record or holds nothing. */
-  #isVoid(identity: string | undefined): boolean {
-    const state = this.records.get(identity ?? '')?.state
-    return state === undefined || state === 'rejected' || state === 'expired'
+  #isFree(paymentId: string): boolean {
+    const holder = this.records.get(this.#ids.get(paymentId) ?? '')
+    return holder === undefined || isVoid(holder.state)
   }
 
   #prune(before: string, max: number): number {

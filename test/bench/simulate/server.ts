@@ -7,13 +7,12 @@ import { FairQueue } from '../../../agent/limits/fair-queue.ts'
 import { GuessLimit } from '../../../agent/limits/guess-limit.ts'
 import { KeyedMutex } from '../../../agent/limits/keyed-mutex.ts'
 import { PayerReservations } from '../../../agent/limits/payer-reservations.ts'
-import { SaleLimit } from '../../../agent/limits/sale-limit.ts'
 import { describeCause } from '../../../agent/log.ts'
 import type { Outcome } from '../../../agent/operation/outcome.ts'
 import { resourceUrl } from '../../../agent/operation/resource.ts'
 import type { Timer } from '../../../store/base/runtime.ts'
 import { SettlementMemory } from '../../../agent/settlement/memory.ts'
-import { startReconciler, type Reconciler } from '../../../agent/settlement/reconciler.ts'
+import { startReconciler } from '../../../agent/settlement/reconciler.ts'
 import { startRetention } from '../../../agent/settlement/retention.ts'
 import type { ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { writeUnsigned } from '../../support/unsigned-receipt.ts'
@@ -60,7 +59,7 @@ export class SimulatedServer {
   readonly #budgets: AddressBudgets
   #owner: Owner
   #executor: CompanyAgentExecutor | undefined
-  #reconciler: Reconciler | undefined
+  #reconciler: ReturnType<typeof startReconciler> | undefined
   #endRetention: () => Promise<void> = () => Promise.resolve()
   #isStopping = false
   #stopping = new AbortController()
@@ -112,7 +111,6 @@ export class SimulatedServer {
         timer,
         report: (event: string, cause: unknown) => onReport(`${event} ${describeCause(cause).error}`),
       },
-      saleLimit: new SaleLimit(() => sim.now),
       guessLimit: new GuessLimit(() => sim.now),
       verifications: new FairQueue(VERIFICATIONS_MAX),
       batches: new FairQueue(1),

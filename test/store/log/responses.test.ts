@@ -140,15 +140,6 @@ describe('the response log', () => {
         expect((await readFile(path())).equals(before)).to.equal(true)
       })
     }
-
-    it('is opened before it is cut short, also read-only', async () => {
-      for (const readOnly of [true, false]) {
-        const whole = openResponseLog(directory, { readOnly })
-        expect(await whole.unfinished()).to.have.lengthOf(100)
-        expect((await whole.read('i99'))?.body).to.have.lengthOf(40_000)
-        await whole.close()
-      }
-    })
   })
 
   const CORRUPTIONS: [what: string, state: RecordState | null, corrupt: (environment: RootDatabase) => unknown][] = [

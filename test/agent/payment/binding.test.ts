@@ -1,7 +1,7 @@
 /** What identifies the payment of a request, and what it is bound to. */
 import { expect } from 'chai'
 import type { Operation } from '../../../agent/operation/operation.ts'
-import { decodePayment } from '../../../agent/sale/decode-payment.ts'
+import { decodePayment } from '../../../agent/payment/binding.ts'
 import { header, signedPayment } from '../../support/payments.ts'
 
 const lookup = (company_number: string): Operation => ({ operation: 'lookup', input: { company_number } })
