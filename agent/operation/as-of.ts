@@ -23,12 +23,7 @@ export const asOf = defineOperation({
   refusals: ['company_not_found', 'date_not_covered', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(input, _companies, history) {
-    const found = history.companyOn(input.company_number, input.date)
-    if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
-    return { kind: 'computed', answer: { company, source, snapshot_id } }
-  },
+  answer: ({ company_number, date }, registers) => registers.companyOn(company_number, date),
   isAnswerTo: (input, { company, source }) =>
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 

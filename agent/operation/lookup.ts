@@ -21,12 +21,7 @@ export const lookup = defineOperation({
   refusals: ['company_not_found', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(input, companies) {
-    const found = companies.get(input.company_number)
-    if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
-    return { kind: 'computed', answer: { company, source, snapshot_id } }
-  },
+  answer: ({ company_number }, registers) => registers.get(company_number),
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
   examples: (number) => (number === undefined ? [] : [{ company_number: number }]),

@@ -1,9 +1,8 @@
 /** The definition of a paid operation. All transports, quotes and documents are derived from a list of definitions. */
 import type { z } from 'zod'
-import type { Companies } from './companies.ts'
-import type { History } from './register-history.ts'
-import type { Refused } from './outcome.ts'
+import type { Computed } from './outcome.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
+import type { Registers } from './registers.ts'
 
 /** An operation in canonical form: defaults filled in, absent members absent. */
 export interface Operation {
@@ -76,11 +75,7 @@ export interface SingleDefinition<
   /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
   companyNumber?(input: z.output<Input>): string | undefined
   /** Computes the answer. Does not depend on the transport or the payment. */
-  answer(
-    input: z.output<Input>,
-    companies: Companies,
-    history: History,
-  ): { kind: 'computed'; answer: z.output<Answer> } | Refused
+  answer(input: z.output<Input>, registers: Registers): Computed<z.output<Answer>>
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */

@@ -50,6 +50,9 @@ export interface Refused {
 
 export type Outcome = Answer | Refused
 
+/** What an operation computes. */
+export type Computed<T> = { kind: 'computed'; answer: T } | Refused
+
 export const refused = (refusal: Refusal): Refused => ({ kind: 'refused', refusal })
 
 type PaymentRefusalCode = 'payment_required' | 'payment_invalid' | 'payment_rejected' | 'payment_failed'

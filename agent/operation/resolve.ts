@@ -59,12 +59,12 @@ export const resolve = defineOperation({
   refusals: ['query_too_broad', 'company_not_found', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(query, companies) {
-    const decided = companies.identify(query)
+  answer(query, registers) {
+    const decided = registers.identify(query)
     if (decided.kind === 'refused') return decided
-    const { kind: _kind, status, candidates, ...members } = decided
+    const { status, candidates } = decided.answer
     const match = status === 'matched' ? (candidates[0] ?? null) : null
-    return { kind: 'computed', answer: { status, match, query, candidates: [...candidates], ...members } }
+    return { kind: 'computed', answer: { match, query, ...decided.answer } }
   },
   isAnswerTo(input, answer) {
     const { company_number: number } = input

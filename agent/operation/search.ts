@@ -42,18 +42,14 @@ export const search = defineOperation({
   refusals: ['query_too_broad'],
   reserved: ['company_not_found', 'body_too_large', 'unsupported_media_type'],
 
-  answer({ q, ...given }, companies) {
-    const ranked = companies.rank({ name: q, ...given })
+  answer({ q, limit: asked, ...filters }, registers) {
+    const ranked = registers.rank({ name: q, limit: asked, ...filters })
     if (ranked.kind === 'refused') return ranked
-    const { kind: _kind, candidates, ...members } = ranked
-    const filters = { status: given.status, eircode: given.eircode }
-    const answer = {
-      query: { q, limit: given.limit },
-      ...((filters.status ?? filters.eircode) !== undefined && { filters }),
-      candidates: [...candidates],
-      ...members,
+    const hasFilters = (filters.status ?? filters.eircode) !== undefined
+    return {
+      kind: 'computed',
+      answer: { query: { q, limit: asked }, ...(hasFilters && { filters }), ...ranked.answer },
     }
-    return { kind: 'computed', answer }
   },
   isAnswerTo: repeatsInput,
 

@@ -43,18 +43,31 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
-export interface FoundCompanies {
-  kind: 'found'
-  candidates: Candidate[]
-  isTruncated: boolean
-  /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
-  readingIndex: number
-}
-
-export type FindResult =
-  | FoundCompanies
+type FindResult =
+  | {
+      kind: 'found'
+      candidates: Candidate[]
+      isTruncated: boolean
+      /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
+      readingIndex: number
+    }
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
+
+/** Finds companies in several registers as if they were one. On testnet these are the dataset and the synthetic company. */
+export function findInRegisters(registers: readonly Register[], query: CompanyQuery, now: () => Date): FindResult {
+  const results = registers.map((register) => findCompanies(register, query, { now }))
+  const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
+  if (found.length < results.length) return { kind: 'too_broad' }
+  const withExact = found.filter(({ candidates }) => candidates.some(({ match_type }) => match_type !== 'fuzzy_name'))
+  const readingIndex = Math.min(...withExact.map((each) => each.readingIndex))
+  const deciding = withExact.filter((each) => each.readingIndex === readingIndex)
+  const used = query.fuzzy === 'always' || deciding.length === 0 ? found : deciding
+  const top = new TopCandidates()
+  for (const each of used.flatMap(({ candidates }) => candidates)) top.add(each)
+  const isTruncated = found.some((each) => each.isTruncated)
+  return { kind: 'found', candidates: top.candidates(), isTruncated, readingIndex }
+}
 
 export function findCompanies(
   register: Register,

@@ -38,7 +38,7 @@ export const nameWords = defineOperation({
   answer(input, companies) {
     const found = companies.get(input.company_number)
     if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
+    const { company, source, snapshot_id } = found.answer
     const name = input.letter_case === 'lower' ? company.legal_name.toLowerCase() : company.legal_name
     const words = name.split(' ').filter((word) => word.startsWith(input.starts ?? ''))
     const { company_number } = input
