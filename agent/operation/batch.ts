@@ -86,9 +86,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       return { operation: quoted.name, inputs: [quoted.quotedExample(mode)] }
     },
 
-    resource:
-      'Up to a hundred answers about Irish companies for the sum of their prices. Missing and contradictory records are ' +
-      'results and are charged, unless no item has an answer.',
     skill: {
       name: 'Batch',
       description:
@@ -104,7 +101,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
     },
     route: {
       operationId: 'buyBatch',
-      summary: 'Many inputs of one operation',
       description:
         `At most ${limits}, in a body of at most 64 KiB. \`results\` has the status and the body of each item in the order ` +
         'of `inputs`. The price is the sum of the items. Missing and quarantined records are results and are charged, ' +

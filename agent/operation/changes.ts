@@ -94,7 +94,6 @@ export const changes = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] } }),
   quotedExample: () => ({ since: SYNTHETIC_DAY }),
 
-  resource: 'The Irish companies that were added, removed or changed between two days, with the changed fields.',
   skill: {
     name: 'Register changes',
     description:
@@ -110,7 +109,6 @@ export const changes = defineOperation({
   },
   route: {
     operationId: 'registerChanges',
-    summary: 'Changes between two days',
     description:
       'Up to 100 changes between two days, both inclusive, in the order of date, snapshot and number. `next_cursor` is the ' +
       'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. An empty list is an ' +

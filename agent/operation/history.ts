@@ -61,8 +61,6 @@ export const history = defineOperation({
   exampleAnswers: (mode) => ({ found: exampleAnswer(exampleCompany(mode)) }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
-  resource:
-    'The versions of one Irish company record in the recorded files of the register, with the changed fields. An unknown number is not charged.',
   skill: {
     name: 'Company history',
     description:
@@ -78,7 +76,6 @@ export const history = defineOperation({
   },
   route: {
     operationId: 'companyHistory',
-    summary: 'The recorded versions of one company',
     description:
       'Up to 100 versions of one record, oldest first, each with the first and the last file that had it and the fields ' +
       'that differ from the version before. `next_before` is the parameter `before` of the earlier versions. A number ' +

@@ -28,8 +28,6 @@ export const lookup = defineOperation({
   exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
-  resource:
-    'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',
   skill: {
     name: 'Company lookup',
     description:
@@ -45,7 +43,6 @@ export const lookup = defineOperation({
   },
   route: {
     operationId: 'lookupCompany',
-    summary: 'One company by its number',
     description:
       'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
       'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',

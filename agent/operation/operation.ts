@@ -51,14 +51,15 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
-  /** The `resource.description` of a quote. Catalogues accept at most 500 characters. */
-  resource: string
-  /** The skill in the agent card. Its tags are also those of the quote, of which catalogues accept at most five. */
+  /**
+   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the quote, of
+   * which catalogues accept at most 500 characters and five tags.
+   */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, and what is charged. */
   tool: { name: string; title: string; use: string; charge: string }
   /** The REST route in OpenAPI. */
-  route: { operationId: string; summary: string; description: string }
+  route: { operationId: string; description: string }
 }
 
 /** An operation that is not a batch. */
@@ -97,7 +98,7 @@ export function defineOperation<Input extends z.ZodObject, Answer extends z.ZodT
   return { kind: 'single', ...definition }
 }
 
-export type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
+type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
 
 export function parseInput({ inputSchema }: OperationDefinition, input: unknown): ParsedInput {
   const parsed = inputSchema.safeParse(input, { reportInput: false })
@@ -115,7 +116,7 @@ function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
 }
 
 /** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
-export interface InputFault {
+interface InputFault {
   field: string | null
   rule: string
 }

@@ -79,7 +79,6 @@ export const resolve = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),
   quotedExample: () => ({ name: 'Ryanair Holdings' }),
 
-  resource: 'The one Irish company that a name or a number means, or why it cannot be decided.',
   skill: {
     name: 'Company resolution',
     description:
@@ -97,7 +96,6 @@ export const resolve = defineOperation({
   },
   route: {
     operationId: 'resolveCompany',
-    summary: 'Resolution of a name to one company',
     description:
       'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
       '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +

@@ -85,7 +85,6 @@ export const SCORE_DEFINITION =
   'initials; an explicit number 1000. An equal Eircode adds 80, a contained address 40, up to 1000. Matched: at least 900, ' +
   '80 above the next, no contradiction, all candidates examined.'
 
-export type MatchSignals = z.infer<typeof matchSignalsSchema>
 export type Candidate = z.infer<typeof candidateSchema>
 
 const repeatedSchema = z.object({

@@ -57,7 +57,6 @@ export const search = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
   quotedExample: () => ({ q: 'ryanair', limit: '5' }),
 
-  resource: 'Up to ten Irish companies, ranked by the similarity of their names, with the evidence for each.',
   skill: {
     name: 'Company name search',
     description:
@@ -73,7 +72,6 @@ export const search = defineOperation({
   },
   route: {
     operationId: 'searchCompanies',
-    summary: 'Ranked search by name',
     description:
       'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
       'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',

@@ -124,7 +124,7 @@ function listCompletionsBeside(index: NameIndex, words: readonly string[], budge
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
   const begins = index.dictionary.prefixFilter(words.at(-1)!)
   const found = new Set<number>()
-  for (const name of names) index.forEachWord(name, (word) => void (begins(word) && found.add(word)))
+  for (const name of names) for (const word of index.words(name)) if (begins(word)) found.add(word)
   return Uint32Array.from(found).toSorted()
 }
 

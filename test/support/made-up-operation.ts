@@ -57,8 +57,7 @@ export const nameWords = defineOperation({
   }),
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),
 
-  resource: 'The words of a company name.',
   skill: { name: 'Name words', description: 'The words of a company name.', tags: ['test'] },
   tool: { name: 'name_words', title: 'Words of a company name', use: 'Never use it.', charge: 'It is charged.' },
-  route: { operationId: 'nameWords', summary: 'Words of a name', description: 'The words of the name of a company.' },
+  route: { operationId: 'nameWords', description: 'The words of the name of a company.' },
 })

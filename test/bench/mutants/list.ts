@@ -616,7 +616,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a batch without an answer is charged',
     file: 'agent/skills/prepare-batch.js',
-    find: 'if (!computed.isAnswered)',
+    find: 'if (!isAnswered)',
     replace: 'if (false)',
     caughtBy: 'test/spec/batch.test.js',
   },
