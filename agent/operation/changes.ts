@@ -77,7 +77,6 @@ export const changes = defineOperation({
   prices: { mainnet: 10_000, testnet: 1_000 },
 
   inputSchema,
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: changesResponseSchema,
   answerName: 'ChangesResponse',

@@ -24,8 +24,6 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   bodyBytesMax?: number
 
   inputSchema: Input
-  /** Query parameters with whole numbers. The others are text. */
-  numbers?: readonly string[]
   /** The refusal of an input that the schema does not accept. */
   inputFault: RefusalCode
   /** By member of the input: the refusal, if it is not `inputFault`. */

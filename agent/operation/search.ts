@@ -35,7 +35,6 @@ export const search = defineOperation({
     status: status.optional(),
     eircode: eircode.optional(),
   }),
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: searchResponseSchema,
   answerName: 'SearchResponse',

@@ -5,9 +5,6 @@ import type { Dataset } from '../../store/dataset/catalog.ts'
 import { dateOfSource } from '../../store/dataset/source.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_DAY } from '../../store/dataset/synthetic.ts'
 
-/** Nearly every register has a live company among so many. Otherwise the first company is the example. */
-const ENTRIES_READ_MAX = 1_000
-
 interface ExampleOptions {
   mode: 'mainnet' | 'testnet'
   current: () => Dataset | undefined
@@ -25,23 +22,13 @@ export function exampleCompanies({ mode, current }: ExampleOptions): () => Examp
   }
 }
 
-/** The first live company. A damaged snapshot gives no example, because a document must not fail with it. */
+/** The first company. A damaged snapshot gives no example, because a document must not fail with it. */
 function findExample({ snapshot, source }: Dataset): ExampleCompany | undefined {
-  let first: string | undefined
-  let read = 0
   try {
-    for (const [number, entry] of snapshot.entries()) {
-      if (entry !== 'quarantined' && entry.status === SYNTHETIC_COMPANY.status) {
-        first = number
-        break
-      }
-      if (entry !== 'quarantined') first ??= number
-      read += 1
-      if (read === ENTRIES_READ_MAX) break
-    }
+    for (const [company_number, entry] of snapshot.entries())
+      if (entry !== 'quarantined') return { company_number, date: dateOfSource(source) }
   } catch (cause) {
     if (!(cause instanceof StoreError)) throw cause
-    return undefined
   }
-  return first === undefined ? undefined : { company_number: first, date: dateOfSource(source) }
+  return undefined
 }

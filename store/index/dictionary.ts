@@ -128,11 +128,11 @@ export class Dictionary {
   }
 
   length(word: number): number {
-    return this.#lengthOf(word)
+    return this.#lengths.findLastIndex((first) => first <= word)
   }
 
   text(word: number): string {
-    const length = this.#lengthOf(word)
+    const length = this.length(word)
     const start = this.#offset(word, length)
     return String.fromCharCode(...this.#units.subarray(start, start + length))
   }
@@ -230,10 +230,6 @@ export class Dictionary {
 
   #offset(word: number, length: number): number {
     return this.#offsets[length]! + (word - this.#lengths[length]!) * length
-  }
-
-  #lengthOf(word: number): number {
-    return this.#lengths.findLastIndex((first) => first <= word)
   }
 
   #compare(units: Uint16Array, offset: number): number {

@@ -6,7 +6,7 @@ import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
-import { JOINED_FACTOR, queryWeight, type NameQuery } from './query.ts'
+import { JOINED_FACTOR, toQuery, type NameQuery } from './query.ts'
 import { segmentWord } from './segments.ts'
 
 /** Fewer letters begin too many words. After another word, fewer letters are enough. */
@@ -80,17 +80,6 @@ function listSplitReadings(index: NameIndex, words: readonly string[], budget: O
   return Array.from({ length: most }, (_, rank) =>
     replace(new Map(unknown.map((at, which) => [at, ranked[which]![rank] ?? ranked[which]![0]!]))),
   )
-}
-
-function toQuery(index: NameIndex, words: readonly string[], similar: readonly SimilarWord[][]): NameQuery {
-  const weights = similar.map((each) => queryWeight(index, each))
-  return {
-    words,
-    weights,
-    totalWeight: weights.reduce((sum, weight) => sum + weight, 0),
-    terms: similar.map((each, at) => ({ first: at, last: at, weight: weights[at]!, similar: each })),
-    splits: [],
-  }
 }
 
 /** The last word and the words that begin with it. If these are many, only those of names that have the words before it. */

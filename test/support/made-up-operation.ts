@@ -28,7 +28,6 @@ export const nameWords = defineOperation({
     limit,
     starts: z.string().optional().meta({ description: 'Only words that begin with this text.' }),
   }),
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: wordsSchema,
   answerName: 'NameWords',
