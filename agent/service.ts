@@ -56,7 +56,7 @@ import { buildTerms, type Terms } from './payment/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
 import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
 import { exampleCompanies } from './skills/example-number.ts'
-import { cachedNameIndex } from './skills/name-index-cache.ts'
+import { cachedNameIndex } from './skills/registers.ts'
 
 /** The remote services. Tests pass their own. */
 export interface Externals {

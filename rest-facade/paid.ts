@@ -60,7 +60,7 @@ function performGet(
   const isQuoted = query !== '' && query.length <= QUOTED_QUERY_CHARACTERS_MAX
   return performInput(options, request, {
     definition,
-    input: { ...textInput(definition, parsed.fields), ...members },
+    input: { ...textInput(parsed.fields), ...members },
     ...(isQuoted && { query }),
   })
 }

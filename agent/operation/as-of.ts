@@ -23,12 +23,7 @@ export const asOf = defineOperation({
   refusals: ['company_not_found', 'date_not_covered', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(input, _companies, history) {
-    const found = history.companyOn(input.company_number, input.date)
-    if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
-    return { kind: 'computed', answer: { company, source, snapshot_id } }
-  },
+  answer: ({ company_number, date }, registers) => registers.companyOn(company_number, date),
   isAnswerTo: (input, { company, source }) =>
     company.company_number === input.company_number && dateOfSource(source) <= input.date,
 
@@ -36,8 +31,6 @@ export const asOf = defineOperation({
   exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode), date: SYNTHETIC_DAY }),
 
-  resource:
-    'One Irish company record by its number as the register had it on a day, with source and licence. A missing record is not charged.',
   skill: {
     name: 'Company on a day',
     description:
@@ -53,7 +46,6 @@ export const asOf = defineOperation({
   },
   route: {
     operationId: 'companyOnDay',
-    summary: 'One company on a day',
     description:
       'The record of one company in the last recorded file of that day or before, with the source and the snapshot of ' +
       'that file. No query string and no body are accepted. Days are in UTC. A missing or quarantined record, a day ' +

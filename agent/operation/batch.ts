@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { sourceSchema } from '../../store/dataset/source.ts'
 import { EXAMPLE_PROVENANCE } from './examples.ts'
-import { parseInput, type BatchDefinition, type Operation, type SingleDefinition } from './operation.ts'
+import { parseInput, type BatchDefinition, type SingleDefinition } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
 import { isBatchResult, REFUSALS, refusalBody } from './refusal.ts'
 import { dataErrorSchema, snapshotIdSchema } from './result.ts'
@@ -28,7 +28,6 @@ const STATUSES = {
 export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
   const operations = all.filter(({ batchInputsMax }) => batchInputsMax !== undefined)
   const named = (name: string) => operations.find((each) => each.name === name)
-  const itemsOfBatch = ({ operation, inputs }: Batch): Operation[] => inputs.map((input) => ({ operation, input }))
   const limits = operations.map(({ name, batchInputsMax }) => `${batchInputsMax} of ${name}`).join(', ')
   const [first] = operations
   if (!first) throw new Error('No operation has batches')
@@ -51,7 +50,10 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       ...new Set(operations.flatMap(({ refusals }) => refusals.filter((code) => !isBatchResult(code)))),
     ],
 
-    items: (input) => itemsOfBatch(input as unknown as Batch),
+    items(input) {
+      const { operation, inputs } = input as unknown as Batch
+      return inputs.map((each) => ({ operation, input: each }))
+    },
     isAnswerTo(input, answer) {
       const { operation, inputs } = input as unknown as Batch
       const { results } = answer as unknown as { results: { status: number; body: unknown }[] }
@@ -86,9 +88,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
       return { operation: quoted.name, inputs: [quoted.quotedExample(mode)] }
     },
 
-    resource:
-      'Up to a hundred answers about Irish companies for the sum of their prices. Missing and contradictory records are ' +
-      'results and are charged, unless no item has an answer.',
     skill: {
       name: 'Batch',
       description:
@@ -104,7 +103,6 @@ export function batchOf(all: readonly SingleDefinition[]): BatchDefinition {
     },
     route: {
       operationId: 'buyBatch',
-      summary: 'Many inputs of one operation',
       description:
         `At most ${limits}, in a body of at most 64 KiB. \`results\` has the status and the body of each item in the order ` +
         'of `inputs`. The price is the sum of the items. Missing and quarantined records are results and are charged, ' +

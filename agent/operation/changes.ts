@@ -6,18 +6,7 @@ import { EXAMPLE_CANDIDATE, EXAMPLE_PROVENANCE } from './examples.ts'
 import { CHANGES_MAX, changeLimit, cursor, day, foldStatus, statusText } from './fields.ts'
 import { defineOperation } from './operation.ts'
 import { API_PREFIX } from './paths.ts'
-import {
-  changedFields,
-  fieldSchema,
-  gapsSchema,
-  type EntryChange,
-  type PastEntry,
-  type Position,
-} from './register-history.ts'
-import { snapshotIdSchema } from './result.ts'
-
-/** Examined in one request, so that a filter with few hits takes no longer. The next page continues there. */
-const EXAMINED_MAX = 500
+import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 const KINDS = ['added', 'removed', 'changed'] as const
 
@@ -32,8 +21,6 @@ const changeSchema = z.strictObject({
   after: briefSchema,
 })
 
-type Change = z.infer<typeof changeSchema>
-
 /** The 200 (contract 2.12). */
 const changesResponseSchema = z.strictObject({
   changes: z.array(changeSchema).max(CHANGES_MAX),
@@ -42,6 +29,8 @@ const changesResponseSchema = z.strictObject({
   source: sourceSchema,
   snapshot_id: snapshotIdSchema,
 })
+
+export type ChangesResponse = z.infer<typeof changesResponseSchema>
 
 const inputSchema = z
   .strictObject({
@@ -61,11 +50,11 @@ const inputSchema = z
   })
   .refine(({ since, until }) => until === undefined || since <= until, { error: 'until must not be before since' })
 
-type Input = z.output<typeof inputSchema>
+export type ChangesInput = z.output<typeof inputSchema>
 
 const EXAMPLE = { since: '2026-01-02', limit: 10 }
 
-const EXAMPLE_ANSWER: z.infer<typeof changesResponseSchema> = {
+const EXAMPLE_ANSWER: ChangesResponse = {
   changes: [
     {
       company_number: EXAMPLE_CANDIDATE.company.company_number,
@@ -88,20 +77,12 @@ export const changes = defineOperation({
   prices: { mainnet: 10_000, testnet: 1_000 },
 
   inputSchema,
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: changesResponseSchema,
   answerName: 'ChangesResponse',
   refusals: ['date_not_covered'],
 
-  answer(input, _companies, history) {
-    const { since, until } = input
-    const after = input.cursor === undefined ? undefined : parseCursor(input.cursor)
-    const found = history.changes({ since, until, after })
-    if (found.kind === 'refused') return found
-    const { gaps, source, snapshot_id } = found
-    return { kind: 'computed', answer: { ...readPage(found.changes, input), gaps, source, snapshot_id } }
-  },
+  answer: (input, registers) => registers.changes(input),
   isAnswerTo: (input, answer) =>
     answer.changes.length <= input.limit && answer.changes.every((change) => isWithin(change, input)),
 
@@ -112,7 +93,6 @@ export const changes = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, changes: [], gaps: [] } }),
   quotedExample: () => ({ since: SYNTHETIC_DAY }),
 
-  resource: 'The Irish companies that were added, removed or changed between two days, with the changed fields.',
   skill: {
     name: 'Register changes',
     description:
@@ -128,7 +108,6 @@ export const changes = defineOperation({
   },
   route: {
     operationId: 'registerChanges',
-    summary: 'Changes between two days',
     description:
       'Up to 100 changes between two days, both inclusive, in the order of date, snapshot and number. `next_cursor` is the ' +
       'parameter `cursor` of the next page; a page can be shorter than `limit` before the end. An empty list is an ' +
@@ -136,35 +115,11 @@ export const changes = defineOperation({
   },
 })
 
-/** Ends when the page is full or enough was examined, if there is another row. */
-function readPage(rows: Iterable<EntryChange>, input: Input): { changes: Change[]; next_cursor: string | null } {
-  const page: Change[] = []
-  let examined = 0
-  let last: EntryChange | undefined
-  for (const row of rows) {
-    if (last && (page.length === input.limit || examined === EXAMINED_MAX))
-      return { changes: page, next_cursor: toCursor(last) }
-    const change = toChange(row)
-    if (change && isWithin(change, input)) page.push(change)
-    examined += 1
-    last = row
-  }
-  return { changes: page, next_cursor: null }
-}
-
-/** Undefined next to an erased version, whose content is not known. */
-function toChange({ step, company_number, before, after }: EntryChange): Change | undefined {
-  if (before === 'erased' || after === 'erased') return undefined
-  const kind = after === 'absent' ? 'removed' : before === 'absent' ? 'added' : 'changed'
-  const changed = changedFields(before, after)
-  return { company_number, date: step.date, kind, changed, before: toBrief(before), after: toBrief(after) }
-}
-
-function toBrief(entry: PastEntry): Change['before'] {
-  return typeof entry === 'object' ? { legal_name: entry.legal_name, status: entry.status } : null
-}
-
-function isWithin(change: Change, { since, until, kind, field, status: wanted }: Input): boolean {
+/** Whether a change is one of those that were asked for. */
+export function isWithin(
+  change: ChangesResponse['changes'][number],
+  { since, until, kind, field, status: wanted }: ChangesInput,
+): boolean {
   const { status: found } = (change.kind === 'removed' ? change.before : change.after) ?? { status: null }
   return (
     change.date >= since &&
@@ -173,13 +128,4 @@ function isWithin(change: Change, { since, until, kind, field, status: wanted }:
     (field === undefined || change.changed.includes(field)) &&
     (wanted === undefined || (found !== null && foldStatus(found) === foldStatus(wanted)))
   )
-}
-
-function toCursor({ step, company_number }: EntryChange): string {
-  return `${step.key}-${company_number}`
-}
-
-function parseCursor(text: string): Position {
-  const [step = '', company_number = ''] = text.split('-')
-  return { step, company_number }
 }

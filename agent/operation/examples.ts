@@ -1,8 +1,7 @@
 /** Made-up answers that the examples of several operations share. */
 import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../store/dataset/synthetic.ts'
-import { MATCHING_VERSION, SCORE_DEFINITION } from './matching-version.ts'
-import type { Candidate } from './result.ts'
+import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from './result.ts'
 
 export const EXAMPLE_PROVENANCE = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
 

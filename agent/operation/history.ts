@@ -6,15 +6,11 @@ import { SYNTHETIC_DAY, SYNTHETIC_SNAPSHOT_ID } from '../../store/dataset/synthe
 import { EXAMPLE_PROVENANCE, exampleCompany, quotedNumber } from './examples.ts'
 import { companyNumber, stepKey } from './fields.ts'
 import { defineOperation } from './operation.ts'
-import { refused } from './outcome.ts'
 import { API_PREFIX } from './paths.ts'
-import { changedFields, fieldSchema, gapsSchema, type PastVersion } from './register-history.ts'
-import { snapshotIdSchema } from './result.ts'
-
-const NEVER_FOUND = 'No recorded file has a company with this number. Leading zeros are significant.'
+import { fieldSchema, gapsSchema, snapshotIdSchema } from './result.ts'
 
 /** About 100 KB. */
-const VERSIONS_MAX = 100
+export const VERSIONS_MAX = 100
 
 const seenSchema = z.strictObject({ snapshot_id: snapshotIdSchema, date: z.iso.date() })
 
@@ -37,6 +33,8 @@ const historyResponseSchema = z.strictObject({
   snapshot_id: snapshotIdSchema,
 })
 
+export type HistoryResponse = z.infer<typeof historyResponseSchema>
+
 export const history = defineOperation({
   name: 'history',
   method: 'GET',
@@ -54,16 +52,7 @@ export const history = defineOperation({
   refusals: ['company_not_found'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer({ company_number, before }, _companies, pastRegisters) {
-    const found = pastRegisters.versions(company_number, before)
-    if (found.kind === 'refused') return found
-    const { newestFirst, completeSince: complete_since, gaps, source, snapshot_id } = found
-    const { versions, next_before } = readPage(newestFirst)
-    if (versions.length === 0)
-      return refused({ code: 'company_not_found', message: NEVER_FOUND, provenance: { source, snapshot_id } })
-    const answer = { company_number, versions, next_before, complete_since, gaps, source, snapshot_id }
-    return { kind: 'computed', answer }
-  },
+  answer: ({ company_number, before }, registers) => registers.versions(company_number, before),
   isAnswerTo: ({ company_number }, answer) =>
     answer.company_number === company_number &&
     answer.versions.every(({ company }) => company === null || company.company_number === company_number),
@@ -72,8 +61,6 @@ export const history = defineOperation({
   exampleAnswers: (mode) => ({ found: exampleAnswer(exampleCompany(mode)) }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
-  resource:
-    'The versions of one Irish company record in the recorded files of the register, with the changed fields. An unknown number is not charged.',
   skill: {
     name: 'Company history',
     description:
@@ -89,7 +76,6 @@ export const history = defineOperation({
   },
   route: {
     operationId: 'companyHistory',
-    summary: 'The recorded versions of one company',
     description:
       'Up to 100 versions of one record, oldest first, each with the first and the last file that had it and the fields ' +
       'that differ from the version before. `next_before` is the parameter `before` of the earlier versions. A number ' +
@@ -97,27 +83,7 @@ export const history = defineOperation({
   },
 })
 
-/** The newest versions, oldest first. One more is read for the changes of the oldest. */
-function readPage(newestFirst: Iterable<PastVersion>) {
-  const read: PastVersion[] = []
-  for (const version of newestFirst) if (read.push(version) > VERSIONS_MAX) break
-  const page = read.slice(0, VERSIONS_MAX)
-  const versions = page.map((version, at) => toVersion(version, read[at + 1])).toReversed()
-  return { versions, next_before: read.length > page.length ? (page.at(-1)?.since.key ?? null) : null }
-}
-
-function toVersion({ entry, since, lastSeen }: PastVersion, before: PastVersion | undefined) {
-  const seen = ({ snapshot_id, date }: PastVersion['since']) => ({ snapshot_id, date })
-  return {
-    state: typeof entry === 'object' ? ('present' as const) : entry,
-    first_seen: seen(since),
-    last_seen: lastSeen && seen(lastSeen),
-    company: typeof entry === 'object' ? entry : null,
-    changed: changedFields(before?.entry, entry),
-  }
-}
-
-function exampleAnswer(company: z.infer<typeof companySchema>): z.infer<typeof historyResponseSchema> {
+function exampleAnswer(company: z.infer<typeof companySchema>): HistoryResponse {
   const first_seen = { snapshot_id: SYNTHETIC_SNAPSHOT_ID, date: SYNTHETIC_DAY }
   return {
     company_number: company.company_number,

@@ -21,20 +21,13 @@ export const lookup = defineOperation({
   refusals: ['company_not_found', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(input, companies) {
-    const found = companies.get(input.company_number)
-    if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
-    return { kind: 'computed', answer: { company, source, snapshot_id } }
-  },
+  answer: ({ company_number }, registers) => registers.get(company_number),
   isAnswerTo: (input, { company }) => company.company_number === input.company_number,
 
   examples: (number) => (number === undefined ? [] : [{ company_number: number }]),
   exampleAnswers: (mode) => ({ found: { company: exampleCompany(mode), ...EXAMPLE_PROVENANCE } }),
   quotedExample: (mode) => ({ company_number: quotedNumber(mode) }),
 
-  resource:
-    'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',
   skill: {
     name: 'Company lookup',
     description:
@@ -50,7 +43,6 @@ export const lookup = defineOperation({
   },
   route: {
     operationId: 'lookupCompany',
-    summary: 'One company by its number',
     description:
       'The record of one company in the current snapshot. No query string and no body are accepted. An unpaid request ' +
       'gets a quote, whether or not the company exists. A missing or quarantined record is not charged.',

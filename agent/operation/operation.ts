@@ -1,9 +1,8 @@
 /** The definition of a paid operation. All transports, quotes and documents are derived from a list of definitions. */
 import type { z } from 'zod'
-import type { Companies } from './companies.ts'
-import type { History } from './register-history.ts'
-import type { Refused } from './outcome.ts'
+import type { Computed } from './outcome.ts'
 import type { Refusal, RefusalCode } from './refusal.ts'
+import type { Registers } from './registers.ts'
 
 /** An operation in canonical form: defaults filled in, absent members absent. */
 export interface Operation {
@@ -25,8 +24,6 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   bodyBytesMax?: number
 
   inputSchema: Input
-  /** Query parameters with whole numbers. The others are text. */
-  numbers?: readonly string[]
   /** The refusal of an input that the schema does not accept. */
   inputFault: RefusalCode
   /** By member of the input: the refusal, if it is not `inputFault`. */
@@ -52,14 +49,15 @@ interface DescribedOperation<Input extends z.ZodObject, Answer extends z.ZodType
   /** The example in quotes, as text. A member of the path that has no constant example is `{member}`. */
   quotedExample(mode: 'mainnet' | 'testnet'): Record<string, unknown>
 
-  /** The `resource.description` of a quote. Catalogues accept at most 500 characters. */
-  resource: string
-  /** The skill in the agent card. Its tags are also those of the quote, of which catalogues accept at most five. */
+  /**
+   * The skill in the agent card. The name is also the summary in OpenAPI. Description and tags are also those of the quote, of
+   * which catalogues accept at most 500 characters and five tags.
+   */
   skill: { name: string; description: string; tags: string[] }
   /** The tool of MCP: its name, its title, when to use it, and what is charged. */
   tool: { name: string; title: string; use: string; charge: string }
   /** The REST route in OpenAPI. */
-  route: { operationId: string; summary: string; description: string }
+  route: { operationId: string; description: string }
 }
 
 /** An operation that is not a batch. */
@@ -76,11 +74,7 @@ export interface SingleDefinition<
   /** The number that selects the record. That of the synthetic company needs no dataset (contract 1.7). */
   companyNumber?(input: z.output<Input>): string | undefined
   /** Computes the answer. Does not depend on the transport or the payment. */
-  answer(
-    input: z.output<Input>,
-    companies: Companies,
-    history: History,
-  ): { kind: 'computed'; answer: z.output<Answer> } | Refused
+  answer(input: z.output<Input>, registers: Registers): Computed<z.output<Answer>>
 }
 
 /** Several inputs of one single operation. The price is the sum of the prices of the inputs. */
@@ -102,7 +96,7 @@ export function defineOperation<Input extends z.ZodObject, Answer extends z.ZodT
   return { kind: 'single', ...definition }
 }
 
-export type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
+type ParsedInput = { kind: 'valid'; input: Record<string, unknown> } | { kind: 'invalid'; fault: InputFault }
 
 export function parseInput({ inputSchema }: OperationDefinition, input: unknown): ParsedInput {
   const parsed = inputSchema.safeParse(input, { reportInput: false })
@@ -120,7 +114,7 @@ function toFault(issue: z.core.$ZodIssue | undefined): InputFault {
 }
 
 /** The broken rule, without any part of the input. `field` is null when the rule is about the whole input. */
-export interface InputFault {
+interface InputFault {
   field: string | null
   rule: string
 }

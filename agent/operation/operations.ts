@@ -4,7 +4,7 @@ import { batchOf } from './batch.ts'
 import { changes } from './changes.ts'
 import { history } from './history.ts'
 import { lookup } from './lookup.ts'
-import { parseInput, type InputFault, type Operation, type OperationDefinition, type Operations } from './operation.ts'
+import { parseInput, type Operation, type OperationDefinition, type Operations } from './operation.ts'
 import { resolve } from './resolve.ts'
 import { search } from './search.ts'
 
@@ -19,11 +19,11 @@ export function definitionOf(name: string, operations: Operations = OPERATIONS):
   return definition
 }
 
-export type ParsedOperation = { kind: 'valid'; operation: Operation } | { kind: 'invalid'; fault: InputFault }
-
-export function parseOperation(name: string, input: unknown, operations: Operations = OPERATIONS): ParsedOperation {
+export function parseOperation(name: string, input: unknown, operations: Operations = OPERATIONS) {
   const parsed = parseInput(definitionOf(name, operations), input)
-  return parsed.kind === 'valid' ? { kind: 'valid', operation: { operation: name, input: parsed.input } } : parsed
+  if (parsed.kind === 'invalid') return parsed
+  const operation: Operation = { operation: name, input: parsed.input }
+  return { kind: 'valid' as const, operation }
 }
 
 /** The items of a batch. Any other operation is its own only item. */

@@ -50,6 +50,9 @@ export interface Refused {
 
 export type Outcome = Answer | Refused
 
+/** What an operation computes. */
+export type Computed<T> = { kind: 'computed'; answer: T } | Refused
+
 export const refused = (refusal: Refusal): Refused => ({ kind: 'refused', refusal })
 
 /** The refusal of a request that exceeds a limit: whole seconds, at least 1 (contract 6.2.1). */

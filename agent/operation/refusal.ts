@@ -14,8 +14,6 @@ interface RefusalDefinition {
   charged: 'no' | 'unknown' | 'earlier'
   /** `Retry-After` of a refusal that sets none itself. Every 503 has one (contract 7.7). */
   retryAfterSeconds?: number
-  /** As the answer to an item it is a result of the batch. Any other refusal of an item refuses the batch. */
-  isBatchResult?: true
 }
 
 const CHANGE = 'Change the request.'
@@ -66,14 +64,11 @@ export const REFUSALS = {
   payment_invalid: define(402, 'The payment is malformed or differs from the quote.', SIGN_AGAIN),
   payment_rejected: define(402, 'The verification of the payment failed.', SIGN_AGAIN),
   payment_failed: define(402, 'The payment was not settled.', SIGN_AGAIN),
-  company_not_found: {
-    ...define(
-      404,
-      'The current snapshot has no company with this number. Leading zeros are significant.',
-      'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
-    ),
-    isBatchResult: true,
-  },
+  company_not_found: define(
+    404,
+    'The current snapshot has no company with this number. Leading zeros are significant.',
+    'Use the number exactly as the register writes it: 081615 and 81615 are two numbers.',
+  ),
   date_not_covered: define(
     404,
     'No recorded file of the register covers this day.',
@@ -82,14 +77,11 @@ export const REFUSALS = {
   origin_not_allowed: define(403, 'Web pages of other origins cannot use this path.', CHANGE),
   not_found: define(404, 'This path does not exist.', CHANGE),
   method_not_allowed: define(405, 'This path does not support the method.', CHANGE),
-  source_data_conflict: {
-    ...define(
-      409,
-      'The source has several different records with this number, so none is returned.',
-      'Try again when a newer snapshot is available.',
-    ),
-    isBatchResult: true,
-  },
+  source_data_conflict: define(
+    409,
+    'The source has several different records with this number, so none is returned.',
+    'Try again when a newer snapshot is available.',
+  ),
   payment_replay_conflict: define(
     409,
     'This payment belongs to another request.',
@@ -174,10 +166,9 @@ const DATA_ERRORS: ReadonlySet<RefusalCode> = new Set([
   'payment_already_settled',
 ])
 
-/** Whether the refusal of an item is a result of its batch (contract 4.11.3). */
+/** Whether the refusal of an item is a result of its batch (contract 4.11.3). Any other refuses the batch. */
 export function isBatchResult(code: RefusalCode): boolean {
-  const definition: RefusalDefinition = REFUSALS[code]
-  return definition.isBatchResult === true
+  return code === 'company_not_found' || code === 'source_data_conflict'
 }
 
 /** Whether the body is a `DataError`, so that the refusal needs a provenance (contract 2.8). */

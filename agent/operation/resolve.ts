@@ -59,12 +59,12 @@ export const resolve = defineOperation({
   refusals: ['query_too_broad', 'company_not_found', 'source_data_conflict'],
 
   companyNumber: ({ company_number }) => company_number,
-  answer(query, companies) {
-    const decided = companies.identify(query)
+  answer(query, registers) {
+    const decided = registers.identify(query)
     if (decided.kind === 'refused') return decided
-    const { kind: _kind, status, candidates, ...members } = decided
+    const { status, candidates } = decided.answer
     const match = status === 'matched' ? (candidates[0] ?? null) : null
-    return { kind: 'computed', answer: { status, match, query, candidates: [...candidates], ...members } }
+    return { kind: 'computed', answer: { match, query, ...decided.answer } }
   },
   isAnswerTo(input, answer) {
     const { company_number: number } = input
@@ -79,7 +79,6 @@ export const resolve = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: EXAMPLE_NOTHING }),
   quotedExample: () => ({ name: 'Ryanair Holdings' }),
 
-  resource: 'The one Irish company that a name or a number means, or why it cannot be decided.',
   skill: {
     name: 'Company resolution',
     description:
@@ -97,7 +96,6 @@ export const resolve = defineOperation({
   },
   route: {
     operationId: 'resolveCompany',
-    summary: 'Resolution of a name to one company',
     description:
       'One company for a name, with number, Eircode or address as evidence, or the reason why no company is certain: ' +
       '`ambiguous`, `conflicting` and `no_match` are answers and are charged. The body is JSON of at most 4 KiB without ' +

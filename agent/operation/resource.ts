@@ -35,7 +35,7 @@ export function parseResourceUrl(
   const { definition, members } = found
   const { name, method } = definition
   if (method === 'POST') return { name }
-  const query = queryMembers(definition).length > 0 ? textInput(definition, searchParams) : {}
+  const query = queryMembers(definition).length > 0 ? textInput(searchParams) : {}
   const parsed = parseOperation(name, { ...query, ...members }, operations)
   return parsed.kind === 'valid' ? { name, operation: parsed.operation } : undefined
 }
@@ -68,11 +68,8 @@ function readPath(definition: OperationDefinition, path: string): Record<string,
   return members
 }
 
-/** The input of an operation from its query parameters, with whole numbers as numbers. */
-export function textInput(
-  { numbers = [] }: OperationDefinition,
-  query: Iterable<[string, string]>,
-): Record<string, unknown> {
-  const fields = [...query].map(([name, value]) => [name, numbers.includes(name) ? parseLimitText(value) : value])
+/** The input of an operation from its query parameters. Of these, `limit` is a whole number, and the others are text. */
+export function textInput(query: Iterable<[string, string]>): Record<string, unknown> {
+  const fields = [...query].map(([name, value]) => [name, name === 'limit' ? parseLimitText(value) : value])
   return Object.fromEntries(fields) as Record<string, unknown>
 }

@@ -35,25 +35,20 @@ export const search = defineOperation({
     status: status.optional(),
     eircode: eircode.optional(),
   }),
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: searchResponseSchema,
   answerName: 'SearchResponse',
   refusals: ['query_too_broad'],
   reserved: ['company_not_found', 'body_too_large', 'unsupported_media_type'],
 
-  answer({ q, ...given }, companies) {
-    const ranked = companies.rank({ name: q, ...given })
+  answer({ q, limit: asked, ...filters }, registers) {
+    const ranked = registers.rank({ name: q, limit: asked, ...filters })
     if (ranked.kind === 'refused') return ranked
-    const { kind: _kind, candidates, ...members } = ranked
-    const filters = { status: given.status, eircode: given.eircode }
-    const answer = {
-      query: { q, limit: given.limit },
-      ...((filters.status ?? filters.eircode) !== undefined && { filters }),
-      candidates: [...candidates],
-      ...members,
+    const hasFilters = (filters.status ?? filters.eircode) !== undefined
+    return {
+      kind: 'computed',
+      answer: { query: { q, limit: asked }, ...(hasFilters && { filters }), ...ranked.answer },
     }
-    return { kind: 'computed', answer }
   },
   isAnswerTo: repeatsInput,
 
@@ -61,7 +56,6 @@ export const search = defineOperation({
   exampleAnswers: () => ({ found: EXAMPLE_ANSWER, nothing: { ...EXAMPLE_ANSWER, candidates: [] } }),
   quotedExample: () => ({ q: 'ryanair', limit: '5' }),
 
-  resource: 'Up to ten Irish companies, ranked by the similarity of their names, with the evidence for each.',
   skill: {
     name: 'Company name search',
     description:
@@ -77,7 +71,6 @@ export const search = defineOperation({
   },
   route: {
     operationId: 'searchCompanies',
-    summary: 'Ranked search by name',
     description:
       'Up to ten companies, ranked by the similarity of their names, with the evidence for each. An empty list is an ' +
       'answer and is charged. Each parameter occurs at most once. A retry must repeat the whole query string.',

@@ -39,9 +39,9 @@ const constantMembers = memoizePerAmount((terms, operation, amount) => {
 /** What catalogues show as the provider (x402 `ResourceInfo`: at most 32 ASCII characters). */
 const SERVICE_NAME = 'Irish company records'
 
-function describeResource({ resource }: OperationDefinition, url: string): ResourceInfo {
+function describeResource({ skill }: OperationDefinition, url: string): ResourceInfo {
   const short = url.length > URL_CHARACTERS_MAX ? url.replace(/(%[89A-F][0-9A-F])+/gi, decodeURIComponent) : url
-  return { url: short, description: resource, mimeType: 'application/json' }
+  return { url: short, description: skill.description, mimeType: 'application/json' }
 }
 
 export function buildQuote(request: QuoteRequest): Quote {

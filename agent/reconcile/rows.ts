@@ -6,7 +6,7 @@ import { REPEAT_STATUSES, type BuyerRuntime } from '../client/buy.ts'
 import { restRequest, type PurchaseRequest } from '../client/purchase-request.ts'
 import { describeAnswer } from '../client/service-answer.ts'
 import type { Operation } from '../operation/operation.ts'
-import { parseOperation, type ParsedOperation } from '../operation/operations.ts'
+import { parseOperation } from '../operation/operations.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { resolve, type ResolveResponse } from '../operation/resolve.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
@@ -87,7 +87,7 @@ async function allEnded<T>(work: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** The operation that a row asks for. Undefined if the row has neither a name nor a number. */
-export function parseRow(cells: RowCells): ParsedOperation | undefined {
+export function parseRow(cells: RowCells): ReturnType<typeof parseOperation> | undefined {
   const input = Object.fromEntries(
     Object.entries(cells)
       .map(([field, text]) => [field, text.trim()])

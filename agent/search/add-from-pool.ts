@@ -2,13 +2,12 @@
  * Scores the names of a candidate pool and adds the best. Names are measured in descending order of their bounds; records
  * are read afterwards, best score first, because reading one takes longer than measuring many names.
  */
-import type { CandidatePool } from '../../store/index/candidates.ts'
+import type { selectCandidates } from '../../store/index/candidates.ts'
+import { CANDIDATES_MAX } from '../operation/fields.ts'
 import type { QueryBudgets } from '../../store/index/operation-budget.ts'
-import { buildCandidate } from './candidate.ts'
-import type { QueryEvidence } from './evidence.ts'
+import { buildCandidate, EVIDENCE_SCORE_MAX, nameScore, type QueryEvidence } from './candidate.ts'
 import { readCompany, type Register } from './register.ts'
-import { EVIDENCE_SCORE_MAX, nameScore } from './score.ts'
-import { ScoreThreshold, type TopCandidates } from './top-candidates.ts'
+import type { TopCandidates } from './top-candidates.ts'
 
 /** Names scored, or records read, between two checks of the time limit. */
 const STEPS_PER_TIME_CHECK = 64
@@ -33,9 +32,11 @@ interface Scale {
 }
 
 /** `truncated` when names were left out that could be among the best. An exceeded budget is not reported here. */
-export type PoolOutcome = 'complete' | 'truncated' | 'time_up'
-
-export function addFromPool(search: Search, pool: CandidatePool, { similarityOf, highestOf }: Scale): PoolOutcome {
+export function addFromPool(
+  search: Search,
+  pool: ReturnType<typeof selectCandidates>,
+  { similarityOf, highestOf }: Scale,
+): 'complete' | 'truncated' | 'time_up' {
   const { budgets, top, isTimeUp } = search
   const threshold = new ScoreThreshold(top)
   const found: ScoredName[] = []
@@ -80,4 +81,28 @@ function addScored(search: Search, found: ScoredName[]): boolean {
 export function highestScore({ query: { eircode, address } }: Search, similarity: number): number {
   const hasEvidence = eircode !== undefined || address !== undefined
   return nameScore('fuzzy_name', similarity) + (hasEvidence ? EVIDENCE_SCORE_MAX : 0)
+}
+
+/**
+ * The lowest score that can still be among the best, before records are read and evidence is known. Evidence only adds to a
+ * score, so this threshold is never too high.
+ */
+class ScoreThreshold {
+  /** The best scores without evidence, in descending order. */
+  readonly #scores: number[]
+
+  constructor(top: TopCandidates) {
+    this.#scores = top.candidates().map(({ score }) => score)
+  }
+
+  add(score: number): void {
+    const at = this.#scores.findIndex((other) => score > other)
+    this.#scores.splice(at === -1 ? this.#scores.length : at, 0, score)
+    this.#scores.length = Math.min(this.#scores.length, CANDIDATES_MAX)
+  }
+
+  admits(score: number): boolean {
+    const last = this.#scores[CANDIDATES_MAX - 1]
+    return last === undefined || score >= last
+  }
 }

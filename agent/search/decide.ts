@@ -1,5 +1,5 @@
 /** Decides the status of a resolution from its ranked candidates (contract 12.5). */
-import type { Decision } from '../operation/companies.ts'
+import type { ResolveResponse } from '../operation/resolve.ts'
 import type { Candidate } from '../operation/result.ts'
 
 const MATCH_SCORE_MIN = 900
@@ -9,7 +9,7 @@ const MATCH_MARGIN_MIN = 80
 export function decideStatus(
   [first, second]: readonly Candidate[],
   { isTruncated }: { isTruncated: boolean },
-): Decision['status'] {
+): ResolveResponse['status'] {
   if (first === undefined) return 'no_match'
   if (isTruncated) return 'ambiguous'
   if (first.conflicts.length > 0) return 'conflicting'

@@ -17,7 +17,7 @@ interface EqualName {
   exact: 'strict_name' | 'relaxed_name'
 }
 
-export interface EqualNames {
+interface EqualNames {
   /** By position in the name index. When a budget is exceeded, names are missing. */
   equal: Map<number, EqualName>
   /** The index of the reading that decides. The reading with another article has the last index. */

@@ -1,5 +1,5 @@
 /** The readings of a query name, and which of them a legal name equals, strictly or with another form of the suffix. */
-import { joinedKey } from '../../store/index/joined-names.ts'
+import { joinedKey } from '../../store/index/name-keys.ts'
 import { normaliseText, normaliseWords, parseName } from '../../store/index/normalise-name.ts'
 import { isNumeral } from '../../store/index/spelling.ts'
 import {
@@ -8,9 +8,13 @@ import {
   splitMisspeltSuffix,
   type ParsedName,
 } from '../../store/index/suffixes.ts'
-import { markLostLetters, restoreVowels } from './misread-letters.ts'
-import { replaceWebAddress } from './web-address.ts'
-import { splitTextAfterForm, splitTradingName } from './written-name.ts'
+import {
+  markLostLetters,
+  replaceWebAddress,
+  restoreVowels,
+  splitTextAfterForm,
+  splitTradingName,
+} from './written-name.ts'
 
 /** A query name in the forms that exact comparison needs. */
 export interface QueryName {

@@ -3,7 +3,7 @@
  * scoring every name; `isTruncated` reports when a limit prevented this.
  */
 import { selectCandidates, selectContaining } from '../../store/index/candidates.ts'
-import { areInitials } from '../../store/index/initials.ts'
+import { areInitials } from '../../store/index/name-keys.ts'
 import type { NameIndex } from '../../store/index/name-index.ts'
 import { openQueryBudgets, type QueryBudgets } from '../../store/index/operation-budget.ts'
 import { analyseQuery } from '../../store/index/query.ts'
@@ -11,15 +11,16 @@ import { listReadings } from '../../store/index/readings.ts'
 import type { ParsedName } from '../../store/index/suffixes.ts'
 import type { Candidate } from '../operation/result.ts'
 import { CANDIDATES_MAX, foldStatus } from '../operation/fields.ts'
-import { buildCandidate } from './candidate.ts'
+import { buildCandidate, type QueryEvidence } from './candidate.ts'
 import { parseQueryName, type QueryName } from './equality.ts'
-import type { QueryEvidence } from './evidence.ts'
 import { findEqualNames, findJoinedName } from './equal-names.ts'
 import { readCompany, type Register } from './register.ts'
-import { addFromPool, highestScore, type PoolOutcome, type Search } from './add-from-pool.ts'
+import { addFromPool, highestScore, type Search } from './add-from-pool.ts'
 import { correctedScale, INITIALS_SIMILARITY, readingBound, readingMeasure } from './scale-of-search.ts'
 import { FUZZY_MAX, similarityMeasure } from './similarity.ts'
 import { TopCandidates } from './top-candidates.ts'
+
+type PoolOutcome = ReturnType<typeof addFromPool>
 
 /** Names below this similarity are not returned. Resolve has the higher minimum, because it decides for one company. */
 export const SIMILARITY_MIN = { always: 0.3, without_exact: 0.67 } as const
@@ -43,18 +44,31 @@ export interface CompanyQuery extends QueryEvidence {
   fuzzy: 'always' | 'without_exact'
 }
 
-export interface FoundCompanies {
-  kind: 'found'
-  candidates: Candidate[]
-  isTruncated: boolean
-  /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
-  readingIndex: number
-}
-
-export type FindResult =
-  | FoundCompanies
+type FindResult =
+  | {
+      kind: 'found'
+      candidates: Candidate[]
+      isTruncated: boolean
+      /** The way of reading the query by which the exact candidates were found: its index, from the most literal one. */
+      readingIndex: number
+    }
   /** The time limit was exceeded. Partial results would depend on the machine, so there are none. */
   | { kind: 'too_broad' }
+
+/** Finds companies in several registers as if they were one. On testnet these are the dataset and the synthetic company. */
+export function findInRegisters(registers: readonly Register[], query: CompanyQuery, now: () => Date): FindResult {
+  const results = registers.map((register) => findCompanies(register, query, { now }))
+  const found = results.flatMap((result) => (result.kind === 'found' ? [result] : []))
+  if (found.length < results.length) return { kind: 'too_broad' }
+  const withExact = found.filter(({ candidates }) => candidates.some(({ match_type }) => match_type !== 'fuzzy_name'))
+  const readingIndex = Math.min(...withExact.map((each) => each.readingIndex))
+  const deciding = withExact.filter((each) => each.readingIndex === readingIndex)
+  const used = query.fuzzy === 'always' || deciding.length === 0 ? found : deciding
+  const top = new TopCandidates()
+  for (const each of used.flatMap(({ candidates }) => candidates)) top.add(each)
+  const isTruncated = found.some((each) => each.isTruncated)
+  return { kind: 'found', candidates: top.candidates(), isTruncated, readingIndex }
+}
 
 export function findCompanies(
   register: Register,

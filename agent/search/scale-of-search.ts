@@ -39,7 +39,7 @@ export function readingMeasure(
   const measure = similarityMeasure(index, query, options)
   return (name) => {
     const { similarity, isQueryCovered, isLiteral } = measure(name)
-    if (!isQueryCovered || !runs.every((run) => hasRun(index, name, run))) return 0
+    if (!isQueryCovered || !runs.every((run) => index.hasRun(name, run))) return 0
     return isLiteral && factor === 1 ? written(similarity) : otherNotation(factor * similarity)
   }
 }
@@ -47,10 +47,4 @@ export function readingMeasure(
 /** The highest similarity of a name for a reading, from the upper bound of its measured similarity. */
 export function readingBound({ factor }: Reading, bound: number): number {
   return factor === 1 ? written(bound) : otherNotation(factor * bound)
-}
-
-function hasRun(index: NameIndex, name: number, run: readonly number[]): boolean {
-  const last = index.wordCount(name) - run.length
-  for (let at = 0; at <= last; at += 1) if (index.hasWordsAt(name, at, run)) return true
-  return false
 }

@@ -21,7 +21,7 @@ export const FUZZY_MAX = 0.9999
 /** Four decimals are published, and scores are computed from the published value. */
 const PRECISION = 10_000
 
-export interface NameSimilarity {
+interface NameSimilarity {
   /** Rounded down to four decimals. */
   similarity: number
   /** Whether every word of both names has a close counterpart. */

@@ -31,30 +31,6 @@ export class TopCandidates {
   }
 }
 
-/**
- * The lowest score that can still be among the best, before records are read and evidence is known. Evidence only adds to a
- * score, so this threshold is never too high.
- */
-export class ScoreThreshold {
-  /** The best scores without evidence, in descending order. */
-  readonly #scores: number[]
-
-  constructor(top: TopCandidates) {
-    this.#scores = top.candidates().map(({ score }) => score)
-  }
-
-  add(score: number): void {
-    const at = this.#scores.findIndex((other) => score > other)
-    this.#scores.splice(at === -1 ? this.#scores.length : at, 0, score)
-    this.#scores.length = Math.min(this.#scores.length, CANDIDATES_MAX)
-  }
-
-  admits(score: number): boolean {
-    const last = this.#scores[CANDIDATES_MAX - 1]
-    return last === undefined || score >= last
-  }
-}
-
 /** Orders by score, evidence, live before dissolved, then the lower company number. */
 function compareRank(one: Candidate, other: Candidate): number {
   return (

@@ -1,4 +1,7 @@
-/** Splits what people write around a name: a trading name, a note, a place or a number after the legal form. */
+/**
+ * Reads a name as people write it: with a trading name, a note, a place or a number after the legal form, in a web or e-mail
+ * address, or with letters that a wrong encoding changed.
+ */
 import { normaliseWords, parseName } from '../../store/index/normalise-name.ts'
 import { isAmbiguousForm } from '../../store/index/suffixes.ts'
 
@@ -63,4 +66,51 @@ export function splitTradingName(name: string): string {
   return parseName(before).suffix === '' && parseName(`x ${after}`).suffix !== '' && LETTER_OR_DIGIT.test(after)
     ? after
     : before
+}
+
+/** Ends of domains that companies in Ireland use. A name with another end is not read as an address. */
+const DOMAIN_ENDS = String.raw`ie|com|net|org|eu|info|biz|co\.uk|uk|io|ai|app|shop|online`
+const ADDRESS = new RegExp(
+  String.raw`(?<![\p{L}\p{N}])(?:https?:\/\/)?(?:([\w.+-]+)@|www\.)?(?:[a-z0-9-]+\.)*?([a-z0-9-]{2,})\.(?:${DOMAIN_ENDS})(?![\p{L}\p{N}@.-]|\.[\p{L}\p{N}])(?:[/?#:]\S*)?`,
+  'iu',
+)
+/** Domains of mail services. The company is in the part before the @. */
+const MAIL_SERVICES: ReadonlySet<string> = new Set('gmail hotmail outlook yahoo icloud eircom live'.split(' '))
+/** Characters between the words of an address. */
+const BETWEEN_WORDS = /[-._+]+/g
+
+/** The name with the words of its web or e-mail address in place of the address. */
+export function replaceWebAddress(name: string): string {
+  return name.replace(ADDRESS, (_address, mailbox: string | undefined, domain: string) => {
+    const isMailService = mailbox !== undefined && MAIL_SERVICES.has(domain.toLowerCase())
+    return ` ${(isMailService ? mailbox : domain).replaceAll(BETWEEN_WORDS, ' ')} `
+  })
+}
+
+/** Vowels with a fada in UTF-8 that was read as Windows-1252 or Latin-1 twice, after NFKC and without control characters. */
+const MISREAD_TWICE: readonly [RegExp, string][] = [
+  [/Ãƒ?Â¡/gu, 'á'],
+  [/Ãƒ?Â©|Ãƒâ€°/gu, 'é'],
+  [/Ãƒ?Â³|Ãƒ?Â3|Ãƒâ€œ|ÃƒÂ“/gu, 'ó'],
+  [/Ãƒ?Âº|Ãƒ?Âo|ÃƒÅ¡/gu, 'ú'],
+]
+
+/** Restores the vowels that are still recognisable. Only in queries: the register has no such names. */
+export function restoreVowels(text: string): string {
+  if (!text.includes('Ã')) return text
+  let restored = text
+  for (const [misread, vowel] of MISREAD_TWICE) restored = restored.replace(misread, vowel)
+  return restored
+}
+
+/**
+ * Stands for a letter that is lost. A letter that no name contains, so that the spelling search finds words with any letter
+ * in its place.
+ */
+const LOST_LETTER = 'ʔ'
+/** A question mark or a replacement character beside a letter, or what is left of a vowel that was misread. */
+const LOST = /(?<=[\p{L}\p{N}])[?\uFFFD]|[?\uFFFD](?=\p{L})|Ã(?:ƒÂ?|Â|(?![¡©‰³3“šºo]))[?\uFFFD]?/gu
+
+export function markLostLetters(text: string): string {
+  return text.replace(LOST, LOST_LETTER)
 }

@@ -1,19 +1,12 @@
 /** Answers what operations ask from the dataset and, on testnet, the synthetic company. */
+import type { Company } from '../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY } from '../../store/dataset/synthetic.ts'
 import { candidateByNumber } from '../search/by-number.ts'
 import { decideStatus } from '../search/decide.ts'
-import { findInRegisters } from '../search/find-in-registers.ts'
-import type {
-  Companies,
-  Decision,
-  FoundCompany,
-  Identification,
-  Provenance,
-  RankedCompanies,
-} from '../operation/companies.ts'
-import { MATCHING_VERSION, SCORE_DEFINITION } from '../operation/matching-version.ts'
-import { refused, type Refused } from '../operation/outcome.ts'
-import type { Candidate } from '../operation/result.ts'
+import { findInRegisters, type CompanyQuery } from '../search/find-companies.ts'
+import { MATCHING_VERSION, SCORE_DEFINITION, type Candidate } from '../operation/result.ts'
+import { refused } from '../operation/outcome.ts'
+import type { Registers } from '../operation/registers.ts'
 import {
   datasetProvenance,
   isSynthetic,
@@ -25,79 +18,76 @@ import {
 } from './registers.ts'
 
 const NO_DATASET = refused({ code: 'dataset_unavailable' })
-const TOO_BROAD = refused({ code: 'query_too_broad' })
 
-export function openCompanies(context: SkillContext): Companies {
-  const { dataset, now } = context
+export function openCompanies(context: SkillContext): Pick<Registers, 'get' | 'rank' | 'identify'> {
   return {
     get: (number) => getCompany(number, context),
-    rank({ limit, ...query }) {
-      if (!dataset) return NO_DATASET
-      const found = findInRegisters(openRegisters(dataset, context), { ...query, fuzzy: 'always' }, now)
-      if (found.kind === 'too_broad') return TOO_BROAD
-      const candidates = found.candidates.slice(0, limit)
-      return { kind: 'ranked', ...ranked(candidates, provenanceOf(candidates, dataset), found.isTruncated) }
+    rank: ({ limit, ...query }) => findByName({ ...query, fuzzy: 'always' }, context, limit),
+    identify(given) {
+      const { name, company_number: number, ...evidence } = given
+      if (number !== undefined) return identifyNumber(given, number, context)
+      if (name === undefined) throw new Error('The input schema requires a name or a number')
+      const found = findByName({ name, ...evidence, fuzzy: 'without_exact' }, context)
+      return found.kind === 'refused' ? found : decided(found.answer)
     },
-    identify: (given) =>
-      given.company_number === undefined
-        ? identifyName(given, context)
-        : identifyNumber(given, given.company_number, context),
   }
 }
 
 /** The synthetic company needs no dataset. */
-function getCompany(number: string, context: SkillContext): FoundCompany | Refused {
-  if (isSynthetic(number, context)) return { kind: 'found', company: SYNTHETIC_COMPANY, ...SYNTHETIC_PROVENANCE }
+function getCompany(number: string, context: SkillContext): ReturnType<Registers['get']> {
+  if (isSynthetic(number, context))
+    return { kind: 'computed', answer: { company: SYNTHETIC_COMPANY, ...SYNTHETIC_PROVENANCE } }
   const { dataset } = context
   if (!dataset) return NO_DATASET
   const provenance = datasetProvenance(dataset)
   const entry = dataset.snapshot.find(number)
   if (entry === undefined) return refused({ code: 'company_not_found', provenance })
   if (entry === 'quarantined') return refused({ code: 'source_data_conflict', provenance })
-  return { kind: 'found', company: entry, ...provenance }
+  return { kind: 'computed', answer: { company: entry, ...provenance } }
+}
+
+function findByName(query: CompanyQuery, context: SkillContext, limit?: number): ReturnType<Registers['rank']> {
+  const { dataset, now } = context
+  if (!dataset) return NO_DATASET
+  const found = findInRegisters(openRegisters(dataset, context), query, now)
+  if (found.kind === 'too_broad') return refused({ code: 'query_too_broad' })
+  const candidates = found.candidates.slice(0, limit)
+  return {
+    kind: 'computed',
+    answer: { ...ranked(candidates, found.isTruncated), ...provenanceOf(candidates, dataset) },
+  }
 }
 
 /** An explicit number selects its record. */
-function identifyNumber(given: Identification, number: string, context: SkillContext): Decision | Refused {
+function identifyNumber(
+  given: Parameters<Registers['identify']>[0],
+  number: string,
+  context: SkillContext,
+): ReturnType<Registers['identify']> {
   const found = getCompany(number, context)
   if (found.kind === 'refused') return found
-  const { company, source, snapshot_id } = found
+  const { company, ...provenance } = found.answer
   const candidate = candidateByNumber(company, given, registersOf(company, context))
-  return decided([candidate], { source, snapshot_id })
+  return decided({ ...ranked([candidate], false), ...provenance })
 }
 
-function registersOf(company: FoundCompany['company'], context: SkillContext) {
+function registersOf(company: Company, context: SkillContext) {
   if (company === SYNTHETIC_COMPANY || !context.dataset)
     return { register: SYNTHETIC_REGISTER, registers: [SYNTHETIC_REGISTER] }
   const registers = openRegisters(context.dataset, context)
   return { register: registers[0], registers }
 }
 
-function identifyName({ name, eircode, address }: Identification, context: SkillContext): Decision | Refused {
-  const { dataset, now } = context
-  if (!dataset) return NO_DATASET
-  if (name === undefined) throw new Error('The input schema requires a name or a number')
-  const query = { name, eircode, address, fuzzy: 'without_exact' } as const
-  const found = findInRegisters(openRegisters(dataset, context), query, now)
-  if (found.kind === 'too_broad') return TOO_BROAD
-  return decided(found.candidates, provenanceOf(found.candidates, dataset), found.isTruncated)
+function decided<Ranking extends ReturnType<typeof ranked>>(ranking: Ranking) {
+  const status = decideStatus(ranking.candidates, { isTruncated: ranking.candidate_limit_reached })
+  return { kind: 'computed' as const, answer: { status, ...ranking } }
 }
 
-function decided(candidates: readonly Candidate[], provenance: Provenance, isTruncated = false): Decision {
-  const status = decideStatus(candidates, { isTruncated })
-  return { kind: 'decided', status, ...ranked(candidates, provenance, isTruncated) }
-}
-
-function ranked(
-  candidates: readonly Candidate[],
-  provenance: Provenance,
-  isTruncated: boolean,
-): Omit<RankedCompanies, 'kind'> {
+function ranked(candidates: Candidate[], isTruncated: boolean) {
   return {
     candidates,
     candidate_limit_reached: isTruncated,
     matching_version: MATCHING_VERSION,
     score_definition: SCORE_DEFINITION,
-    ...provenance,
   }
 }

@@ -1,38 +1,38 @@
 /** Answers what operations ask from the journal and, on testnet, about the synthetic company. */
-import type { Journal, Step } from '../../store/history/journal.ts'
+import type { Journal, Step, VersionEntry } from '../../store/history/journal.ts'
 import {
   SYNTHETIC_COMPANY,
   SYNTHETIC_DAY,
   SYNTHETIC_SNAPSHOT_ID,
   SYNTHETIC_SOURCE,
 } from '../../store/dataset/synthetic.ts'
-import type { FoundCompany, Provenance } from '../operation/companies.ts'
-import { refused, type Refused } from '../operation/outcome.ts'
-import {
-  GAPS_MAX,
-  type ChangeRange,
-  type EntryChange,
-  type History,
-  type PastChanges,
-  type PastVersions,
-} from '../operation/register-history.ts'
+import { isWithin, type ChangesInput, type ChangesResponse } from '../operation/changes.ts'
+import { VERSIONS_MAX, type HistoryResponse } from '../operation/history.ts'
+import { refused } from '../operation/outcome.ts'
+import type { Registers } from '../operation/registers.ts'
+import { fieldSchema, GAPS_MAX } from '../operation/result.ts'
 import { isSynthetic, type SkillContext } from './registers.ts'
 
 type HistoryContext = Pick<SkillContext, 'journal' | 'hasSyntheticCompany' | 'now'>
+type Read<Items extends 'versions' | 'changes'> = ReturnType<Journal[Items]> extends Iterable<infer Item> ? Item : never
+
+/** Examined in one request, so that a filter with few hits takes no longer. The next page continues there. */
+const EXAMINED_MAX = 500
 
 const NO_STEPS = refused({ code: 'dataset_unavailable' })
 const NOT_FOUND_THEN = 'The file of that day has no company with this number. Leading zeros are significant.'
+const NEVER_FOUND = 'No recorded file has a company with this number. Leading zeros are significant.'
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export function openHistory(context: HistoryContext): History {
+export function openHistory(context: HistoryContext): Pick<Registers, 'companyOn' | 'versions' | 'changes'> {
   return {
     companyOn: (number, date) => companyOn(number, date, context),
     versions: (number, before) => readVersions(number, before, context),
-    changes: (range) => readChanges(range, context),
+    changes: (input) => readChanges(input, context),
   }
 }
 
-function companyOn(number: string, date: string, context: HistoryContext): FoundCompany | Refused {
+function companyOn(number: string, date: string, context: HistoryContext): ReturnType<Registers['companyOn']> {
   const journal = journalOf(number, context)
   const newest = journal.newest()
   if (!newest) return NO_STEPS
@@ -48,45 +48,112 @@ function companyOn(number: string, date: string, context: HistoryContext): Found
     case 'quarantined':
       return refused({ code: 'source_data_conflict', provenance })
     default:
-      return { kind: 'found', company: entry, ...provenance }
+      return { kind: 'computed', answer: { company: entry, ...provenance } }
   }
 }
 
-function readVersions(number: string, before: string | undefined, context: HistoryContext): PastVersions | Refused {
-  const journal = journalOf(number, context)
-  const bounds = boundsOf(journal)
-  if (!bounds) return NO_STEPS
-  const { oldest, newest } = bounds
-  return {
-    kind: 'found',
-    newestFirst: journal.versions(number, before),
-    completeSince: oldest.date,
+/** The newest versions, oldest first. One more is read for the changes of the oldest. */
+function readVersions(
+  company_number: string,
+  before: string | undefined,
+  context: HistoryContext,
+): ReturnType<Registers['versions']> {
+  const journal = journalOf(company_number, context)
+  const [oldest, newest] = [journal.oldest(), journal.newest()]
+  if (!oldest || !newest) return NO_STEPS
+  const provenance = provenanceOf(newest)
+  const read: Read<'versions'>[] = []
+  for (const version of journal.versions(company_number, before)) if (read.push(version) > VERSIONS_MAX) break
+  if (read.length === 0) return refused({ code: 'company_not_found', message: NEVER_FOUND, provenance })
+  const page = read.slice(0, VERSIONS_MAX)
+  const answer = {
+    company_number,
+    versions: page.map((version, at) => toVersion(version, read[at + 1])).toReversed(),
+    next_before: read.length > page.length ? (page.at(-1)?.since.key ?? null) : null,
+    complete_since: oldest.date,
     gaps: journal.gaps(oldest.date, newest.date).slice(-GAPS_MAX),
-    ...provenanceOf(newest),
+    ...provenance,
+  }
+  return { kind: 'computed', answer }
+}
+
+function toVersion(
+  { entry, since, lastSeen }: Read<'versions'>,
+  before: Read<'versions'> | undefined,
+): HistoryResponse['versions'][number] {
+  const seen = ({ snapshot_id, date }: Step) => ({ snapshot_id, date })
+  return {
+    state: typeof entry === 'object' ? 'present' : entry,
+    first_seen: seen(since),
+    last_seen: lastSeen && seen(lastSeen),
+    company: typeof entry === 'object' ? entry : null,
+    changed: changedFields(before?.entry, entry),
   }
 }
 
-function readChanges({ since, until, after }: ChangeRange, context: HistoryContext): PastChanges | Refused {
+function readChanges(input: ChangesInput, context: HistoryContext): ReturnType<Registers['changes']> {
+  const { since, until } = input
   const journal = context.journal()
-  const bounds = boundsOf(journal)
-  if (!bounds) return NO_STEPS
-  const { oldest, newest } = bounds
+  const [oldest, newest] = [journal.oldest(), journal.newest()]
+  if (!oldest || !newest) return NO_STEPS
   const last = until === undefined || until > newest.date ? newest.date : until
   const provenance = provenanceOf(newest)
   if (since > newest.date || last < oldest.date) return refused({ code: 'date_not_covered', provenance })
+  const [step = '', company_number = ''] = input.cursor?.split('-') ?? []
+  const after = input.cursor === undefined ? undefined : { step, company_number }
   // Earlier days would not be listed.
   const firstGap = toDate(new Date(Date.parse(oldest.date) - GAPS_MAX * DAY_MS))
-  return {
-    kind: 'found',
-    changes: withoutSynthetic(journal.changes({ since, until: last, after }), context),
+  const answer = {
+    ...readPage(journal.changes({ since, until: last, after }), input, context),
     gaps: journal.gaps(since < firstGap ? firstGap : since, last).slice(-GAPS_MAX),
     ...provenance,
   }
+  return { kind: 'computed', answer }
 }
 
-/** A row of the dataset with the number of the synthetic company is not sold (contract 1.7). */
-function* withoutSynthetic(changes: Iterable<EntryChange>, context: HistoryContext): Generator<EntryChange> {
-  for (const change of changes) if (!isSynthetic(change.company_number, context)) yield change
+/** Ends when the page is full or enough was examined, if there is another row. */
+function readPage(
+  rows: Iterable<Read<'changes'>>,
+  input: ChangesInput,
+  context: HistoryContext,
+): Pick<ChangesResponse, 'changes' | 'next_cursor'> {
+  const page: ChangesResponse['changes'] = []
+  let examined = 0
+  let last: Read<'changes'> | undefined
+  for (const row of rows) {
+    // A row of the dataset with the number of the synthetic company is not sold (contract 1.7).
+    if (isSynthetic(row.company_number, context)) continue
+    if (last && (page.length === input.limit || examined === EXAMINED_MAX))
+      return { changes: page, next_cursor: `${last.step.key}-${last.company_number}` }
+    const change = toChange(row)
+    if (change && isWithin(change, input)) page.push(change)
+    examined += 1
+    last = row
+  }
+  return { changes: page, next_cursor: null }
+}
+
+/** Undefined next to an erased version, whose content is not known. */
+function toChange({
+  step,
+  company_number,
+  before,
+  after,
+}: Read<'changes'>): ChangesResponse['changes'][number] | undefined {
+  if (before === 'erased' || after === 'erased') return undefined
+  const kind = after === 'absent' ? 'removed' : before === 'absent' ? 'added' : 'changed'
+  const changed = changedFields(before, after)
+  return { company_number, date: step.date, kind, changed, before: toBrief(before), after: toBrief(after) }
+}
+
+function toBrief(entry: VersionEntry) {
+  return typeof entry === 'object' ? { legal_name: entry.legal_name, status: entry.status } : null
+}
+
+/** The fields that differ, if both entries are companies. */
+function changedFields(before: VersionEntry | undefined, after: VersionEntry) {
+  if (typeof before !== 'object' || typeof after !== 'object') return []
+  return fieldSchema.options.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
 }
 
 function journalOf(number: string, context: HistoryContext): Omit<Journal, 'changes' | 'close'> {
@@ -113,12 +180,7 @@ const SYNTHETIC_JOURNAL: Omit<Journal, 'changes' | 'close'> = {
   gaps: () => [],
 }
 
-function boundsOf(journal: Pick<Journal, 'oldest' | 'newest'>): { oldest: Step; newest: Step } | undefined {
-  const [oldest, newest] = [journal.oldest(), journal.newest()]
-  return oldest && newest && { oldest, newest }
-}
-
-function provenanceOf({ source, snapshot_id }: Step): Provenance {
+function provenanceOf({ source, snapshot_id }: Step) {
   return { source, snapshot_id }
 }
 

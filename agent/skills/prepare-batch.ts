@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { BATCH_ANSWER_BYTES_MAX } from '../operation/batch.ts'
 import type { Operation, Operations } from '../operation/operation.ts'
-import { refused, type Refused } from '../operation/outcome.ts'
+import { refused } from '../operation/outcome.ts'
 import { isBatchResult, REFUSALS, refusalBody } from '../operation/refusal.ts'
 import { datasetProvenance, SYNTHETIC_PROVENANCE, type SkillContext } from './registers.ts'
 import { needsDataset, prepareAnswer, type PreparedAnswer } from './skills.ts'
@@ -25,6 +25,7 @@ export function prepareBatch(
   return context.dataset ? context.dataset.snapshot.hold(prepare) : prepare()
 }
 
+/** Assembles the body from those of the items, so that each is the body of its single operation. */
 async function prepareItems(
   items: readonly Operation[],
   context: SkillContext,
@@ -33,24 +34,6 @@ async function prepareItems(
   const isFromDataset = items.some((item) => needsDataset(item, context, operations))
   if (isFromDataset && !context.dataset) return refused({ code: 'dataset_unavailable' })
   const provenance = isFromDataset && context.dataset ? datasetProvenance(context.dataset) : SYNTHETIC_PROVENANCE
-  const prepareItem = (item: Operation) => prepareAnswer(item, context, operations)
-  const computed = await computeItems(items, { prepareItem, provenance, now: context.now })
-  if (computed.kind === 'refused') return computed
-  if (!computed.isAnswered) return refused({ code: 'company_not_found', provenance })
-  return { kind: 'prepared', body: computed.body, snapshotId: provenance.snapshot_id }
-}
-
-interface BatchComputation {
-  prepareItem: (item: Operation) => PreparedAnswer
-  provenance: object
-  now: () => Date
-}
-
-/** Assembles the body from those of the items, so that each is the body of its single operation. */
-async function computeItems(
-  items: readonly Operation[],
-  { prepareItem, provenance, now }: BatchComputation,
-): Promise<{ kind: 'computed'; body: string; isAnswered: boolean } | Refused> {
   const end = `],${JSON.stringify(provenance).slice(1)}`
   let body = '{"results":['
   let bytes = Buffer.byteLength(body + end)
@@ -62,9 +45,9 @@ async function computeItems(
       await setImmediate()
       sliceMs = 0
     }
-    const start = now().getTime()
-    const prepared = prepareItem(item)
-    const itemMs = now().getTime() - start
+    const start = context.now().getTime()
+    const prepared = prepareAnswer(item, context, operations)
+    const itemMs = context.now().getTime() - start
     sliceMs += itemMs
     workedMs += itemMs
     if (workedMs > BATCH_TIME_MAX_MS) return refused({ code: 'query_too_broad', detail: `inputs[${at}]` })
@@ -77,7 +60,8 @@ async function computeItems(
     body += result
     isAnswered ||= prepared.kind === 'prepared'
   }
-  return { kind: 'computed', body: body + end, isAnswered }
+  if (!isAnswered) return refused({ code: 'company_not_found', provenance })
+  return { kind: 'prepared', body: body + end, snapshotId: provenance.snapshot_id }
 }
 
 function resultOf(prepared: PreparedAnswer): string {

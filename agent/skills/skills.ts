@@ -28,7 +28,7 @@ export function prepareAnswer(
 ): PreparedAnswer {
   const definition = definitionOf(operation, operations)
   if (definition.kind === 'batch') throw new Error('A batch is computed by item')
-  const computed = definition.answer(input, openCompanies(context), openHistory(context))
+  const computed = definition.answer(input, { ...openCompanies(context), ...openHistory(context) })
   if (computed.kind === 'refused') return computed
   const checked = definition.answerSchema.parse(computed.answer)
   return { kind: 'prepared', body: JSON.stringify(checked), snapshotId: checked.snapshot_id }

@@ -87,12 +87,13 @@ const BODY = ['body_too_large', 'unsupported_media_type'] as const
 
 /** The REST route of an operation. */
 function paidRoute(definition: OperationDefinition): RouteDescription {
-  const { name, method, answerName, reserved = [], route } = definition
+  const { name, method, answerName, reserved = [], skill, route } = definition
   const hasQuery = queryMembers(definition).length > 0
   const examples = (deployment: DocumentedDeployment) =>
     Object.fromEntries((deployment.examples[name] ?? []).map((value, at) => [`example_${at + 1}`, value]))
   return {
     ...route,
+    summary: skill.name,
     method: method === 'GET' ? 'get' : 'post',
     path: definition.path,
     tag: 'Paid',

@@ -13,7 +13,7 @@ import type { Company } from '../dataset/company.ts'
 import { COMPANIES_DATABASE, companyKey, companyNumberOf, INFO_KEY, snapshotFolder } from '../files/layout.ts'
 import { awaitWrite, runWriteSync, openEnvironment, StoreError } from '../files/environment.ts'
 import { NameIndexBuilder } from '../index/build.ts'
-import { hasNameIndex } from '../index/name-index.ts'
+import { openNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
 import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../files/disk-space.ts'
@@ -240,12 +240,13 @@ async function moveIntoPlace(built: string, final: string, now: Date): Promise<v
   await syncDirectory(dirname(final))
 }
 
-/** Undefined if the folder has no complete snapshot. */
+/** Undefined if the folder has no complete snapshot with a readable name index. */
 export async function readSnapshotInfo(folder: string): Promise<SnapshotInfo | undefined> {
   try {
     const snapshot = openSnapshot(folder)
     await snapshot.close()
-    return (await hasNameIndex(folder)) ? snapshot.info : undefined
+    openNameIndex(folder)
+    return snapshot.info
   } catch (cause) {
     if (cause instanceof StoreError) return undefined
     throw cause

@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { compareCompanyNumbers, type Company } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { sortWords } from './dictionary.ts'
-import { buildJoinedNames, hashKey, joinedKey } from './joined-names.ts'
-import { bucketOfInitials, INITIALS_BUCKETS, initialsOf } from './initials.ts'
+import { bucketOfHash, bucketOfInitials, hashKey, INITIALS_BUCKETS, initialsOf, joinedKey } from './name-keys.ts'
 import { parseName } from './normalise-name.ts'
 import { writeIndexFile, type IndexParts } from './index-file.ts'
 import { SUFFIXES } from './suffixes.ts'
@@ -78,6 +77,17 @@ export class NameIndexBuilder {
     this.#numberStarts.push(this.#digits.length)
     const { wordLengths, wordUnits, wordsByText, newNumbers } = this.#sortedWords()
     const nameWords = this.#nameWords.view().map((word) => newNumbers[word]!)
+    const holders = groupByKey(this.#words.size, (visit) => this.#forEachPosting(nameWords, visit))
+    const hashes = this.#joinedHashes.view()
+    // The number of buckets is a power of two of at least the number of names.
+    const buckets = 2 ** Math.ceil(Math.log2(Math.max(1, hashes.length)))
+    const joined = groupByKey(buckets, (visit) =>
+      hashes.forEach((hash, name) => visit(bucketOfHash(hash, buckets), name)),
+    )
+    const pairs = this.#initials.view()
+    const initials = groupByKey(INITIALS_BUCKETS, (visit) => {
+      for (let at = 0; at < pairs.length; at += 2) visit(pairs[at]!, pairs[at + 1]!)
+    })
     return {
       facts: { statuses: [...this.#statuses.keys()] },
       sections: {
@@ -86,9 +96,12 @@ export class NameIndexBuilder {
         wordsByText,
         nameStarts: this.#starts.view(),
         nameWords,
-        ...this.#postings(nameWords),
-        ...buildJoinedNames(this.#joinedHashes.view()),
-        ...this.#initialsBuckets(),
+        holderStarts: holders.starts,
+        holders: holders.values,
+        joinedStarts: joined.starts,
+        joinedNames: joined.values,
+        initialStarts: initials.starts,
+        initialNames: initials.values,
         nameSuffixes: Uint8Array.from(this.#suffixes.view()),
         nameStatuses: Uint16Array.from(this.#statusOf.view()),
         numberStarts: this.#numberStarts.view(),
@@ -118,37 +131,27 @@ export class NameIndexBuilder {
     return { wordLengths, wordUnits, wordsByText, newNumbers }
   }
 
-  /** For every bucket the names with initials in it, ascending. */
-  #initialsBuckets() {
-    const pairs = this.#initials.view()
-    const initialStarts = new Uint32Array(INITIALS_BUCKETS + 1)
-    for (let at = 0; at < pairs.length; at += 2) initialStarts[pairs[at]! + 1]! += 1
-    for (let bucket = 0; bucket < INITIALS_BUCKETS; bucket += 1) initialStarts[bucket + 1]! += initialStarts[bucket]!
-    const initialNames = new Uint32Array(pairs.length / 2)
-    const next = initialStarts.slice()
-    for (let at = 0; at < pairs.length; at += 2) initialNames[next[pairs[at]!]!++] = pairs[at + 1]!
-    return { initialStarts, initialNames }
-  }
-
-  /** Builds the postings: for every word the names that contain it, ascending, each once. */
-  #postings(nameWords: Uint32Array) {
+  /** Visits every word with the names that contain it, ascending, each once. */
+  #forEachPosting(nameWords: Uint32Array, visit: (word: number, name: number) => void): void {
     const starts = this.#starts.view()
-    const holderStarts = new Uint32Array(this.#words.size + 1)
-    const forEachPosting = (visit: (word: number, name: number) => void) => {
-      for (let name = 0; name + 1 < starts.length; name += 1) {
-        for (let at = starts[name]!; at < starts[name + 1]!; at += 1) {
-          const isRepeated = nameWords.subarray(starts[name], at).includes(nameWords[at]!)
-          if (!isRepeated) visit(nameWords[at]!, name)
-        }
+    for (let name = 0; name + 1 < starts.length; name += 1) {
+      for (let at = starts[name]!; at < starts[name + 1]!; at += 1) {
+        const isRepeated = nameWords.subarray(starts[name], at).includes(nameWords[at]!)
+        if (!isRepeated) visit(nameWords[at]!, name)
       }
     }
-    forEachPosting((word) => (holderStarts[word + 1]! += 1))
-    for (let word = 0; word < this.#words.size; word += 1) holderStarts[word + 1]! += holderStarts[word]!
-    const holders = new Uint32Array(holderStarts.at(-1) ?? 0)
-    const next = holderStarts.slice()
-    forEachPosting((word, name) => (holders[next[word]!++] = name))
-    return { holderStarts, holders }
   }
+}
+
+/** Groups values by key. Those of a key are from `starts[key]` to `starts[key + 1]` in `values`, in the order of the visits. */
+function groupByKey(keys: number, forEachPair: (visit: (key: number, value: number) => void) => void) {
+  const starts = new Uint32Array(keys + 1)
+  forEachPair((key) => (starts[key + 1]! += 1))
+  for (let key = 0; key < keys; key += 1) starts[key + 1]! += starts[key]!
+  const values = new Uint32Array(starts[keys]!)
+  const next = starts.slice()
+  forEachPair((key, value) => (values[next[key]!++] = value))
+  return { starts, values }
 }
 
 /** The id of a key: how many keys came before it. */

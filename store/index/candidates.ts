@@ -12,7 +12,7 @@ import type { NameQuery } from './query.ts'
 /** Bounds are rounded up to thousandths, so that names can be sorted by counting. */
 const BOUND_STEPS = 1000
 
-export interface CandidatePool {
+interface CandidatePool {
   /** In descending order of the bound, then in index order. */
   names: Uint32Array
   /** The upper bound of each name's similarity, 0 to 1. */
@@ -217,11 +217,7 @@ function findAdjacent(index: NameIndex, parts: readonly [number, number], budget
   const [before, after] = parts.map((word) => index.postings(word)) as [Uint32Array, Uint32Array]
   const rarer = before.length < after.length ? before : after
   if (!budget.take(rarer.length)) return NO_NAMES
-  return rarer.filter((name) => {
-    const last = index.wordCount(name) - parts.length
-    for (let at = 0; at <= last; at += 1) if (index.hasWordsAt(name, at, parts)) return true
-    return false
-  })
+  return rarer.filter((name) => index.hasRun(name, parts))
 }
 
 const NO_NAMES = new Uint32Array()

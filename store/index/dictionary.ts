@@ -7,7 +7,7 @@
  * is much slower (benchmark row `search`).
  */
 import { equivalentsOf } from './equivalents.ts'
-import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks, type LetterMasks } from './letters.ts'
+import { lettersDiffer, letterCountsDiffer, commonLetters, letterMasks } from './letters.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import {
   countDigits,
@@ -17,7 +17,6 @@ import {
   spellingSimilarity,
   toCodeUnits,
   withLettersForDigits,
-  type CodeUnits,
 } from './spelling.ts'
 
 /** Similarity of an abbreviation or of another notation of a number. */
@@ -85,13 +84,13 @@ export class Dictionary {
   find(text: string): number | undefined {
     const { length } = text
     if (length > this.#longest) return undefined
-    const letters = toCodeUnits(text)
-    const group = commonLetters(letterMasks(letters.units, 0, length).once)
+    const { units } = toCodeUnits(text)
+    const group = commonLetters(letterMasks(units, 0, length).once)
     let low = this.#lengths[length]!
     let high = this.#lengths[length + 1]!
     while (low < high) {
       const middle = (low + high) >>> 1
-      const order = group - commonLetters(this.#once[middle]!) || this.#compare(letters, this.#offset(middle, length))
+      const order = group - commonLetters(this.#once[middle]!) || this.#compare(units, this.#offset(middle, length))
       if (order === 0) return middle
       if (order < 0) high = middle
       else low = middle + 1
@@ -129,11 +128,11 @@ export class Dictionary {
   }
 
   length(word: number): number {
-    return this.#lengthOf(word)
+    return this.#lengths.findLastIndex((first) => first <= word)
   }
 
   text(word: number): string {
-    const length = this.#lengthOf(word)
+    const length = this.length(word)
     const start = this.#offset(word, length)
     return String.fromCharCode(...this.#units.subarray(start, start + length))
   }
@@ -202,7 +201,12 @@ export class Dictionary {
   }
 
   /** The words of one length that may be within the limit: their letters do not prove a greater distance. */
-  #withSimilarLetters(masks: LetterMasks, length: number, limit: number, budget: OperationBudget): number[] {
+  #withSimilarLetters(
+    masks: ReturnType<typeof letterMasks>,
+    length: number,
+    limit: number,
+    budget: OperationBudget,
+  ): number[] {
     const found: number[] = []
     const wanted = commonLetters(masks.once)
     const [groups, groupLetters, once, twice] = [this.#groups, this.#groupLetters, this.#once, this.#twice]
@@ -228,12 +232,8 @@ export class Dictionary {
     return this.#offsets[length]! + (word - this.#lengths[length]!) * length
   }
 
-  #lengthOf(word: number): number {
-    return this.#lengths.findLastIndex((first) => first <= word)
-  }
-
-  #compare({ units, length }: CodeUnits, offset: number): number {
-    for (let at = 0; at < length; at += 1) {
+  #compare(units: Uint16Array, offset: number): number {
+    for (let at = 0; at < units.length; at += 1) {
       const difference = units[at]! - this.#units[offset + at]!
       if (difference !== 0) return difference
     }

@@ -8,8 +8,7 @@
  */
 import { createHash, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { open, stat } from 'node:fs/promises'
-import { endianness } from 'node:os'
+import { open } from 'node:fs/promises'
 import { z } from 'zod'
 import { StoreError } from '../files/environment.ts'
 
@@ -34,7 +33,6 @@ export interface IndexParts {
 
 /** Writes a new file and syncs it. Throws `EEXIST` when the file exists. */
 export async function writeIndexFile(path: string, { facts, sections }: IndexParts): Promise<void> {
-  assertLittleEndian()
   let offset = 0
   const layout: z.infer<typeof headerSchema>['sections'] = {}
   for (const [name, section] of Object.entries(sections)) {
@@ -60,7 +58,6 @@ export async function writeIndexFile(path: string, { facts, sections }: IndexPar
 }
 
 function parseIndexFile(bytes: ArrayBuffer, path: string): IndexParts {
-  assertLittleEndian()
   const end = bytes.byteLength - CHECKSUM_BYTES
   const damaged = (cause?: unknown) => new StoreError(`${path} is not a name index or is damaged`, { cause })
   if (end < HEADER_LENGTH_BYTES) throw damaged()
@@ -88,27 +85,10 @@ export function readIndexFile(path: string): IndexParts {
   return parseIndexFile(isWhole ? buffer : buffer.slice(byteOffset, byteOffset + byteLength), path)
 }
 
-/** Whether the file exists and its checksum is right. Streams the file instead of loading it. */
-export async function isIntactIndexFile(path: string): Promise<boolean> {
-  const { size } = await stat(path).catch(() => ({ size: 0 }))
-  if (size < HEADER_LENGTH_BYTES + CHECKSUM_BYTES) return false
-  await using file = await open(path)
-  const content = createHash('sha256')
-  for await (const chunk of file.createReadStream({ end: size - CHECKSUM_BYTES - 1, autoClose: false }))
-    content.update(chunk)
-  const { buffer } = await file.read({ buffer: Buffer.alloc(CHECKSUM_BYTES), position: size - CHECKSUM_BYTES })
-  return content.digest().equals(buffer)
-}
-
 function padded(length: number): number {
   return Math.ceil(length / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
 function typeOf(section: Section): keyof typeof ARRAYS {
   return `u${section.BYTES_PER_ELEMENT * 8}` as keyof typeof ARRAYS
-}
-
-/** Arrays are used in place, so the byte order of the machine must be that of the file. */
-function assertLittleEndian(): void {
-  if (endianness() !== 'LE') throw new StoreError('The name index requires a little-endian machine')
 }

@@ -18,7 +18,7 @@ function bitOf(unit: number): number {
 
 const COMMON_MASK = Array.from(COMMON_LETTERS).reduce((mask, letter) => mask | bitOf(letter.charCodeAt(0)), 0)
 
-export interface LetterMasks {
+interface LetterMasks {
   /** Letters that occur at least once. */
   once: number
   /** Letters that occur at least twice. */

@@ -8,10 +8,9 @@ import { compareCompanyNumbers } from '../dataset/company.ts'
 import { NAMES_FILE } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
 import { Dictionary } from './dictionary.ts'
-import { bucketOfKey, joinedKey } from './joined-names.ts'
 import { ABBREVIATED_WORDS } from './equivalents.ts'
-import { isIntactIndexFile, readIndexFile, type IndexParts } from './index-file.ts'
-import { bucketOfInitials, initialsOf } from './initials.ts'
+import { readIndexFile, type IndexParts } from './index-file.ts'
+import { bucketOfHash, bucketOfInitials, hashKey, initialsOf, joinedKey } from './name-keys.ts'
 import type { OperationBudget } from './operation-budget.ts'
 import { SUFFIXES } from './suffixes.ts'
 
@@ -80,24 +79,13 @@ export class NameIndex {
     return nameWords.subarray(nameStarts[name], nameStarts[name + 1])
   }
 
-  wordCount(name: number): number {
-    const { nameStarts } = this.#parts
-    return nameStarts[name + 1]! - nameStarts[name]!
-  }
-
-  /** Calls `visit` for the words of a name in order. Does not create a view, unlike `words`. */
-  forEachWord(name: number, visit: (word: number) => void): void {
+  /** Whether a name has these words next to each other. Does not create a view, unlike `words`. */
+  hasRun(name: number, run: readonly number[]): boolean {
     const { nameStarts, nameWords } = this.#parts
-    const end = nameStarts[name + 1]!
-    for (let at = nameStarts[name]!; at < end; at += 1) visit(nameWords[at]!)
-  }
-
-  /** Whether a name has these words from a position on. Does not create a view, unlike `words`. */
-  hasWordsAt(name: number, position: number, wanted: readonly number[]): boolean {
-    const { nameStarts, nameWords } = this.#parts
-    const first = nameStarts[name]! + position
-    for (let at = 0; at < wanted.length; at += 1) if (nameWords[first + at] !== wanted[at]) return false
-    return true
+    const last = nameStarts[name + 1]! - run.length
+    for (let first = nameStarts[name]!; first <= last; first += 1)
+      if (run.every((word, at) => nameWords[first + at] === word)) return true
+    return false
   }
 
   hasWord(name: number, word: number): boolean {
@@ -121,10 +109,9 @@ export class NameIndex {
       if (word === undefined) return []
       wanted.push(word)
     }
-    const bucket = words.length > 0 ? bucketOfKey(this.#parts, joinedKey(words)) : []
-    return Array.from(bucket).filter(
-      (name) => this.wordCount(name) === wanted.length && this.hasWordsAt(name, 0, wanted),
-    )
+    if (words.length === 0) return []
+    const sameKey = Array.from(this.#namesInBucket(joinedKey(words)))
+    return sameKey.filter((name) => this.words(name).length === wanted.length && this.hasRun(name, wanted))
   }
 
   /** The first names with these words, ignoring "and" and the spaces between words. */
@@ -133,10 +120,9 @@ export class NameIndex {
     { except, namesMax }: { except: number | undefined; namesMax: number },
   ): number[] {
     const key = joinedKey(words)
-    const textOf = (word: number) => this.dictionary.text(word)
     const found: number[] = []
-    for (const name of bucketOfKey(this.#parts, key)) {
-      const hasKey = name !== except && joinedKey(Array.from(this.words(name), textOf)) === key
+    for (const name of this.#namesInBucket(key)) {
+      const hasKey = name !== except && joinedKey(this.#texts(name)) === key
       if (hasKey && found.push(name) === namesMax) break
     }
     return found
@@ -175,9 +161,18 @@ export class NameIndex {
     const bucket = bucketOfInitials(initials)
     const names = initialNames.subarray(initialStarts[bucket], initialStarts[bucket + 1])
     if (!budget.take(names.length * OPERATIONS_PER_INITIALS)) return []
-    const hasInitials = (name: number) =>
-      initialsOf(Array.from(this.words(name), (word) => this.dictionary.text(word))).includes(initials)
-    return Array.from(names).filter(hasInitials)
+    return Array.from(names).filter((name) => initialsOf(this.#texts(name)).includes(initials))
+  }
+
+  /** The names that may have a joined key: all that do, and a few others. */
+  #namesInBucket(key: string): Uint32Array {
+    const { joinedStarts, joinedNames } = this.#parts
+    const bucket = bucketOfHash(hashKey(key), joinedStarts.length - 1)
+    return joinedNames.subarray(joinedStarts[bucket], joinedStarts[bucket + 1])
+  }
+
+  #texts(name: number): string[] {
+    return Array.from(this.words(name), (word) => this.dictionary.text(word))
   }
 
   #equaliseAbbreviations(): void {
@@ -204,9 +199,4 @@ export function openNameIndex(folder: string): NameIndex {
     if (cause instanceof StoreError) throw cause
     throw new StoreError(`${path} cannot be read as a name index`, { cause })
   }
-}
-
-/** Whether a snapshot folder has an intact name index. */
-export function hasNameIndex(folder: string): Promise<boolean> {
-  return isIntactIndexFile(join(folder, NAMES_FILE))
 }

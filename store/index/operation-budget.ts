@@ -44,14 +44,7 @@ const PAIR_OPERATIONS_MAX = 75_000
 const RECORDS_READ_MAX = 100
 
 /** The budgets of one query. */
-export interface QueryBudgets {
-  spelling: OperationBudget
-  postings: OperationBudget
-  pairs: OperationBudget
-  records: OperationBudget
-}
-
-export function openQueryBudgets(): QueryBudgets {
+export function openQueryBudgets() {
   return {
     spelling: new OperationBudget(SPELLING_OPERATIONS_MAX),
     postings: new OperationBudget(POSTING_OPERATIONS_MAX),
@@ -59,3 +52,5 @@ export function openQueryBudgets(): QueryBudgets {
     records: new OperationBudget(RECORDS_READ_MAX),
   }
 }
+
+export type QueryBudgets = ReturnType<typeof openQueryBudgets>

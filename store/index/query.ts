@@ -30,28 +30,31 @@ interface QuerySplit {
 
 export interface NameQuery {
   readonly words: readonly string[]
-  /** By position. */
-  readonly weights: readonly number[]
   readonly totalWeight: number
   readonly terms: readonly QueryTerm[]
   readonly splits: readonly QuerySplit[]
+}
+
+/** A query of single words, each with the words that it can match. */
+export function toQuery(index: NameIndex, words: readonly string[], similar: readonly SimilarWord[][]): NameQuery {
+  const terms = similar.map((each, at) => ({ first: at, last: at, weight: queryWeight(index, each), similar: each }))
+  return { words, totalWeight: terms.reduce((sum, { weight }) => sum + weight, 0), terms, splits: [] }
 }
 
 /** When the budget is exceeded, words have fewer spelling variants. */
 export function analyseQuery(index: NameIndex, words: readonly string[], budget: OperationBudget): NameQuery {
   const known = new Map<string, SimilarWord[]>()
   for (const word of words) if (!known.has(word)) known.set(word, index.dictionary.findSimilar(word, budget))
-  const similar = words.map((word) => known.get(word)!)
-  const weights = similar.map((each) => queryWeight(index, each))
-  const terms = similar
-    .map((each, at) => ({ first: at, last: at, weight: weights[at]!, similar: each }))
-    .filter(({ first }) => countBefore(words, first) < SAME_WORDS_MAX)
-  return {
+  const query = toQuery(
+    index,
     words,
-    weights,
-    totalWeight: weights.reduce((sum, weight) => sum + weight, 0),
-    terms: [...terms, ...joinWords(index, words, { weights, budget })],
-    splits: terms.flatMap(({ first, weight }) => splitWord(index, words[first]!, first, weight)),
+    words.map((word) => known.get(word)!),
+  )
+  const searched = query.terms.filter(({ first }) => countBefore(words, first) < SAME_WORDS_MAX)
+  return {
+    ...query,
+    terms: [...searched, ...joinWords(index, query, budget)],
+    splits: searched.flatMap(({ first, weight }) => splitWord(index, words[first]!, first, weight)),
   }
 }
 
@@ -61,18 +64,14 @@ function countBefore(words: readonly string[], position: number): number {
 }
 
 /** An unknown word gets the lowest weight of its most similar words. */
-export function queryWeight(index: NameIndex, similar: readonly SimilarWord[]): number {
+function queryWeight(index: NameIndex, similar: readonly SimilarWord[]): number {
   const best = similar[0]?.similarity
   if (best === undefined) return index.unknownWeight
   return Math.min(...similar.filter(({ similarity }) => similarity === best).map(({ word }) => index.weights[word]!))
 }
 
 /** Adjacent query words that may be one word. A space in place of a letter counts as one more edit. */
-function joinWords(
-  index: NameIndex,
-  words: readonly string[],
-  { weights, budget }: { weights: readonly number[]; budget: OperationBudget },
-): QueryTerm[] {
+function joinWords(index: NameIndex, { words, terms: single }: NameQuery, budget: OperationBudget): QueryTerm[] {
   const terms: QueryTerm[] = []
   for (let first = 0; first + 1 < words.length; first += 1) {
     const joined = words[first]! + words[first + 1]!
@@ -83,7 +82,7 @@ function joinWords(
     terms.push({
       first,
       last: first + 1,
-      weight: weights[first]! + weights[first + 1]!,
+      weight: single[first]!.weight + single[first + 1]!.weight,
       similar: similar.map(({ word, similarity }) => ({ word, similarity: similarity * JOINED_FACTOR })),
     })
   }

@@ -6,7 +6,7 @@ import { intersectAll } from './candidates.ts'
 import type { SimilarWord } from './dictionary.ts'
 import type { NameIndex } from './name-index.ts'
 import type { OperationBudget } from './operation-budget.ts'
-import { JOINED_FACTOR, queryWeight, type NameQuery } from './query.ts'
+import { JOINED_FACTOR, toQuery, type NameQuery } from './query.ts'
 import { segmentWord } from './segments.ts'
 
 /** Fewer letters begin too many words. After another word, fewer letters are enough. */
@@ -82,17 +82,6 @@ function listSplitReadings(index: NameIndex, words: readonly string[], budget: O
   )
 }
 
-function toQuery(index: NameIndex, words: readonly string[], similar: readonly SimilarWord[][]): NameQuery {
-  const weights = similar.map((each) => queryWeight(index, each))
-  return {
-    words,
-    weights,
-    totalWeight: weights.reduce((sum, weight) => sum + weight, 0),
-    terms: similar.map((each, at) => ({ first: at, last: at, weight: weights[at]!, similar: each })),
-    splits: [],
-  }
-}
-
 /** The last word and the words that begin with it. If these are many, only those of names that have the words before it. */
 function withCompletions(index: NameIndex, words: readonly string[], budget: OperationBudget): SimilarWord[] {
   const { dictionary } = index
@@ -124,7 +113,7 @@ function listCompletionsBeside(index: NameIndex, words: readonly string[], budge
   if (names === undefined || !budget.take(names.length * OPERATIONS_PER_NAME)) return NO_WORDS
   const begins = index.dictionary.prefixFilter(words.at(-1)!)
   const found = new Set<number>()
-  for (const name of names) index.forEachWord(name, (word) => void (begins(word) && found.add(word)))
+  for (const name of names) for (const word of index.words(name)) if (begins(word)) found.add(word)
   return Uint32Array.from(found).toSorted()
 }
 

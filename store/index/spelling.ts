@@ -4,7 +4,7 @@
  */
 
 /** A word as a range of an array of code units. */
-export interface CodeUnits {
+interface CodeUnits {
   readonly units: Uint16Array
   readonly start: number
   readonly length: number

@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { operationDigest } from '../../agent/json/canonical.ts'
 import { namesAnotherOperation, resourceUrl, textInput } from '../../agent/operation/resource.ts'
-import { search as searchOperation } from '../../agent/operation/search.ts'
 import { parseOperation } from '../../agent/operation/operations.ts'
 import type { Operation } from '../../agent/operation/operation.ts'
 import { parseStrictJson } from '../../agent/json/strict-json.ts'
@@ -19,7 +18,7 @@ function operation(name: string, input: unknown): Operation {
 function fromQuery(query: string): Operation {
   const read = parseQueryString(query)
   if (read.kind === 'refused') throw new Error(read.refusal.detail)
-  return operation('search', textInput(searchOperation, read.fields))
+  return operation('search', textInput(read.fields))
 }
 
 /** Parses a body as the REST facade does. */

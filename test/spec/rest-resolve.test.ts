@@ -34,13 +34,8 @@ const BODIES: Row[] = [
   ['escapes in names and values', '{"\\u006eame":"\\u0061bc"}', null],
   // Not JSON
   ['nothing', '', NOT_JSON],
-  ['blanks', '  ', NOT_JSON],
-  ['a word', MARK, NOT_JSON],
   ['half an object', '{"name":"abc"', NOT_JSON],
   ['two objects', '{"name":"abc"}{}', NOT_JSON],
-  ['a comma too many', '{"name":"abc",}', NOT_JSON],
-  ['single quotes', "{'name':'abc'}", NOT_JSON],
-  ['a comment', '{"name":"abc"}//', NOT_JSON],
   ['a raw line end in a text', '{"name":"abc\n"}', NOT_JSON],
   ['a form', `name=${MARK}`, NOT_JSON],
   ['a byte order mark', '\uFEFF{"name":"abc"}', NOT_JSON],
@@ -50,11 +45,8 @@ const BODIES: Row[] = [
   ['a surrogate in UTF-8', Buffer.from([...Buffer.from('{"name":"abc'), 0xed, 0xa0, 0x80, 0x22, 0x7d]), NOT_JSON],
   // Repeated names
   ['a field twice', `{"name":"abc","name":"${MARK}"}`, TWICE],
-  ['the same field twice', '{"name":"abc","name":"abc"}', TWICE],
   ['a field twice, once by escapes', '{"name":"abc","\\u006eame":"abc"}', TWICE],
-  ['an unknown field twice', '{"name":"abc","x":1,"x":2}', TWICE],
   ['a field twice inside', '{"name":"abc","address":{"x":1,"x":2}}', TWICE],
-  ['__proto__ twice', '{"name":"abc","__proto__":1,"__proto__":2}', TWICE],
   // Not an object
   ...['null', 'true', '7', '"abc"', '[]', '[{"name":"abc"}]', nested(2_000)].map((body): Row => [
     body.slice(0, 20),
@@ -64,14 +56,12 @@ const BODIES: Row[] = [
   // Members
   ['nothing in it', {}, NEITHER],
   ['an address alone', { address: 'Main Street' }, NEITHER],
-  ['an Eircode alone', { eircode: 'D02X285' }, NEITHER],
   ...[MARK, 'Name', 'q', 'limit', 'status', 'constructor', 'toString', '\uD800', ''].map((field): Row => [
     `a field ${JSON.stringify(field)}`,
     { name: 'abc', [field]: 'abc' },
     UNKNOWN,
   ]),
   ['__proto__', '{"name":"abc","__proto__":{"company_number":"1"}}', UNKNOWN],
-  ['__proto__ alone', '{"__proto__":{"name":"abc"}}', UNKNOWN],
   ...[null, 7, true, ['abc'], { name: 'abc' }].flatMap((value): Row[] => [
     [`a name of ${JSON.stringify(value)}`, { name: value }, 'name must be text'],
     [`an address of ${JSON.stringify(value)}`, { name: 'abc', address: value }, 'address must be text'],
@@ -83,16 +73,8 @@ const BODIES: Row[] = [
     ],
   ]),
   ['a name nested deeply', `{"name":${nested(1_500)}}`, 'name must be text'],
-  ['a number of 20 digits', { company_number: '9'.repeat(20) }, null],
-  ['a number with leading zeros', { company_number: '000001' }, null],
-  ...['', '1'.repeat(21), ' 1', '1\n', '-1', '+1', '1.0', '1e3', '0x1', '\u0661', '\uFF11', MARK].map((number): Row => [
-    `a number ${JSON.stringify(number)}`,
-    { company_number: number },
-    NUMBER,
-  ]),
+  ['a number with a letter', { name: 'abc', company_number: MARK }, NUMBER],
   ['a name with a lone surrogate', { name: 'Foo\uD800Bar' }, `name ${HIDDEN}`],
-  ['an address with a lone surrogate', { name: 'abc', address: 'Foo\uD800Bar' }, `address ${HIDDEN}`],
-  ['a wrong number beside a right name', { name: 'abc', company_number: MARK }, NUMBER],
 ]
 
 const TYPES: [type: string | string[], isAccepted: boolean][] = [
@@ -102,19 +84,12 @@ const TYPES: [type: string | string[], isAccepted: boolean][] = [
   ['application/json;charset=UTF-8', true],
   ['application/json ; charset="utf-8"', true],
   ['application/json; charset=latin1', false],
-  ['application/json; charset=utf-16', false],
-  ['application/json; charset=', false],
   ['application/json; charset=utf-8; charset=utf-8', false],
   [`application/json; ${MARK}=1`, false],
   ['application/json, application/json', false],
   [['application/json', 'application/json'], false],
-  ['application/jsonp', false],
-  ['application/problem+json', false],
-  ['text/json', false],
   ['text/plain', false],
   ['application/x-www-form-urlencoded', false],
-  ['multipart/form-data; boundary=x', false],
-  ['*/*', false],
   ['', false],
   [MARK, false],
 ]
@@ -195,7 +170,7 @@ describe('resolve over REST', () => {
       expectRefusal(await send(bare), 'unsupported_media_type')
     })
 
-    for (const encoding of ['gzip', 'deflate', 'br', 'identity', MARK]) {
+    for (const encoding of ['gzip', 'identity', MARK]) {
       it(`Content-Encoding ${encoding}: 415`, async () => {
         const body = encoding === 'gzip' ? gzipSync('{"name":"abc"}') : '{"name":"abc"}'
         const headers = { 'Content-Encoding': encoding }
@@ -205,7 +180,7 @@ describe('resolve over REST', () => {
   })
 
   describe('refuses a query string', () => {
-    for (const query of ['?', '?name=abc', `?${MARK}`, '?%zz', '#', `#${MARK}`]) {
+    for (const query of ['?', `?${MARK}`, '#']) {
       it(query, () =>
         expectRefused((paid) => resolve({ name: 'abc' }, paid, { path: `${RESOLVE}${query}` }), 'unexpected_input'),
       )
@@ -252,13 +227,6 @@ describe('resolve over REST', () => {
       expect(source.license_url).to.equal('https://creativecommons.org/licenses/by/4.0/')
     })
 
-    it('[4.3.4] returns the company of an explicit number', async () => {
-      const { status, match, candidates } = await buy({ company_number: '73848' })
-      expect(status).to.equal('matched')
-      expect(match?.company.legal_name).to.equal('PLAIN FIXTURE LIMITED')
-      expect(candidates).to.have.lengthOf(1)
-    })
-
     const UNMATCHED: [name: string, body: object, status: string, numbers: string[]][] = [
       ['two companies share the name', { name: 'Twin Fixture Limited' }, 'ambiguous', ['1004', '1005']],
       ['the evidence contradicts', { name: 'Plain Fixture Limited', eircode: 'D02X285' }, 'conflicting', ['73848']],
@@ -273,11 +241,6 @@ describe('resolve over REST', () => {
         expect(isContradicted).to.equal(expected === 'conflicting')
       })
     }
-
-    it('[11.4] excludes quarantined companies', async () => {
-      const { candidates } = await buy({ name: 'Contradicting Fixture Limited' })
-      expect(candidates.map(({ company }) => company.company_number)).to.not.include('2001')
-    })
 
     it('[5.3.2] refuses a payment for a cheaper operation', async () => {
       const cheap = await payFor(search('q=Plain%20Fixture'))

@@ -18,68 +18,38 @@ const ENCODING_RULE = 'it must be percent-encoded UTF-8'
 const REFUSED: [query: string, code: RefusalCode, rule?: string][] = [
   ['', 'invalid_query', 'q is required'],
   ['limit=5', 'invalid_query', 'q is required'],
-  ['q', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],
   ['q=', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],
-  ['q=+++', 'invalid_query', 'q must have 3 to 160 characters after normalisation'],
   ['q=a+b+', 'payment_required'],
   // limit: decimal digits from 1 to 10
-  ...[
-    '0',
-    '11',
-    '01',
-    '+1',
-    '%2B1',
-    '-1',
-    '1.0',
-    '1e1',
-    '5%20',
-    '',
-    '0x5',
-    '99999999999999999999',
-    '%EF%BC%95',
-    MARK,
-  ].map((limit): (typeof REFUSED)[number] => [`q=abc&limit=${limit}`, 'invalid_query', LIMIT_RULE]),
+  ...['0', '11', '01', '%2B1', '-1', '1.0', '5%20', '', '0x5', '%EF%BC%95', MARK].map(
+    (limit): (typeof REFUSED)[number] => [`q=abc&limit=${limit}`, 'invalid_query', LIMIT_RULE],
+  ),
   ['q=abc&limit', 'invalid_query', LIMIT_RULE],
-  ['q=abc&limit=1', 'payment_required'],
   ['q=abc&limit=%35', 'payment_required'],
   ['q=abc&limit=10', 'payment_required'],
   // status: 1 to 80 characters
   ['q=abc&status=', 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
-  ['q=abc&status=+', 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
   ['q=abc&status=a', 'payment_required'],
   [`q=abc&status=${'a'.repeat(80)}`, 'payment_required'],
   [`q=abc&status=${'%F0%90%8D%88'.repeat(80)}`, 'payment_required'],
   [`q=abc&status=${'a'.repeat(81)}`, 'invalid_query', 'status must have 1 to 80 characters after normalisation'],
-  ['q=abc&status=Nor%07mal', 'invalid_query', 'status must not contain control or invisible characters'],
   // Repeated parameters
   ['q=abc&q=abc', 'duplicate_parameter'],
   [`q=abc&q=${MARK}`, 'duplicate_parameter'],
   ['q=abc&%71=abc', 'duplicate_parameter'],
-  ['q=abc&limit=5&limit=5', 'duplicate_parameter'],
   ['q=abc&status=a&status=b', 'duplicate_parameter'],
-  ['q=abc&eircode=D02X285&eircode=D02X285', 'duplicate_parameter'],
   [`${MARK}=1&q=abc&${MARK}=1`, 'duplicate_parameter'],
   // Unknown parameters
-  ...[
-    MARK,
-    'Q',
-    'name',
-    'company_number',
-    'address',
-    'offset',
-    'q[]',
-    'q%5B%5D',
-    'q%00',
-    '__proto__',
-    'constructor',
-  ].map((name): (typeof REFUSED)[number] => [`q=abc&${name}=abc`, 'invalid_query', 'unknown fields are not accepted']),
+  ...[MARK, 'Q', 'name', 'q%5B%5D', 'q%00', '__proto__'].map((name): (typeof REFUSED)[number] => [
+    `q=abc&${name}=abc`,
+    'invalid_query',
+    'unknown fields are not accepted',
+  ]),
   [`q=abc&${MARK}`, 'invalid_query', 'unknown fields are not accepted'],
   ['q=abc;limit=5', 'payment_required'],
   // Parameters without a name
   ['=abc', 'invalid_query', 'a parameter has no name'],
-  ['q=abc&=1', 'invalid_query', 'a parameter has no name'],
   ['q=abc&', 'invalid_query', 'a parameter has no name'],
-  ['q=abc&&limit=5', 'invalid_query', 'a parameter has no name'],
   // Invalid percent-encoding or UTF-8
   ...['%', '%a', '%zz', '%C3', '%FF', '%C0%AF', '%ED%A0%80', '%F4%90%80%80', `${MARK}#`, `#${MARK}`].map(
     (text): (typeof REFUSED)[number] => [`q=abc${text}`, 'invalid_query', ENCODING_RULE],
@@ -104,7 +74,7 @@ describe('a search over REST', () => {
   })
   after(() => service.stop())
 
-  const { get, search, payFor, buy } = buyOverTransports(() => service)
+  const { search, payFor } = buyOverTransports(() => service)
 
   /** Sends a query with and without the payment, and expects the refusal, or the quote for the requested URL. */
   async function expectAnswer(query: string, code: RefusalCode, rule?: string): Promise<void> {
@@ -125,12 +95,6 @@ describe('a search over REST', () => {
     for (const [query, code, rule] of REFUSED) {
       it(`${query.length > 60 ? `${query.slice(0, 60)}… (${query.length})` : query}: ${code}`, () =>
         expectAnswer(query, code, rule))
-    }
-  })
-
-  it('refuses a request without a query string', async () => {
-    for (const path of [SEARCH, `${SEARCH}#?q=abc`, `${SEARCH}#q=abc`]) {
-      expectRefusal(await get(path), 'invalid_query')
     }
   })
 
@@ -161,45 +125,6 @@ describe('a search over REST', () => {
         expect(again.text).to.equal(bought.text)
         expect(again.headers['payment-response']).to.equal(bought.headers['payment-response'])
       })
-    })
-
-    it('[10.3] is replayed for every spelling of the same search', async () => {
-      const spellings = [
-        'q=Numbered+Fixture&status=Normal&eircode=d02+x285',
-        'eircode=D02X285&status=%20Normal&limit=5&q=Numbered%20%20Fixture',
-        '%71=%4Eumbered%20Fixture&status=Normal&eircode=D02X285',
-        `q=${encodeURIComponent('Ｎumbered\u00A0Fixture')}&status=Normal&limit=%35&eircode=D02X285`,
-      ] as const
-      const paid = await payFor(search(spellings[1]))
-      await expectCharges(service, [PRICE], async () => {
-        const [first, ...more] = await Promise.all(spellings.map((query) => search(query, paid)))
-        expect(first?.status, first?.text).to.equal(200)
-        expect(searchResponseSchema.parse(first?.json)).to.deep.include({
-          query: { q: 'Numbered Fixture', limit: 5 },
-          filters: { status: 'Normal', eircode: 'D02X285' },
-        })
-        for (const reply of more) expect(reply.text).to.equal(first?.text)
-      })
-    })
-
-    /** Buys a search and returns the numbers of its candidates. */
-    async function numbersFor(query: string): Promise<string[]> {
-      const { json } = await buy((payment) => search(query, payment))
-      return searchResponseSchema.parse(json).candidates.map(({ company }) => company.company_number)
-    }
-
-    it('[4.2.5] filters by status, ignoring case', async () => {
-      const dissolved = `q=${encodeURIComponent("Ó FIXTURE'S & SONS LIMITED")}`
-      expect(await numbersFor(dissolved)).to.include('1003')
-      expect(await numbersFor(`${dissolved}&status=dISSOLVED`)).to.include('1003')
-      expect(await numbersFor(`${dissolved}&status=normal`)).to.not.include('1003')
-    })
-
-    it('[4.2.4] returns at most `limit` candidates, in the same order', async () => {
-      const twins = 'q=Twin%20Fixture%20Limited'
-      expect((await numbersFor(`${twins}&limit=10`)).slice(0, 2)).to.deep.equal(['1004', '1005'])
-      expect(await numbersFor(`${twins}&limit=2`)).to.deep.equal(['1004', '1005'])
-      expect(await numbersFor(`${twins}&limit=1`)).to.deep.equal(['1004'])
     })
 
     it('[4.2.4, 5.5.1] is charged when nothing is found', async () => {

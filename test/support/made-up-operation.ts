@@ -28,7 +28,6 @@ export const nameWords = defineOperation({
     limit,
     starts: z.string().optional().meta({ description: 'Only words that begin with this text.' }),
   }),
-  numbers: ['limit'],
   inputFault: 'invalid_query',
   answerSchema: wordsSchema,
   answerName: 'NameWords',
@@ -38,7 +37,7 @@ export const nameWords = defineOperation({
   answer(input, companies) {
     const found = companies.get(input.company_number)
     if (found.kind === 'refused') return found
-    const { company, source, snapshot_id } = found
+    const { company, source, snapshot_id } = found.answer
     const name = input.letter_case === 'lower' ? company.legal_name.toLowerCase() : company.legal_name
     const words = name.split(' ').filter((word) => word.startsWith(input.starts ?? ''))
     const { company_number } = input
@@ -57,8 +56,7 @@ export const nameWords = defineOperation({
   }),
   quotedExample: () => ({ company_number: EXAMPLE.company_number, letter_case: 'lower', limit: '2' }),
 
-  resource: 'The words of a company name.',
   skill: { name: 'Name words', description: 'The words of a company name.', tags: ['test'] },
   tool: { name: 'name_words', title: 'Words of a company name', use: 'Never use it.', charge: 'It is charged.' },
-  route: { operationId: 'nameWords', summary: 'Words of a name', description: 'The words of the name of a company.' },
+  route: { operationId: 'nameWords', description: 'The words of the name of a company.' },
 })

@@ -45,11 +45,6 @@ const PER_TEXT = 8
 describe('a text input', () => {
   const q = (value: unknown) => ({ q: value })
 
-  it('[10.1] is normalised to NFKC, trimmed, with single spaces', () => {
-    expect(accepts('search', q('  Ｆｏｏ   bar '))).to.include({ q: 'Foo bar' })
-    expect(accepts('search', q('Se\u0301an\u00A0Co'))).to.include({ q: 'Séan Co' })
-  })
-
   it('[10.1] has spaces for tabs and line ends, which pasted text contains', () => {
     for (const space of ['\t', '\n', '\r\n', '\v', '\f', '\u0085', '\u2028', '\u2029', '\u00A0'])
       expect(accepts('search', q(`${space}Foo${space}bar${space}`)), JSON.stringify(space)).to.include({ q: 'Foo bar' })
@@ -85,11 +80,6 @@ describe('a text input', () => {
     }
     expect(wrong).to.deep.equal([])
   })
-
-  it('must be a string', () => {
-    for (const value of [1, true, null, ['abc'], { a: 1 }])
-      expect(refuses('search', q(value))?.rule).to.equal('must be text')
-  })
 })
 
 describe('the input of a search', () => {
@@ -104,16 +94,6 @@ describe('the input of a search', () => {
     expect(parseLimitText('10')).to.equal(10)
     for (const value of ['', '0', '05', '+5', '-5', '5.0', '1e1', ' 5', '1000', '５']) {
       expect(parseLimitText(value), value).to.satisfy(Number.isNaN)
-    }
-  })
-})
-
-describe('the input of a resolve', () => {
-  it('[4.3.2] requires a name or a company number', () => {
-    expect(accepts('resolve', { name: 'abc', eircode: undefined })).to.not.have.property('company_number')
-    accepts('resolve', { company_number: '1' })
-    for (const input of [{}, { address: 'Main Street' }, { eircode: 'D02X285' }]) {
-      expect(refuses('resolve', input)?.rule).to.equal('name or company_number is required')
     }
   })
 })

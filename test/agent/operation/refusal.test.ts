@@ -1,9 +1,6 @@
-/** The table of error outcomes and the bodies made from it. */
+/** The table of refusals. Its codes and statuses are stable. */
 import { expect } from 'chai'
-import { search } from '../../../agent/operation/search.ts'
-import { inputRefusal } from '../../../agent/operation/operation.ts'
-import { REFUSALS, refusalBody, type RefusalCode } from '../../../agent/operation/refusal.ts'
-import { SYNTHETIC_SNAPSHOT_ID, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
+import { REFUSALS } from '../../../agent/operation/refusal.ts'
 
 const CODES_BY_STATUS: Record<number, string> = {
   400:
@@ -42,22 +39,5 @@ describe('the table of refusals', () => {
       expect(advice).to.match(/same payment/)
     }
     expect(unknown).to.have.length(3)
-  })
-})
-
-describe('the body of a refusal', () => {
-  it('[7.1] has a code and a message, which names the field and the rule of an invalid input', () => {
-    const body = refusalBody({ code: 'payment_required' })
-    expect(body).to.deep.equal({ error: { code: 'payment_required', message: 'A payment is required.' } })
-    const { error } = refusalBody(inputRefusal(search, { field: 'q', rule: 'must be text' }))
-    expect(error).to.deep.equal({ code: 'invalid_query', message: 'The query is not valid: q must be text.' })
-  })
-
-  it('[2.8] is a DataError when it depends on the dataset', () => {
-    const provenance = { source: SYNTHETIC_SOURCE, snapshot_id: SYNTHETIC_SNAPSHOT_ID }
-    for (const code of ['company_not_found', 'date_not_covered', 'source_data_conflict'] satisfies RefusalCode[]) {
-      expect(refusalBody({ code, provenance })).to.have.all.keys('company', 'error', 'source', 'snapshot_id')
-      expect(refusalBody({ code, provenance })).to.have.property('company', null)
-    }
   })
 })

@@ -9,13 +9,12 @@ import {
   parseQueryName,
   type QueryName,
 } from '../../../agent/search/equality.ts'
-import { compareEvidence } from '../../../agent/search/evidence.ts'
 import { findCompanies, type CompanyQuery } from '../../../agent/search/find-companies.ts'
-import { computeScore } from '../../../agent/search/score.ts'
+import { compareEvidence, computeScore } from '../../../agent/search/candidate.ts'
 import { isDissolved } from '../../../agent/search/top-candidates.ts'
 import type { Company } from '../../../store/dataset/company.ts'
 import { OperationBudget, type QueryBudgets } from '../../../store/index/operation-budget.ts'
-import { joinedKey } from '../../../store/index/joined-names.ts'
+import { joinedKey } from '../../../store/index/name-keys.ts'
 import { parseName } from '../../../store/index/normalise-name.ts'
 import { companyNumbers, openTestRegister, toRows, type Row, type TestRegister } from '../../support/companies.ts'
 import { anyName } from '../../support/names.ts'

@@ -81,13 +81,6 @@ describe('the similarity of names', () => {
     expect(similarity('DUM DUM', 'DUM DUM LIMITED')).to.equal(0.9999)
   })
 
-  it('does not depend on the position in the register', () => {
-    const registered = 'KERRIGAN FOODS LIMITED'
-    const forwards = compare(buildIndex([registered, ...COMMON]), 'KERIGAN FOODS LIMITED', 0)
-    const backwards = compare(buildIndex([...COMMON.toReversed(), registered]), 'KERIGAN FOODS LIMITED', COMMON.length)
-    expect(forwards).to.deep.equal(backwards)
-  })
-
   it('[2.5] has four decimals, from 0 to 0.9999', () => {
     fc.assert(
       fc.property(fc.array(anyName, { minLength: 1, maxLength: 20 }), anyName, (register, query) => {
@@ -145,28 +138,6 @@ describe('the similarity of names', () => {
     )
     expect(checked).to.be.above(1000)
   })
-})
-
-describe('the exact match of names', () => {
-  const cases: [query: string, registered: string, 'strict_name' | 'relaxed_name' | undefined][] = [
-    ["O'Brien Foods Ltd", 'OBRIEN FOODS LTD', 'strict_name'],
-    ['Kerry Foods Limited', 'KERRY  FOODS LIMITED', 'strict_name'],
-    ['Kerry Foods', 'KERRY FOODS', 'strict_name'],
-    ['Kerry Foods Ltd', 'KERRY FOODS LIMITED', 'relaxed_name'],
-    ['Kerry Foods Teoranta', 'KERRY FOODS LIMITED', 'relaxed_name'],
-    ['Kerry Foods', 'KERRY FOODS LIMITED', 'relaxed_name'],
-    ['Kerry Foods', 'KERRY FOODS DESIGNATED ACTIVITY COMPANY', 'relaxed_name'],
-    ['Kerry Foods DAC', 'KERRY FOODS DESIGNATED ACTIVITY COMPANY', 'relaxed_name'],
-    ['Kerry Foods DAC', 'KERRY FOODS LIMITED', undefined],
-    ['Kerry Foods Limited', 'KERRY FOODS', undefined],
-    ['Kerry Food Limited', 'KERRY FOODS LIMITED', undefined],
-    ['Foods Kerry Limited', 'KERRY FOODS LIMITED', undefined],
-  ]
-  for (const [query, registered, expected] of cases) {
-    it(`[12.1] is ${expected ?? 'none'} for ${query} and ${registered}`, () => {
-      expect(exactMatchType(parseQueryName(query), registered)).to.equal(expected)
-    })
-  }
 })
 
 function haveOtherForms(one: string, other: string): boolean {

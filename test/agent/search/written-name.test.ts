@@ -1,8 +1,14 @@
 /** What people write around a name: where the name ends, and what follows it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { splitTextAfterForm, splitTradingName } from '../../../agent/search/written-name.ts'
-import { parseName } from '../../../store/index/normalise-name.ts'
+import {
+  markLostLetters,
+  replaceWebAddress,
+  restoreVowels,
+  splitTextAfterForm,
+  splitTradingName,
+} from '../../../agent/search/written-name.ts'
+import { normaliseText, parseName } from '../../../store/index/normalise-name.ts'
 import { anyName } from '../../support/names.ts'
 
 const ENDS_EARLIER: [name: string, before: string][] = [
@@ -90,5 +96,80 @@ describe('a written name', () => {
     ])
       expect(parseName(splitTradingName(name)).core).to.deep.equal(['kerrigan'])
     for (const name of ['Kerrigan Ta Foods', 'T/A Kerrigan', 'Cat/Apple']) expect(splitTradingName(name)).to.equal(name)
+  })
+})
+
+const ADDRESSES: [text: string, name: string][] = [
+  ['kerriganfoods.ie', 'kerriganfoods'],
+  ['KERRIGAN-FOODS.IE', 'kerrigan foods'],
+  ['www.kerriganfoods.ie', 'kerriganfoods'],
+  ['https://shop.kerriganfoods.ie/contact?a=b#c', 'kerriganfoods'],
+  ['kerriganfoods.co.uk', 'kerriganfoods'],
+  ['info@kerriganfoods.ie', 'kerriganfoods'],
+  ['mary.byrne@mail.kerriganfoods.com', 'kerriganfoods'],
+  ['kerrigan.foods@gmail.com', 'kerrigan foods'],
+  ['kerriganfoods.ie Limited', 'kerriganfoods limited'],
+  ['Kerrigan (info@kerrigan.ie)', 'kerrigan kerrigan'],
+]
+
+const OTHERS = [
+  'Kerrigan Foods Ltd.',
+  'Kerrigan Foods Ltd. Co. Cork',
+  'Bodega @ Inspire Limited',
+  'St. Kerrigan',
+  'A.I. Kerrigan',
+  'kerriganfoods.tv',
+  'kerrigan.ie.foods',
+]
+
+describe('a web or e-mail address', () => {
+  for (const [text, name] of ADDRESSES) {
+    it(`[12.19] has the name ${name} in ${text}`, () => {
+      expect(normaliseText(replaceWebAddress(text))).to.equal(name)
+    })
+  }
+
+  for (const text of OTHERS) {
+    it(`[12.19] is not in ${text}`, () => {
+      expect(replaceWebAddress(text)).to.equal(text)
+    })
+  }
+})
+
+/** The characters of Windows-1252 from 0x80 to 0x9F, without the five bytes that have none. */
+const WINDOWS_1252 = '€ ‚ƒ„…†‡ˆ‰Š‹Œ Ž  ‘’“”•–—˜™š›œ žŸ'
+
+function misread(text: string): string {
+  const bytes = Buffer.from(text, 'utf8').toString('latin1')
+  const read = bytes.replace(/[\u0080-\u009F]/gu, (byte) => WINDOWS_1252.charAt(byte.charCodeAt(0) - 0x80).trim())
+  return read.replaceAll('\u00AD', '')
+}
+
+/** As the input of an operation. */
+const misreadTwice = (text: string) => misread(misread(text)).normalize('NFKC')
+const fold = (text: string) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+
+describe('misread letters', () => {
+  it('[12.19] are restored where two readings leave a vowel recognisable', () => {
+    for (const vowel of 'áéóúÉÓÚ') {
+      const text = `C${vowel}l Foods`
+      expect(fold(restoreVowels(misreadTwice(text))), vowel).to.equal(fold(text))
+    }
+  })
+
+  it('[12.19] are marked where the vowel is lost', () => {
+    for (const vowel of 'íÁÍ')
+      expect(markLostLetters(restoreVowels(misreadTwice(`C${vowel}l Foods`))), vowel).to.equal('Cʔl Foods')
+    for (const lost of ['C?l Foods', 'C\uFFFDl Foods', 'CÃ?l Foods'])
+      expect(markLostLetters(lost)).to.equal('Cʔl Foods')
+    expect(markLostLetters('Caf? Sol')).to.equal('Cafʔ Sol')
+    expect(markLostLetters('?ire Foods')).to.equal('ʔire Foods')
+  })
+
+  it('[12.19] are not in a text with other accents or a separate question mark', () => {
+    for (const text of ['Café Sol', 'São Paulo Foods', 'What ? Foods', 'Ão Foods', 'CORK FOODS', 'CÃ³rk']) {
+      expect(restoreVowels(text)).to.equal(text)
+      expect(markLostLetters(text)).to.equal(text)
+    }
   })
 })

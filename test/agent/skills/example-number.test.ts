@@ -6,11 +6,7 @@ import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { StoreError } from '../../../store/files/environment.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SOURCE } from '../../../store/dataset/synthetic.ts'
 
-const company = (company_number: string, status = 'Normal'): Company => ({
-  ...SYNTHETIC_COMPANY,
-  company_number,
-  status,
-})
+const company = (company_number: string): Company => ({ ...SYNTHETIC_COMPANY, company_number })
 
 function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day = 1): Dataset {
   const byNumber = new Map(entries)
@@ -20,7 +16,6 @@ function snapshotOf(snapshot_id: string, entries: [string, SnapshotEntry][], day
 }
 
 const live = (number: string): [string, SnapshotEntry] => [number, company(number)]
-const dissolved = (number: string): [string, SnapshotEntry] => [number, company(number, 'Dissolved')]
 const quarantined = (number: string): [string, SnapshotEntry] => [number, 'quarantined']
 
 describe('[4.4.13] the company of examples', () => {
@@ -39,10 +34,8 @@ describe('[4.4.13] the company of examples', () => {
     })
   })
 
-  it('is a live company on mainnet, else the first company that is not quarantined', () => {
-    current = snapshotOf('a', [quarantined('1'), dissolved('2'), live('3'), live('4')])
-    expect(open()()).to.equal('3')
-    current = snapshotOf('b', [quarantined('1'), dissolved('2'), dissolved('3')])
+  it('is the first company on mainnet that is not quarantined', () => {
+    current = snapshotOf('a', [quarantined('1'), live('2'), live('3')])
     expect(open()()).to.equal('2')
   })
 
@@ -53,38 +46,13 @@ describe('[4.4.13] the company of examples', () => {
     expect(open()()).to.equal(undefined)
   })
 
-  it('stays the same while the dataset has the company', () => {
-    current = snapshotOf('a', [live('5')])
-    const number = open()
-    expect(number()).to.equal('5')
-    current = snapshotOf('b', [live('1'), dissolved('5')])
-    expect(number()).to.equal('5')
-    current = snapshotOf('c', [live('1'), quarantined('5')])
-    expect(number()).to.equal('1')
-    current = undefined
-    expect(number()).to.equal(undefined)
-  })
-
-  it('has the day of the dataset in which it was found, also while later datasets have it', () => {
+  it('has the day of the dataset in which it was found', () => {
     current = snapshotOf('a', [live('5')], 3)
     const example = openExample()
     expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
-    current = snapshotOf('b', [live('5')], 4)
-    expect(example()).to.deep.equal({ company_number: '5', date: '2026-11-03' })
-    current = snapshotOf('c', [live('6')], 5)
-    expect(example()).to.deep.equal({ company_number: '6', date: '2026-11-05' })
+    current = snapshotOf('b', [live('1'), live('5')], 4)
+    expect(example()).to.deep.equal({ company_number: '1', date: '2026-11-04' })
   })
-
-  for (const [count, expected] of [
-    [999, 'live'],
-    [1000, 'first'],
-  ] as const) {
-    it(`after ${count} dissolved companies is the ${expected} one`, () => {
-      const entries = Array.from({ length: count }, (_, index) => dissolved(String(10_000 + index)))
-      current = snapshotOf('a', [...entries, live('99999')])
-      expect(open()()).to.equal(expected === 'live' ? '99999' : '10000')
-    })
-  }
 
   it('does not exist while the snapshot is damaged', () => {
     current = snapshotOf('a', [])

@@ -1,7 +1,7 @@
 /** The operations on earlier files of the register, over a journal of files that change, repeat and come late. */
 import { expect } from 'chai'
 import { answersOperation } from '../../../agent/client/check-answer.ts'
-import { GAPS_MAX } from '../../../agent/operation/register-history.ts'
+import { GAPS_MAX } from '../../../agent/operation/result.ts'
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
 import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
@@ -403,17 +403,6 @@ describe('the operations on earlier files', () => {
     expect(empty.ask('as_of', { company_number: '7', date: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
     expect(empty.ask('changes', { since: '2026-01-02' })).to.include({ code: 'dataset_unavailable' })
     await empty.close()
-  })
-
-  it('name the snapshots that they come from, so that two nodes with other files differ visibly', async () => {
-    const other = await openHistory([...FILES.slice(0, 4), file('2026-01-06T18:00:00Z', FIRST, LATE)])
-    const differ = (operation: string, input: Json) =>
-      other.ask(operation, input)['snapshot_id'] !== history.ask(operation, input)['snapshot_id']
-    expect(differ('as_of', { company_number: '7', date: '2026-01-04' })).to.equal(false)
-    expect(differ('as_of', { company_number: '7', date: '2026-01-06' })).to.equal(true)
-    expect(differ('history', { company_number: '7' })).to.equal(true)
-    expect(differ('changes', { since: '2026-01-02' })).to.equal(true)
-    await other.close()
   })
 })
 

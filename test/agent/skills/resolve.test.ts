@@ -310,10 +310,6 @@ describe('resolve', () => {
     })
   })
 
-  it('[2.6] sets candidate_limit_reached to false when no candidate was left out', () => {
-    for (const { name } of ROWS) expect(resolve({ name }).candidate_limit_reached).to.equal(false)
-  })
-
   describe('quarantined records', () => {
     it('[11.4] are never candidates', () => {
       expectNoMatch(resolve({ name: 'Torn Record Limited' }), 'no_match', [])
@@ -324,15 +320,6 @@ describe('resolve', () => {
       const prepared = register.prepare('resolve', { company_number: '600', name: 'Torn Record Limited' })
       expect(prepared.kind === 'refused' && prepared.refusal.code).to.equal('source_data_conflict')
     })
-  })
-
-  it('[4.3.3] prepares an answer with its snapshot id for every status', () => {
-    for (const name of ['Kerrigan Foods', 'Marlow', 'Zyxwvu Tsrqpo']) {
-      const prepared = register.prepare('resolve', { name })
-      expect(prepared.kind === 'prepared' && prepared.snapshotId).to.equal(register.snapshot.info.snapshot_id)
-    }
-    const conflicting = register.prepare('resolve', { name: 'Kerrigan Foods', eircode: 'T12 AB34' })
-    expect(conflicting.kind).to.equal('prepared')
   })
 
   it('[12.9] refuses a query that exceeds the time limit', () => {
@@ -415,11 +402,6 @@ describe('resolve', () => {
       expectNoMatch(resolve({ ...elsewhere, eircode: 'T12AB34' }), 'conflicting', ['100'])
       expectMatch(resolve({ ...elsewhere, address: 'Somewhere else' }), '100')
     })
-  })
-
-  it('[2.6, 10.1] returns the canonical input', () => {
-    const { query } = resolve({ address: ' Main  Street ', eircode: 'd02 x285', name: '  Kerrigan   FOODS ' })
-    expect(query).to.deep.equal({ name: 'Kerrigan FOODS', eircode: 'D02X285', address: 'Main Street' })
   })
 
   it('[12.3] gives the same bytes for the same input and data', async () => {
@@ -521,15 +503,6 @@ describe('resolve, for names that differ little', () => {
       expect(register.resolve({ name: 'Old Mill Limited' }).match?.company.company_number).to.equal('10')
       expect(register.resolve({ name: 'The Old Mill Limited' }).match?.company.company_number).to.equal('9')
       expect(register.resolve({ name: 'The Limited' })).to.include({ match: null })
-    })
-  })
-
-  it('[10.1] matches a name with characters that are displayed as nothing', async () => {
-    await withRegister(rowsOf('KERRIGAN FOODS LIMITED'), (register) => {
-      for (const each of ['\u200B', '\uFEFF', '\u00AD', '\u200E', '\uFE0F'])
-        expect(register.resolve({ name: `${each}Kerri${each}gan Foods${each} Limited` })).to.include({
-          status: 'matched',
-        })
     })
   })
 

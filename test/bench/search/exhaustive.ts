@@ -4,9 +4,8 @@
  */
 import { findEqualNames } from '../../../agent/search/equal-names.ts'
 import { parseForSimilarity, parseQueryName } from '../../../agent/search/equality.ts'
-import { nameScore } from '../../../agent/search/score.ts'
-import { cachedNameIndex } from '../../../agent/skills/name-index-cache.ts'
-import type { SkillContext } from '../../../agent/skills/registers.ts'
+import { nameScore } from '../../../agent/search/candidate.ts'
+import { cachedNameIndex, type SkillContext } from '../../../agent/skills/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
 import { searchMeasure } from '../../support/search-similarity.ts'
 import { RANKED, type OpenContender } from './contender.ts'

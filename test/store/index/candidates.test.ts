@@ -12,24 +12,6 @@ const registers = fc.array(anyName, { minLength: 1, maxLength: 40 })
 /** Bounds are multiples of this. */
 const STEP = 0.001
 
-describe('findExact', () => {
-  it('returns the names with exactly the words of the query, in index order', () => {
-    fc.assert(
-      fc.property(registers, anyName, (register, text) => {
-        const index = buildIndex(register)
-        const { core } = parseName(text)
-        const same = [...register.keys()].filter((name) => wordsOf(index, name).join(' ') === core.join(' '))
-        expect(index.findExact(core)).to.deep.equal(same)
-      }),
-      { numRuns: 200 },
-    )
-  })
-
-  it('returns nothing for no words', () => {
-    expect(buildIndex(['KERRY LIMITED']).findExact([])).to.deep.equal([])
-  })
-})
-
 describe('selectCandidates', () => {
   it('returns every similar name in descending order of an upper bound of its similarity', () => {
     fc.assert(
@@ -59,27 +41,6 @@ describe('selectCandidates', () => {
     )
   })
 
-  it('is not influenced by earlier queries', () => {
-    fc.assert(
-      fc.property(registers, anyName, anyName, (register, one, other) => {
-        const index = buildIndex(register)
-        const select = (text: string) => {
-          const query = analyseQuery(index, parseName(text).core, unlimited())
-          return selectCandidates(index, query, {
-            similarityMin: 0.4,
-            namesMax: 100,
-            accepts: () => true,
-            budget: unlimited(),
-          })
-        }
-        const first = select(one)
-        select(other)
-        expect(select(one)).to.deep.equal(first)
-      }),
-      { numRuns: 100 },
-    )
-  })
-
   it('returns the highest bounds when the limit is reached, and reports the highest excluded bound', () => {
     fc.assert(
       fc.property(registers, anyName, fc.nat(8), (register, text, namesMax) => {
@@ -94,18 +55,6 @@ describe('selectCandidates', () => {
       }),
       { numRuns: 200 },
     )
-  })
-
-  it('returns accepted names only', () => {
-    const index = buildIndex(['KERRY FOODS LIMITED', 'KERRY FARMS LIMITED', 'KERRY FOODS DAC'])
-    const query = analyseQuery(index, ['kerry', 'foods'], unlimited())
-    const pool = selectCandidates(index, query, {
-      similarityMin: 0,
-      namesMax: 10,
-      accepts: (name) => name !== 0,
-      budget: unlimited(),
-    })
-    expect([...pool.names]).to.deep.equal([2, 1])
   })
 })
 

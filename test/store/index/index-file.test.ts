@@ -52,21 +52,6 @@ describe('an index file', () => {
     )
   })
 
-  it('stores a subarray without the rest of its buffer', async () => {
-    const part = Uint32Array.of(1, 2, 3, 4, 5).subarray(1, 4)
-    await writeIndexFile(path, { facts: null, sections: { part } })
-    expect(read().sections['part']).to.deep.equal(Uint32Array.of(2, 3, 4))
-  })
-
-  it('does not overwrite a file', async () => {
-    await writeIndexFile(path, PARTS)
-    const error = await writeIndexFile(path, PARTS).then(
-      () => undefined,
-      (cause: NodeJS.ErrnoException) => cause,
-    )
-    expect(error?.code).to.equal('EEXIST')
-  })
-
   it('is rejected when any bit is flipped', async () => {
     await writeIndexFile(path, PARTS)
     const bytes = await readFile(path)

@@ -1,6 +1,5 @@
 /** Splitting a word into words of the register. */
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { OperationBudget } from '../../../store/index/operation-budget.ts'
 import { segmentWord } from '../../../store/index/segments.ts'
 import { buildIndex, unlimited } from '../../support/names.ts'
@@ -18,33 +17,6 @@ describe('splitting a word', () => {
     expect(split(names, 'dublinbusservices', 1)).to.have.length(1)
     expect(split(names, 'dublinbusservicez')).to.deep.equal([])
     expect(split(names, 'services')).to.deep.equal([])
-  })
-
-  const piece = fc.stringMatching(/^[ab]{1,4}$/)
-
-  it('gives only splits into words of the register, and one whenever there is one', () => {
-    fc.assert(
-      fc.property(
-        fc.uniqueArray(piece, { minLength: 1, maxLength: 6 }),
-        fc.stringMatching(/^[ab]{6,12}$/),
-        (words, word) => {
-          const found = split(
-            words.map((each) => `${each} LIMITED`),
-            word,
-          )
-          const known = new Set(words)
-          for (const parts of found) {
-            expect(parts.join('')).to.equal(word)
-            expect(parts.length).to.be.within(2, 8)
-            expect(parts.every((part) => known.has(part))).to.equal(true)
-          }
-          if (new RegExp(`^(?:${words.join('|')}){2,8}$`).test(word) && found.length === 0)
-            // The few cheapest splits of a beginning can be those that need more words.
-            expect(word.length).to.be.above(8)
-        },
-      ),
-      { numRuns: 500 },
-    )
   })
 
   it('[12.9] counts its lookups', () => {

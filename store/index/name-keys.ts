@@ -1,10 +1,28 @@
 /**
- * Initials of names: "Electricity Supply Board" has ESB. Names are grouped in buckets by a hash of their initials, and a
- * lookup compares the initials of the names in one bucket.
+ * Keys by which an index finds names in hash tables: the joined key, which ignores spaces and "and", and the initials. A bucket
+ * of a table also has a few names with other keys, so a lookup compares the keys of its names.
  */
-import { hashKey } from './joined-names.ts'
 
-/** Shorter initials belong to too many names. */
+/** The words of a name in one piece. "Fish & Chip Shop" and "Fish Chipshop" have the same key. */
+export function joinedKey(words: readonly string[]): string {
+  let key = ''
+  for (const word of words) if (word !== 'and') key += word
+  return key
+}
+
+/** FNV-1a over UTF-16 code units. */
+export function hashKey(key: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < key.length; at += 1) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+/** `buckets` is a power of two. */
+export function bucketOfHash(hash: number, buckets: number): number {
+  return hash & (buckets - 1)
+}
+
+/** Shorter initials belong to too many names. "Electricity Supply Board" has ESB. */
 const INITIALS_LETTERS_MIN = 3
 /** Longer words are not initials. */
 const INITIALS_LETTERS_MAX = 8

@@ -1,0 +1,28 @@
+/** The keys by which an index finds names. */
+import { expect } from 'chai'
+import { OperationBudget } from '../../../store/index/operation-budget.ts'
+import { initialsOf, joinedKey } from '../../../store/index/name-keys.ts'
+import { buildIndex } from '../../support/names.ts'
+
+it('the joined key ignores "and" and spaces', () => {
+  expect(joinedKey(['fish', 'and', 'chip', 'shop'])).to.equal(joinedKey(['fish', 'chipshop']))
+  expect(joinedKey(['fish', 'chip'])).not.to.equal(joinedKey(['fish', 'chips']))
+})
+
+it('[12.13] initials are three to eight letters, with and without short words', () => {
+  for (const [words, expected] of [
+    ['electricity supply board', ['esb']],
+    ['bank of cork city', ['bocc', 'bcc']],
+    ['house of fraser', ['hof']],
+    ['two words', []],
+    ['a b c d e f g h', ['abcdefgh']],
+    ['a b c d e f g h i', []],
+  ] as const)
+    expect(initialsOf(words.split(' '))).to.deep.equal(expected)
+})
+
+it('[12.9] initials are looked up within a budget', () => {
+  const index = buildIndex(['ELECTRICITY SUPPLY BOARD'])
+  expect(index.namesWithInitials('esb', new OperationBudget(20))).to.deep.equal([0])
+  expect(index.namesWithInitials('esb', new OperationBudget(19))).to.deep.equal([])
+})
