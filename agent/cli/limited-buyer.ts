@@ -1,18 +1,18 @@
 /** The options of the commands that buy within limits until they are stopped: `mcp` and `reconcile-service`. */
-import { readFile } from 'node:fs/promises'
 import { Option, type Command } from 'commander'
 import type { BuyerOptions } from '../client/buyer.ts'
 import type { OpenBuyerOptions } from '../client/open-buyer.ts'
 import type { Mode } from '../payment/terms.ts'
 import { parseAmount, parseHttpUrl } from './arguments.ts'
 import type { CommandContext } from './context.ts'
+import { readVersion } from './version.ts'
 
 const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 
 /** The register changes daily. Within this time an equal request returns the bought answer. */
 const ANSWER_AGE_SECONDS_MAX = 86_400
 
-export interface LimitedBuyerOptions {
+interface LimitedBuyerOptions {
   url: string
   keyFile: string
   folder: string
@@ -24,8 +24,13 @@ export interface LimitedBuyerOptions {
   resetDay?: boolean
 }
 
-export function addLimitedBuyerOptions(command: Command): Command {
-  return command
+/** Gives a command these options. `run` gets what `openBuyer` needs, and the version of the program. */
+export function addLimitedBuyer(
+  command: Command,
+  context: CommandContext,
+  run: (options: OpenBuyerOptions & { version: string }) => void | Promise<void>,
+): void {
+  command
     .requiredOption('--url <url>', 'the URL of the service', parseHttpUrl)
     .requiredOption('--key-file <file>', 'the private key of the buyer')
     .requiredOption('--folder <folder>', 'the purchases and the spending of each day; a secret')
@@ -39,28 +44,20 @@ export function addLimitedBuyerOptions(command: Command): Command {
       parseHttpUrl,
     )
     .option('--reset-day', 'begin the spending of this day again, if its files are lost or damaged, and exit')
+    .action(async (options: LimitedBuyerOptions) => {
+      if (options.resetDay !== true) return run(await toBuyerOptions(context, options))
+      const { resetSpending } = await import('../client/buyer.ts')
+      await resetSpending(options.folder, context.now())
+      context.print('The spending of this day begins again.')
+    })
 }
 
-/** Performs `--reset-day`. Returns whether it was given. */
-export async function resetDayIfAsked(
-  { now, print }: CommandContext,
-  { resetDay, folder }: LimitedBuyerOptions,
-): Promise<boolean> {
-  if (resetDay !== true) return false
-  const { resetSpending } = await import('../client/buyer.ts')
-  await resetSpending(folder, now())
-  print('The spending of this day begins again.')
-  return true
-}
-
-/** What `openBuyer` needs, and the version of the program. */
-export async function toBuyerOptions(
+async function toBuyerOptions(
   { fetch, sleep, now }: CommandContext,
   { url, keyFile, folder, mode, payTo, maxAmount, maxPerDay, rpc }: LimitedBuyerOptions,
-): Promise<OpenBuyerOptions & { version: string }> {
+) {
   const { readPrivateKey } = await import('../client/private-key.ts')
   const { DEPLOYMENTS } = await import('../payment/terms.ts')
-  const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
   return {
     // The URL of the remote server is the one that directories of MCP servers list.
     baseUrl: url.replace(/\/(?:mcp\/?)?$/, ''),
@@ -72,7 +69,7 @@ export async function toBuyerOptions(
     amountPerDayMax: maxPerDay,
     maxAgeSeconds: ANSWER_AGE_SECONDS_MAX,
     isUnusable: rpc === undefined ? undefined : await checkOnChain(rpc, { mode, now }),
-    version: (JSON.parse(manifest) as { version: string }).version,
+    version: await readVersion(),
     runtime: { fetch, sleep, now },
   }
 }

@@ -1,6 +1,6 @@
 /** The command `mcp`: a local MCP server for desktop clients. It writes nothing but messages to stdout. */
 import type { AddCommand } from './context.ts'
-import { addLimitedBuyerOptions, resetDayIfAsked, toBuyerOptions, type LimitedBuyerOptions } from './limited-buyer.ts'
+import { addLimitedBuyer } from './limited-buyer.ts'
 
 const helpOf = (program: string) => `
 The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
@@ -11,11 +11,10 @@ Example:
   ${program} mcp --url https://companies.example --key-file buyer.key --folder purchases`
 
 export const addMcpCommand: AddCommand = (program, context) => {
-  addLimitedBuyerOptions(program.command('mcp').description('Run a local MCP server that buys from a service'))
-    .addHelpText('after', helpOf(program.name()))
-    .action(async (options: LimitedBuyerOptions) => {
-      if (await resetDayIfAsked(context, options)) return
-      const { serveLocally } = await import('../mcp-stdio/server.ts')
-      serveLocally(await toBuyerOptions(context, options))
-    })
+  const command = program.command('mcp').description('Run a local MCP server that buys from a service')
+  command.addHelpText('after', helpOf(program.name()))
+  addLimitedBuyer(command, context, async (options) => {
+    const { serveLocally } = await import('../mcp-stdio/server.ts')
+    serveLocally(options)
+  })
 }

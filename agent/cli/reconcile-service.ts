@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { AddCommand } from './context.ts'
 import { parsePort } from './arguments.ts'
-import { addLimitedBuyerOptions, resetDayIfAsked, toBuyerOptions, type LimitedBuyerOptions } from './limited-buyer.ts'
+import { addLimitedBuyer } from './limited-buyer.ts'
 
 const PORT_DEFAULT = 4040
 
@@ -20,21 +20,17 @@ Example:
 
 export const addReconcileServiceCommand: AddCommand = (program, context) => {
   const command = program.command('reconcile-service').description('Run a local reconciliation service for OpenRefine')
-  addLimitedBuyerOptions(command)
+  command
     .option('--port <n>', 'the port on 127.0.0.1', parsePort, PORT_DEFAULT)
     .addHelpText('after', helpOf(program.name()))
-    .action(async (options: LimitedBuyerOptions & { port: number }) => {
-      if (await resetDayIfAsked(context, options)) return
-      const { openReconciliationService } = await import('../reconcile/service.ts')
-      const interrupted = context.interrupted()
-      const server = await openReconciliationService({
-        ...(await toBuyerOptions(context, options)),
-        print: context.print,
-      })
-      await once(server.listen(options.port, '127.0.0.1'), 'listening')
-      context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
-      if (!interrupted.aborted) await once(interrupted, 'abort')
-      // Purchases in progress end first. Another signal ends the process at once.
-      await new Promise((resolve) => server.close(resolve))
-    })
+  addLimitedBuyer(command, context, async (options) => {
+    const { openReconciliationService } = await import('../reconcile/service.ts')
+    const interrupted = context.interrupted()
+    const server = await openReconciliationService({ ...options, print: context.print })
+    await once(server.listen(command.opts<{ port: number }>().port, '127.0.0.1'), 'listening')
+    context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    if (!interrupted.aborted) await once(interrupted, 'abort')
+    // Purchases in progress end first. Another signal ends the process at once.
+    await new Promise((resolve) => server.close(resolve))
+  })
 }

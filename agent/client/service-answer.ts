@@ -3,7 +3,6 @@ import { z } from 'zod'
 import { decodeBase64 } from '../json/base64.ts'
 import { REFUSALS, type RefusalCode } from '../operation/refusal.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import type { PurchaseAnswer } from './buy.ts'
 
 export interface ServiceAnswer {
   status: number
@@ -18,7 +17,12 @@ export interface ServiceAnswer {
 const errorSchema = z.object({ error: z.object({ code: z.string() }) })
 const reasonSchema = z.object({ error: z.string().regex(/^[a-z][a-z0-9_]{0,79}$/) })
 
-export function describeAnswer({ status, body, paymentRequired }: PurchaseAnswer): ServiceAnswer {
+export function describeAnswer(answer: {
+  status: number
+  body: string
+  paymentRequired?: string | null
+}): ServiceAnswer {
+  const { status, body, paymentRequired = null } = answer
   const named = errorSchema.safeParse(parseJson(body)).data?.error.code
   const code = named !== undefined && Object.hasOwn(REFUSALS, named) ? (named as RefusalCode) : undefined
   const quoted = paymentRequired === null ? undefined : decodeBase64(paymentRequired)

@@ -7,18 +7,8 @@ import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
 import { readAnswerFile, readReceiptFile, readTextFile, type FoundReceipt } from './answer-file.ts'
 import type { Purchase } from './purchase-file.ts'
-import {
-  checkResponse,
-  describe,
-  fetchKeySet,
-  keySetSchema,
-  keySetUrl,
-  purchasedReceipt,
-  verifyPurchase,
-} from './verify-purchase.ts'
-
-/** A check that needs the chain or the register. It runs only if the signature is valid. */
-export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
+import { checkResponse, describe, fetchKeySet, keySetSchema } from './verify-purchase.ts'
+import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 interface VerifyOptions {
   /** A purchase or an answer, in one of the forms of `readAnswerFile`. */
@@ -29,7 +19,8 @@ interface VerifyOptions {
   issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined
-  further: readonly FurtherCheck[]
+  /** Checks that need the chain or the register. They run only if the signature is valid. */
+  further: (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
   fetch: Fetch
   print: (line: string) => void
 }
@@ -49,7 +40,7 @@ export async function verifyFile(options: VerifyOptions): Promise<boolean> {
   const verified = await subject.verify(keySet)
   const checks = [...verified.checks]
   if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
-  if (verified.claims) for (const run of further) checks.push(...(await run(verified.claims, subject.answer)))
+  if (verified.claims) checks.push(...(await further(verified.claims, subject.answer)))
   for (const { name, passed, detail } of checks) print(`${name.padEnd(10)}${passed ? 'ok     ' : 'FAILED '} ${detail}`)
   const isValid = checks.every(({ passed }) => passed)
   print(

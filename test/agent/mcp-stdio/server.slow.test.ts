@@ -59,13 +59,10 @@ describe('[15.5, 15.10] the command mcp', function () {
   const textOf = ({ content }: CallToolResult) => (content[0] as { text: string }).text
   const codeOf = ({ isError, structuredContent }: CallToolResult) =>
     isError === true && (structuredContent as { error: { code: string } }).error.code
-  const paysTimes = async (count: number, work: () => Promise<unknown>) => {
-    const before = (await service.paid()).transfers
-    await work()
-    expect((await service.paid()).transfers - before).to.equal(count)
-  }
+  const paysTimes = async (count: number, work: () => Promise<unknown>) =>
+    expect(await service.transfersOf(work)).to.equal(count)
 
-  it('has the tools of the service, with other texts on payment', async () => {
+  it('has the tools of the service, of which the paid ones spend money, with other texts on payment', async () => {
     const { tools } = await (await connect()).client.listTools()
     const post = await fetch(`${service.url}/mcp`, {
       method: 'POST',
@@ -78,6 +75,9 @@ describe('[15.5, 15.10] the command mcp', function () {
       each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
     expect(tools.length).to.equal(OPERATIONS.length + 1)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
+    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+    for (const { name, annotations } of tools)
+      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
 
@@ -87,13 +87,6 @@ describe('[15.5, 15.10] the command mcp', function () {
       const bought = await call(client, LOOKUP)
       expect(bought.structuredContent).to.have.nested.property('company.company_number', '73848')
     }))
-
-  it('has tools that spend money, so a client that approves read-only tools asks before them', async () => {
-    const { tools } = await (await connect()).client.listTools()
-    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
-    for (const { name, annotations } of tools)
-      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
-  })
 
   it('answers service_info like the service, also for the URL of its MCP endpoint', async () => {
     const remote = new Client({ name: 'test', version: '1' })
@@ -290,25 +283,14 @@ describe('[15.5, 15.10] the command mcp', function () {
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
   })
 
-  it('[15.8] does not start with a key file that others can read', async () => {
+  it('[15.8] does not start without a valid key file, or with one that others can read', async () => {
+    const start = (file: string) => runCommand(['mcp', '--url', service.url, '--key-file', file, '--folder', directory])
     await chmod(keyFile, 0o640)
-    const { code, stderr } = await runCommand([
-      'mcp',
-      '--url',
-      service.url,
-      '--key-file',
-      keyFile,
-      '--folder',
-      directory,
-    ])
-    expect(code).to.equal(1)
-    expect(stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
-  })
-
-  it('does not start without a valid key file', async () => {
-    const args = ['--url', service.url, '--key-file', join(directory, 'none'), '--folder', directory]
-    const { code, stderr } = await runCommand(['mcp', ...args])
-    expect(code).to.equal(1)
-    expect(stderr).to.contain('must hold a private key')
+    const open = await start(keyFile)
+    expect(open.code).to.equal(1)
+    expect(open.stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
+    const none = await start(join(directory, 'none'))
+    expect(none.code).to.equal(1)
+    expect(none.stderr).to.contain('must hold a private key')
   })
 })

@@ -49,11 +49,7 @@ describe('[15.11] the command client reconcile', function () {
   const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
   const purchases = async () =>
     (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
-  const transfersOf = async (work: () => Promise<unknown>) => {
-    const before = (await service.paid()).transfers
-    await work()
-    return (await service.paid()).transfers - before
-  }
+  const transfersOf = (work: () => Promise<unknown>) => service.transfersOf(work)
 
   it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
     await writeFile(file, LIST)
@@ -82,23 +78,6 @@ describe('[15.11] the command client reconcile', function () {
     expect(rows[3]?.['note']).to.equal('=1+1')
     const verified = await runCommand(['verify', join(directory, rows[0]?.['receipt'] ?? ''), '--issuer', service.url])
     expect(verified.code).to.equal(0)
-  })
-
-  it('gives the decision that a single resolve gives', async () => {
-    await writeFile(file, 'name\nTwin Fixture Limited\nNumbered Fixture 7\nAleo Fixture\nIgnore previous\n')
-    await run(['--column', 'name', '--yes'])
-    for (const { name = '', decision, company_number } of await readOut()) {
-      const single = await runCommand(
-        ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'resolve', name],
-        { environment: { DATA_DIR: directory } },
-      )
-      const body = /\{\n[^]*\n\}/.exec(single.text)?.[0] ?? ''
-      const answer = JSON.parse(body) as { status: string; match: { company: { company_number: string } } | null }
-      expect({ decision, company_number }).to.deep.equal({
-        decision: answer.status,
-        company_number: answer.match?.company.company_number ?? '',
-      })
-    }
   })
 
   it('pays nothing when the same command runs again, and writes the same file', async () => {
@@ -264,20 +243,6 @@ describe('[15.11] the command client reconcile', function () {
       expect(text).to.contain('above 3998 micro-USDC')
       expect(await purchases()).to.deep.equal([])
     })
-
-    it('pays once when the answer to a batch was lost', async () => {
-      await writeFile(file, LIST)
-      const loseAnswers: typeof fetch = async (input, init) => {
-        const response = await fetch(input, init)
-        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
-        throw new TypeError('fetch failed')
-      }
-      const paid = await transfersOf(async () => {
-        expect((await run(batched, { fetch: loseAnswers })).code).to.equal(4)
-        expect((await run(batched)).code).to.equal(0)
-      })
-      expect(paid).to.equal(1)
-    })
   })
 
   it('stops after an interruption, and continues with the same command', async () => {
@@ -301,33 +266,29 @@ describe('[15.11] the command client reconcile', function () {
     expect((await readOut()).every(({ company_number }) => company_number !== undefined)).to.equal(true)
   })
 
-  it('states that the outcome is unknown, and pays once when the service answers again', async () => {
-    await writeFile(file, 'name\nPlain Fixture\n')
-    const loseAnswers: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init)
-      if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
-      throw new TypeError('fetch failed')
-    }
-    const paid = await transfersOf(async () => {
-      const lost = await run(['--column', 'name', '--yes'], { fetch: loseAnswers })
-      expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
-      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+  for (const args of [[], ['--batch']])
+    it(`states that the outcome is unknown, and pays once when the service answers again, ${args.join('')}`, async () => {
+      await writeFile(file, 'name\nPlain Fixture\n')
+      const loseAnswers: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
+        throw new TypeError('fetch failed')
+      }
+      const command = ['--column', 'name', '--yes', ...args]
+      const paid = await transfersOf(async () => {
+        const lost = await run(command, { fetch: loseAnswers })
+        expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
+        expect((await run(command)).code).to.equal(0)
+      })
+      expect(paid).to.equal(1)
     })
-    expect(paid).to.equal(1)
-  })
 
-  it('ends at a refused payment with its reason', async () => {
+  it('ends at a refused payment with its reason, and replaces it after it has expired', async () => {
     await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
     await writeFile(file, 'name\nPlain Fixture\n')
-    const { code, text } = await run(['--column', 'name', '--yes'])
-    expect(code).to.equal(1)
-    expect(text).to.contain('insufficient_funds')
-  })
-
-  it('replaces a refused payment after it has expired', async () => {
-    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
-    await writeFile(file, 'name\nPlain Fixture\n')
-    await run(['--column', 'name', '--yes'])
+    const refused = await run(['--column', 'name', '--yes'])
+    expect(refused.code).to.equal(1)
+    expect(refused.text).to.contain('insufficient_funds')
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
     const later = () => new Date(Date.now() + 600_000)

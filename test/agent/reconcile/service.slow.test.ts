@@ -89,11 +89,7 @@ describe('[15.12] the command reconcile-service', function () {
     expect(response.status).to.equal(200)
     return batchSchema.parse(await response.json())
   }
-  const transfersOf = async (work: () => Promise<unknown>) => {
-    const before = (await service.paid()).transfers
-    await work()
-    return (await service.paid()).transfers - before
-  }
+  const transfersOf = (work: () => Promise<unknown>) => service.transfersOf(work)
 
   it('has a manifest for version 0.2, which a page of OpenRefine can read, without suggest, preview and extension', async () => {
     const response = await fetch(await start(), { headers: OPENREFINE_PAGE })
@@ -144,7 +140,6 @@ describe('[15.12] the command reconcile-service', function () {
               { pid: 'other', v: 7 },
             ],
           },
-          // A cell with a number.
           q8: { query: 'Numbered Fixture 5', properties: [{ pid: 'company_number', v: 5005 }] },
         }),
       )
@@ -203,12 +198,6 @@ describe('[15.12] the command reconcile-service', function () {
     const matches = Object.values(reconciled).map(({ result }) => result.find(({ match }) => match)?.id)
     expect(matches[1]).to.equal('1002')
     expect(matches.slice(4)).to.deep.equal(['5005', '5006', '5007', '5008', '5009', '5010'])
-  })
-
-  it('answers queries in the query string, as the API recommends', async () => {
-    const queries = encodeURIComponent(JSON.stringify({ a: { query: 'Plain Fixture Limited' } }))
-    const results = await resultsOf(await fetch(`${await start()}?queries=${queries}`))
-    expect(results['a']?.result[0]).to.include({ id: '73848', match: true })
   })
 
   it('refuses the batch that would exceed --max-per-day, and returns what was bought when it is repeated', async () => {

@@ -805,7 +805,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the buyer signs another type of message',
     file: buyerQuote,
-    find: 'passed: isEqualJson(requirements.extra, { ...expected.domain })',
+    find: 'passed: canonicalJson(requirements.extra ?? {}) === canonicalJson(expected.domain)',
     replace: 'passed: requirements.extra.name === expected.domain.name',
     caughtBy: 'test/agent/client/client.test.js',
   },
@@ -829,7 +829,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'const isCreated = await createPurchase(entry, purchase);',
     replace:
       'await sendRequest(runtime, request, purchase.payment); const isCreated = await createPurchase(entry, purchase);',
-    caughtBy: 'test/agent/client/buy-once.test.js',
+    caughtBy: 'test/agent/client/client.test.js',
   },
   {
     name: 'each of several concurrent buyers sends its own payment',
@@ -862,8 +862,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a later refusal replaces an answer that another process has saved',
     file: buyerSigning,
-    find: 'const { answer: saved } = (await findPurchase(entry)) ?? purchase;',
-    replace: 'const { answer: saved } = purchase;',
+    find: 'const current = (await findPurchase(entry)) ?? purchase;',
+    replace: 'const current = purchase;',
     caughtBy: 'test/agent/client/buyer.test.js',
   },
   {
@@ -1312,8 +1312,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'the local MCP server has no limit of a day',
     file: 'agent/client/open-buyer.js',
-    find: '...(amountPerDayMax !== undefined && { amountPerDayMax })',
-    replace: '',
+    find: 'payTo, amountMax, amountPerDayMax }',
+    replace: 'payTo, amountMax }',
     caughtBy: 'test/agent/mcp-stdio/server.slow.test.js',
   },
   {
@@ -1388,9 +1388,9 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'the local MCP server pays a changed receiver',
-    file: 'agent/client/pinned-receiver.js',
+    file: 'agent/client/open-buyer.js',
     find: 'if (pin) return pin.pay_to',
-    replace: 'if (pin) return readPublished()',
+    replace: 'if (pin) return fetchReceiver(runtime.fetch, url)',
     caughtBy: 'test/agent/mcp-stdio/server.slow.test.js',
   },
   {
