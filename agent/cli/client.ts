@@ -17,15 +17,11 @@ that the service publishes.
 
 Examples:
   irish-company-agent client lookup 00000000
-  irish-company-agent client lookup 00000000 --a2a --url http://127.0.0.1:4021
   irish-company-agent client lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
-  irish-company-agent client resolve --number 100001
   irish-company-agent client history 00000000
-  irish-company-agent client as-of 00000000 2026-01-31
   irish-company-agent client changes --since 2026-01-31 --field legal_name
-  irish-company-agent client batch inputs.json
   irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`

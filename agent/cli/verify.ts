@@ -18,8 +18,6 @@ versions that name it are compared. Of a list of changes only the snapshot id is
 Examples:
   irish-company-agent verify data/purchases/FILE.json
   irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
-  irish-company-agent verify answer.json --receipt payment-response.txt --jwks jwks.json
-  irish-company-agent verify tool-result.json --issuer https://companies.example
   irish-company-agent verify data/purchases/FILE.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
 
 interface VerifyOptions {

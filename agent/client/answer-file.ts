@@ -20,10 +20,7 @@ export interface FoundReceipt {
   response: SettlementResponse | undefined
 }
 
-/**
- * Reads a purchase, or an answer and the receipt in the same file, which an MCP result has.
- * @throws an error if the file is neither
- */
+/** Reads a purchase, or an answer and the receipt in the same file, which an MCP result has. */
 export async function readAnswerFile(file: string) {
   const json = parseText(unwrapEvent(await readTextFile(file)))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
@@ -41,7 +38,6 @@ export async function readAnswerFile(file: string) {
 /**
  * Reads a receipt: a JWT, the value or the line of a `PAYMENT-RESPONSE` header, its JSON, the `_meta` of an MCP result, or the
  * whole result.
- * @throws an error if the file is none of these
  */
 export async function readReceiptFile(file: string): Promise<FoundReceipt> {
   const text = unwrapEvent(await readTextFile(file)).trim()

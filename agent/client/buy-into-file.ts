@@ -59,10 +59,7 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
 }
 
-/**
- * Sends the payment of a purchase that is on disk.
- * @throws PurchaseError as {@link buyIntoFile}
- */
+/** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */
 export async function completePurchase(
   task: Pick<PurchaseTask, 'request' | 'entry' | 'receipts' | 'runtime'>,
   saved: Purchase,

@@ -24,7 +24,6 @@ const REPEATS_MAX = 6
 const RETRY_AFTER_SECONDS_DEFAULT = 2
 const RETRY_AFTER_SECONDS_MAX = 60
 
-/** The network and the clock of a buyer. */
 export interface BuyerRuntime {
   fetch: Fetch
   sleep: (milliseconds: number) => Promise<void>
@@ -44,10 +43,7 @@ export interface PurchaseAnswer {
   paymentResponse: string | null
 }
 
-/**
- * Sends a request, with or without a payment.
- * @throws if no answer arrives
- */
+/** @throws if no answer arrives */
 export async function sendRequest(
   { fetch }: BuyerRuntime,
   request: PurchaseRequest,
@@ -114,10 +110,7 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
   return { ...extensions, [PAYMENT_IDENTIFIER]: { ...declared, info: { ...declared.info, id: crypto.randomUUID() } } }
 }
 
-/**
- * Sends a saved purchase, repeats it while the outcome is unknown, and saves the answer.
- * @param entry the file of the purchase, which exists
- */
+/** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
 export async function sendPayment(
   runtime: BuyerRuntime,
   entry: StoredEntry,

@@ -12,11 +12,10 @@ import { isSavedAnswer, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer 
 import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
 import { fileEntry } from './folder-storage.ts'
 import { readPrivateKey } from './private-key.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { readPayment, readPurchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
 import { compareQuote, fetchReceiver, isWithinLimit, MICRO_USDC_PER_USDC, type DecodedQuote } from './quote.ts'
-import { describeAnswer } from './service-answer.ts'
 import { verifyCard } from './verify-card.ts'
 
 interface ClientContext extends BuyerRuntime {
@@ -83,17 +82,13 @@ export async function retryPurchase(context: ClientContext, path: string): Promi
   return true
 }
 
-/** Returns false if no signature of the agent card is valid. */
 export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
   const kid = await verifyCard(baseUrl, fetch)
   print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
   return kid !== undefined
 }
 
-/**
- * Prints the quote and its checks.
- * @throws PurchaseError unless all of them pass
- */
+/** Prints the quote and its checks. Throws unless all of them pass. */
 async function checkQuote(
   { print, fetch }: ClientContext,
   quote: DecodedQuote,
@@ -133,7 +128,6 @@ async function attempt(purchase: Promise<BoughtAnswer>): Promise<BoughtAnswer | 
   })
 }
 
-/** Prints what a purchase has brought. */
 async function report(
   { print }: ClientContext,
   path: string,

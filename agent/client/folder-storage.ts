@@ -30,13 +30,11 @@ export function folderStorage(folder: string): BuyerStorage {
   }
 }
 
-/** The entry of one file. */
 export const fileEntry = (path: string): StoredEntry => ({
   storage: folderStorage(dirname(path)),
   name: basename(path),
 })
 
-/** Handles the error of a missing file or folder. */
 function ifMissing<T>(value: T): (cause: unknown) => T {
   return (cause) => {
     if (errorCode(cause) === 'ENOENT') return value

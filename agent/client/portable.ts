@@ -8,18 +8,16 @@ import { parseJson } from '../rpc/read-body.ts'
 import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
 import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
 import { answersOperation } from './check-answer.ts'
-import { PurchaseError } from './purchase-error.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
 import { findPurchase, readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../receipt/read.ts'
-import { describeAnswer } from './service-answer.ts'
 import { openSpending, type ReservedAuthorization } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-export { PurchaseError, type PurchaseErrorCode } from './purchase-error.ts'
-export { type ServiceAnswer } from './service-answer.ts'
+export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
 export { resetSpending, type ReservedAuthorization } from './spending.ts'
 export { type BuyerStorage } from './storage.ts'
 
@@ -61,7 +59,6 @@ export interface Buyer {
 const KEY_HEADER = 'Idempotency-Key'
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-/** An answer, and the entry of its purchase. */
 type NamedAnswer = BoughtAnswer & { entry: string }
 
 type Settings = ReturnType<typeof toSettings>

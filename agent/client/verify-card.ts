@@ -10,10 +10,7 @@ const signedCardSchema = z.looseObject({
   signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
 })
 
-/**
- * Returns the key id of a valid signature, or undefined. Only keys from the JWKS of the same service are accepted: a
- * signature whose `jku` names another URL is invalid.
- */
+/** Returns the key id of a valid signature, or undefined. Only the JWKS of the same service is accepted as `jku`. */
 export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<string | undefined> {
   const jku = `${baseUrl}${FREE_PATHS.jwks}`
   const { signatures, ...card } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, signedCardSchema)

@@ -40,10 +40,7 @@ export function keySetUrl(purchase: Purchase): string | undefined {
 
 export const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) })
 
-/**
- * Fetches a key set.
- * @throws if it cannot be read, also if the answer is a refusal such as 429
- */
+/** @throws if the key set cannot be read, also if the answer is a refusal such as 429 */
 export function fetchKeySet(fetch: Fetch, url: string): Promise<unknown> {
   return fetchDocument(fetch, url, keySetSchema)
 }
@@ -109,7 +106,6 @@ function readSigned(purchase: Purchase) {
   }
 }
 
-/** Compares the receipt with the settlement response around it. */
 export function checkResponse(response: SettlementResponse, { payment }: ReceiptClaims): ReceiptCheck {
   const { transaction, network, payer, amount } = response
   const passed =

@@ -3,16 +3,12 @@ import type { Candidate } from '../operation/result.ts'
 import { toSafeCell } from './csv-file.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
-/** Indexes of fields. */
 export type Columns = Partial<Record<keyof RowCells, number>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300
 
-/**
- * @param names the header or the number, from 1, of each column
- * @throws an error that names the missing column
- */
+/** @param names the header or the number, from 1, of each column */
 export function findColumns(names: RowCells, firstRow: readonly string[], hasHeader: boolean): Columns {
   const find = (name: string) => {
     const named = hasHeader ? firstRow.indexOf(name) : -1

@@ -12,7 +12,7 @@ import type { Operation } from '../operation/operation.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
 import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey } from './batches.ts'
 import { addedFields, addedHeader, findColumns, readCells, type Columns } from './columns.ts'
-import { findFormat, readRows, writeRows, type CsvFormat } from './csv-file.ts'
+import { findFormat, readRows, writeRows } from './csv-file.ts'
 import { createRowResolver, parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
 interface ReconcileContext extends BuyerRuntime {
@@ -45,15 +45,7 @@ interface ReconcileOptions {
   isBatched: boolean
 }
 
-interface List {
-  format: CsvFormat
-  columns: Columns
-  /** The number of fields of a row. */
-  width: number
-  rows: number
-  /** The different rows that can be resolved, by their keys. */
-  operations: ReadonlyMap<string, Operation>
-}
+type List = Awaited<ReturnType<typeof readList>>
 
 const USDC_DIGITS = 3
 
@@ -96,10 +88,12 @@ function decisionOf(result: RowResult): string {
 }
 
 /** Reads the whole file once, so that nothing is bought for a file with a fault. */
-async function readList({ file, columns: names, hasHeader, separator, baseUrl }: ReconcileOptions): Promise<List> {
+async function readList({ file, columns: names, hasHeader, separator, baseUrl }: ReconcileOptions) {
   const format = await findFormat(file, separator)
+  /** The different rows that can be resolved, by their keys. */
   const operations = new Map<string, Operation>()
   let columns: Columns | undefined
+  /** The number of fields of a row. */
   let width = 0
   let rows = 0
   for await (const row of readRows(file, format)) {

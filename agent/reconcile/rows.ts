@@ -1,10 +1,10 @@
 /** Resolves the rows of a list: one purchase of `resolve` for each row, or one for a batch of rows. Equal rows are one purchase. */
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { PurchaseError, type Buyer } from '../client/buyer.ts'
+import type { Buyer } from '../client/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../client/buy.ts'
 import { restRequest, type PurchaseRequest } from '../client/purchase-request.ts'
-import { describeAnswer } from '../client/service-answer.ts'
+import { describeAnswer, PurchaseError } from '../client/purchase-error.ts'
 import type { Operation } from '../operation/operation.ts'
 import { parseOperation, type ParsedOperation } from '../operation/operations.ts'
 import type { RefusalCode } from '../operation/refusal.ts'

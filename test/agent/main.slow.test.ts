@@ -1,5 +1,5 @@
 /** The program as a process: its first lines, signals, failures to start, and the commands beside a running service. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
@@ -205,12 +205,6 @@ describe('the command serve, if it cannot start', () => {
       await expectFailure(child, /EFBIG|full/)
     })
   }
-
-  it('refuses a file that is not an LMDB database', async () => {
-    await mkdir(join(directory, 'catalog'))
-    await writeFile(join(directory, 'catalog', 'data.mdb'), 'this is not a database'.repeat(1000))
-    await expectFailure(start(), /catalog: /)
-  })
 
   it('[11.9] refuses a missing dataset if none is stored', () =>
     expectFailure(start({ DATASET: join(directory, 'none.zip') }), /^import refused, source_unreadable/))

@@ -152,17 +152,6 @@ describe('[5.9.5] the command verify', function () {
     })
   }
 
-  it('fails for a settlement response that differs from its receipt', async () => {
-    const { answer } = await readPurchase(fileEntry(pathOf('lookup')))
-    const [body, header] = ['body', 'header'].map(pathOf) as [string, string]
-    await writeFile(body, answer?.body ?? '')
-    const response = decodePaymentResponseHeader(answer?.payment_response ?? '')
-    const forged = { ...response, transaction: `0x${'ab'.repeat(32)}` }
-    await writeFile(header, Buffer.from(JSON.stringify(forged)).toString('base64'))
-    const result = await verifyOffline(body, '--receipt', header)
-    expect([result.code, failedIn(result)], result.text).to.deep.equal([1, ['response']])
-  })
-
   it('reads no key set from a URL that only the receipt names', async () => {
     const forger = await makeReceiptKey()
     const { answer } = await readPurchase(fileEntry(pathOf('lookup')))
@@ -216,15 +205,6 @@ describe('[5.9.5] the command verify', function () {
     }
   })
 
-  it('compares the issuer of a purchase with --issuer', async () => {
-    const expectIssuer = async (issuer: string, code: number, failed: string[]) => {
-      const result = await verifyOffline(pathOf('lookup'), '--issuer', issuer)
-      expect([result.code, failedIn(result)], result.text).to.deep.equal([code, failed])
-    }
-    await expectIssuer(service.url, 0, [])
-    await expectIssuer('https://companies.example', 1, ['issuer'])
-  })
-
   it('fails for the answer, request, payment or issuer of another purchase', async () => {
     const search = await readPurchase(fileEntry(pathOf('search')))
     const cases: [failed: string[], by: (purchase: Purchase) => Purchase][] = [
@@ -243,6 +223,9 @@ describe('[5.9.5] the command verify', function () {
       const result = await verifyOffline(await change('lookup', by))
       expect([result.code, failedIn(result)], result.text).to.deep.equal([1, failed])
     }
+    expect(failedIn(await verifyOffline(pathOf('lookup'), '--issuer', 'https://companies.example'))).to.deep.equal([
+      'issuer',
+    ])
     const { stderr, code } = await verify(pathOf('changed'))
     expect([code, stderr]).to.deep.equal([1, 'The key set of the issuer is not known: add --issuer or --jwks\n'])
   })

@@ -49,11 +49,10 @@ describe('[15.11] the command client reconcile', function () {
   const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
   const purchases = async () =>
     (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
-  const transfersOf = (work: () => Promise<unknown>) => service.transfersOf(work)
 
   it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
     await writeFile(file, LIST)
-    expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
+    expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
     const text = await readFile(out, 'utf8')
     expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
     expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,PLAIN FIXTURE LIMITED,')
@@ -84,7 +83,7 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(file, LIST)
     await run(['--column', 'Supplier', '--yes'])
     const before = await readFile(out)
-    expect(await transfersOf(() => run(['--column', '2']))).to.equal(0)
+    expect(await service.transfersOf(() => run(['--column', '2']))).to.equal(0)
     expect((await readFile(out)).equals(before)).to.equal(true)
   })
 
@@ -106,7 +105,7 @@ describe('[15.11] the command client reconcile', function () {
   it('leaves out evidence that is not valid, and refuses a number that is not valid or not in the register', async () => {
     await writeFile(file, 'n\tc\te\nPlain Fixture\t\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n')
     const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
-    expect(await transfersOf(() => run(args))).to.equal(1)
+    expect(await service.transfersOf(() => run(args))).to.equal(1)
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
     expect(rows.map(({ decision }) => decision)).to.deep.equal(['matched', 'invalid_body', 'company_not_found'])
   })
@@ -177,7 +176,7 @@ describe('[15.11] the command client reconcile', function () {
       await run(['--column', 'Supplier', '--yes', '--out', `${out}.single`])
       const single = parse(await readFile(`${out}.single`), { columns: true, bom: true }) as Record<string, string>[]
       let lines: string[] = []
-      expect(await transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
+      expect(await service.transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
       expect(lines.join()).to.contain('missing or quarantined are charged')
       const rows = await readOut()
       expect(withoutReceipts(rows)).to.deep.equal(withoutReceipts(single))
@@ -195,17 +194,17 @@ describe('[15.11] the command client reconcile', function () {
       await run(['--column', 'Supplier', '--yes'])
       const longer = `${LIST}8,Numbered Fixture 1,\n9,Numbered Fixture 2,\n`
       await writeFile(file, longer)
-      expect(await transfersOf(() => run(batched))).to.equal(1)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
       const text = await readFile(out)
-      expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
+      expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
       expect((await readFile(out)).equals(text)).to.equal(true)
       await writeFile(file, `${longer}10,Numbered Fixture 3,\n`)
-      expect(await transfersOf(() => run(batched))).to.equal(1)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
     })
 
     it('charges a missing number beside an answer, with its receipt', async () => {
       await writeFile(file, 'name,number\nPlain Fixture,\n,999999\n')
-      expect(await transfersOf(() => run(numbered))).to.equal(1)
+      expect(await service.transfersOf(() => run(numbered))).to.equal(1)
       const [found, missing] = await readOut()
       expect(missing).to.include({ decision: 'company_not_found', company_number: '', receipt: found?.['receipt'] })
       expect(missing?.['receipt']).to.match(/^list\.reconciled\.csv\.purchases\//)
@@ -218,7 +217,7 @@ describe('[15.11] the command client reconcile', function () {
         if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) sent.push(new URL(input).pathname)
         return fetch(input, init)
       }
-      expect(await transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+      expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
       expect((await readOut()).map(({ decision }) => decision)).to.deep.equal([
         'company_not_found',
         'company_not_found',
@@ -253,7 +252,7 @@ describe('[15.11] the command client reconcile', function () {
       if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
       return fetch(input, init)
     }
-    const paid = await transfersOf(async () => {
+    const paid = await service.transfersOf(async () => {
       const first = await run(['--column', 'name', '--yes'], {
         fetch: interruptAtFirst,
         interrupted: () => controller.signal,
@@ -275,7 +274,7 @@ describe('[15.11] the command client reconcile', function () {
         throw new TypeError('fetch failed')
       }
       const command = ['--column', 'name', '--yes', ...args]
-      const paid = await transfersOf(async () => {
+      const paid = await service.transfersOf(async () => {
         const lost = await run(command, { fetch: loseAnswers })
         expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
         expect((await run(command)).code).to.equal(0)
@@ -292,7 +291,7 @@ describe('[15.11] the command client reconcile', function () {
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
     const later = () => new Date(Date.now() + 600_000)
-    expect(await transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
+    expect(await service.transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
     expect((await readOut())[0]).to.include({ company_number: '73848' })
   })
 })

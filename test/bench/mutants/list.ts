@@ -175,7 +175,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'the key set of a receipt is fetched from the URL that the receipt names',
     file: 'agent/client/verify-command.js',
     find: 'keySetUrl: undefined,',
-    replace: 'keySetUrl: `${JSON.parse(Buffer.from(receipt.split(".")[1], "base64url")).iss}/.well-known/jwks.json`,',
+    replace:
+      'keySetUrl: `${JSON.parse(Buffer.from(receipt.receipt.split(".")[1], "base64url")).iss}/.well-known/jwks.json`,',
     caughtBy: 'test/agent/cli/verify.test.js',
   },
   {

@@ -1,11 +1,60 @@
-/** The options of the commands that buy within limits until they are stopped: `mcp` and `reconcile-service`. */
+/** The commands `mcp` and `reconcile-service`: local servers that buy within limits until they are stopped. */
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { Option, type Command } from 'commander'
 import type { BuyerOptions } from '../client/buyer.ts'
 import type { OpenBuyerOptions } from '../client/open-buyer.ts'
 import type { Mode } from '../payment/terms.ts'
-import { parseAmount, parseHttpUrl } from './arguments.ts'
-import type { CommandContext } from './context.ts'
+import { parseAmount, parseHttpUrl, parsePort } from './arguments.ts'
+import type { AddCommand, CommandContext } from './context.ts'
 import { readVersion } from './version.ts'
+
+const mcpHelp = (program: string) => `
+The server speaks the Model Context Protocol over stdin and stdout. Its tools are those of POST /mcp of the service. It
+buys each answer over REST, keeps it in the folder, and returns it for an equal call within a day. Each payment is saved
+before it is sent, so a call that is repeated after a crash sends the same payment. The limits are in micro-USDC.
+
+Example:
+  ${program} mcp --url https://companies.example --key-file buyer.key --folder purchases`
+
+export const addMcpCommand: AddCommand = (program, context) => {
+  const command = program.command('mcp').description('Run a local MCP server that buys from a service')
+  command.addHelpText('after', mcpHelp(program.name()))
+  addLimitedBuyer(command, context, async (options) => {
+    const { serveLocally } = await import('../mcp-stdio/server.ts')
+    serveLocally(options)
+  })
+}
+
+const PORT_DEFAULT = 4040
+
+const reconcileHelp = (program: string) => `
+The service speaks the Reconciliation Service API 0.2 on 127.0.0.1. Each value of a column is one purchase of resolve,
+which it keeps in the folder and returns for an equal value within a day. Every program of this machine can use it, so set
+--max-per-day. The limits are in micro-USDC.
+
+In OpenRefine: Reconcile, Start reconciling, Add standard service, and the URL that this command prints. OpenRefine sends
+up to ten values of the column as soon as the service is chosen.
+
+Example:
+  ${program} reconcile-service --url https://companies.example --key-file buyer.key --folder purchases`
+
+export const addReconcileServiceCommand: AddCommand = (program, context) => {
+  const command = program.command('reconcile-service').description('Run a local reconciliation service for OpenRefine')
+  command
+    .option('--port <n>', 'the port on 127.0.0.1', parsePort, PORT_DEFAULT)
+    .addHelpText('after', reconcileHelp(program.name()))
+  addLimitedBuyer(command, context, async (options) => {
+    const { openReconciliationService } = await import('../reconcile/service.ts')
+    const interrupted = context.interrupted()
+    const server = await openReconciliationService({ ...options, print: context.print })
+    await once(server.listen(command.opts<{ port: number }>().port, '127.0.0.1'), 'listening')
+    context.print(`ready http://127.0.0.1:${(server.address() as AddressInfo).port}/`)
+    if (!interrupted.aborted) await once(interrupted, 'abort')
+    // Purchases in progress end first. Another signal ends the process at once.
+    await new Promise((resolve) => server.close(resolve))
+  })
+}
 
 const AMOUNT_PER_DAY_MAX_DEFAULT = 1_000_000
 
@@ -25,7 +74,7 @@ interface LimitedBuyerOptions {
 }
 
 /** Gives a command these options. `run` gets what `openBuyer` needs, and the version of the program. */
-export function addLimitedBuyer(
+function addLimitedBuyer(
   command: Command,
   context: CommandContext,
   run: (options: OpenBuyerOptions & { version: string }) => void | Promise<void>,
