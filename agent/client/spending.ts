@@ -177,7 +177,7 @@ async function findUnusable({ reservations }: Day, { storage, isUnusable, now }:
   for (const { name, purchase, authorization, isReleased } of reservations) {
     if (isReleased || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
     const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
-    if (saved?.answer?.status === 200) continue
+    if (saved?.reservation === name && saved.answer?.status === 200) continue
     if ((checks += 1) > CHECKS_MAX) break
     if (await isUnusable(authorization).catch(() => false)) found.push(name)
   }
