@@ -164,21 +164,16 @@ async function buyOnce(
   if (typeof response === 'string') return { kind: 'refused', code: response }
   const { status, headers } = response
   const body = await response.text()
-  if (status === 200) return toBought(headers, body)
+  if (status === 200) {
+    const check = headers.get('Receipt-Check')
+    if (check === 'unchecked') return 'later'
+    const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
+    if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
+    const payment = { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) }
+    return { kind: 'bought', body, payment }
+  }
   const { code } = describeAnswer({ status, body })
   if (code !== undefined && refusals.has(code)) return { kind: 'refused', code }
   if (REPEAT_STATUSES.has(status)) return 'later'
   throw new Error(`The service refused a row with ${[status, code].filter(Boolean).join(' ')}. Nothing was charged`)
-}
-
-function toBought(headers: Headers, body: string): Answered | 'later' {
-  const check = headers.get('Receipt-Check')
-  if (check === 'unchecked') return 'later'
-  const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
-  if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
-  return {
-    kind: 'bought',
-    body,
-    payment: { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) },
-  }
 }
