@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** The program of the buyer's package, `irish-company-agent-client`: the commands that need no service. */
-import { addMcpCommand } from './cli/mcp.ts'
-import { addReconcileServiceCommand } from './cli/reconcile-service.ts'
+import { addMcpCommand, addReconcileServiceCommand } from './cli/local-servers.ts'
 import { runInProcess } from './cli/run-in-process.ts'
 import { runProgram } from './cli/run-program.ts'
 

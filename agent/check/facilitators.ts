@@ -1,31 +1,31 @@
 /** Checks that a remote facilitator accepts the credentials and settles on the network of the configuration. */
 import { z } from 'zod'
-import type { Authorization } from '../facilitator/remote-facilitator.ts'
-import { X402_VERSION } from '../payment/terms.ts'
+import type { Config, RemoteFacilitatorConfig } from '../config.ts'
+import { DEPLOYMENTS, X402_VERSION } from '../payment/terms.ts'
+import { authorizationOf } from '../remote-facilitators.ts'
 import { fetchText, type Fetch } from '../client/bounded-fetch.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { failed, passed, type Check, type CheckResult } from './check.ts'
-
-export interface CheckedFacilitator {
-  /** Without a trailing slash. */
-  url: string
-  authorization: Authorization
-}
 
 const supportedSchema = z.object({
   kinds: z.array(z.looseObject({ x402Version: z.unknown(), scheme: z.string(), network: z.string() })),
 })
 
-export function facilitatorChecks(facilitators: readonly CheckedFacilitator[], network: string, fetch: Fetch): Check[] {
-  return facilitators.map((each) => ({ name: 'facilitator', run: () => checkFacilitator(each, network, fetch) }))
+export function facilitatorChecks({ facilitator, mode }: Config, fetch: Fetch): Check[] {
+  if (facilitator.kind !== 'remote') return []
+  return facilitator.facilitators.map((each) => ({
+    name: 'facilitator',
+    run: () => checkFacilitator(each, DEPLOYMENTS[mode].network, fetch),
+  }))
 }
 
 async function checkFacilitator(
-  { url, authorization }: CheckedFacilitator,
+  facilitator: RemoteFacilitatorConfig,
   network: string,
   fetch: Fetch,
 ): Promise<CheckResult[]> {
-  const header = await authorization('GET', `${url}/supported`)
+  const { url } = facilitator
+  const header = await authorizationOf(facilitator)('GET', `${url}/supported`)
   const headers = { Accept: 'application/json', ...(header !== undefined && { Authorization: header }) }
   const reply = await fetchText(fetch, `${url}/supported`, { headers }).catch(() => undefined)
   if (!reply) return failed(`${url} does not answer: check FACILITATOR, or name another one`)

@@ -1,10 +1,9 @@
 /** The list of all checks of a configuration, in the order in which they are printed. */
 import type { Config } from '../config.ts'
-import { DEPLOYMENTS } from '../payment/terms.ts'
 import type { Fetch } from '../client/bounded-fetch.ts'
 import { authorizationOf } from '../externals.ts'
 import { findings, type Check } from './check.ts'
-import { facilitatorChecks, type CheckedFacilitator } from './facilitators.ts'
+import { facilitatorChecks } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'
 import { nodeChecks } from './nodes.ts'
 import { publicChecks } from './public-url.ts'
@@ -22,14 +21,13 @@ interface CheckOptions {
 
 export function listChecks({ config, environment, now, fetch }: CheckOptions): Check[] {
   const limited: Fetch = (url, init) => fetch(url, { ...init, signal: AbortSignal.timeout(REQUEST_MS_MAX) })
-  const { network } = DEPLOYMENTS[config.mode]
   return [
     { name: 'variables', run: () => checkVariables(environment, config) },
     { name: 'data directory', run: () => checkDataDirectory(config) },
     { name: 'keys', run: () => checkKeys(config) },
     ...quickChecks(config),
     ...nodeChecks(config, now),
-    ...facilitatorChecks(listFacilitators(config), network, limited),
+    ...facilitatorChecks(config, limited),
     { name: 'response log', run: () => checkResponseLog(config) },
     { name: 'dataset', run: () => checkStoredDataset(config, now, limited) },
     ...publicChecks(config, limited),
@@ -52,9 +50,4 @@ export async function findQuickFaults(config: Config): Promise<{ check: string; 
     return found.map(({ detail }) => ({ check: check.name, detail }))
   })
   return (await Promise.all(faults)).flat()
-}
-
-function listFacilitators({ facilitator }: Config): CheckedFacilitator[] {
-  if (facilitator.kind !== 'remote') return []
-  return facilitator.facilitators.map((each) => ({ url: each.url, authorization: authorizationOf(each) }))
 }

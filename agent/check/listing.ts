@@ -1,8 +1,7 @@
 /** What catalogues show of the service: the metadata of each quote, as a catalogue takes it from the first settlement. */
 import { buildQuote } from '../payment/quote.ts'
 import type { Terms } from '../payment/terms.ts'
-
-const MICRO_USDC_PER_USDC = 1_000_000
+import { MICRO_USDC_PER_USDC } from '../client/quote.ts'
 
 interface Listed {
   resource: { url: string; description: string; serviceName: string; tags: string[]; mimeType: string }

@@ -60,15 +60,15 @@ async function documentFault(baseUrl: string, path: string, fetch: Fetch): Promi
   return `${path} ${fault}: let the proxy pass every path`
 }
 
+/** The key set that the signature names is that of BASE_URL, so a card of another URL is invalid. */
 async function checkCard(baseUrl: string, fetch: Fetch): Promise<CheckResult[]> {
-  const isReached = await fetchText(fetch, `${baseUrl}${FREE_PATHS.agentCard}`).then(
-    ({ response }) => response.status === 200,
-    () => false,
-  )
-  if (!isReached) return warning('is not reached: see base URL')
-  // The key set that the signature names is that of BASE_URL, so a card of another URL is invalid.
-  const kid = await verifyCard(baseUrl, fetch).catch(() => undefined)
-  return kid === undefined
-    ? failed('has no signature that is valid for BASE_URL: let the proxy change no document, and restart the service')
-    : passed(`is signed by ${kid}`)
+  try {
+    const kid = await verifyCard(baseUrl, fetch)
+    if (kid !== undefined) return passed(`is signed by ${kid}`)
+    return failed(
+      'has no signature that is valid for BASE_URL: let the proxy change no document, and restart the service',
+    )
+  } catch {
+    return warning('cannot be read: see base URL')
+  }
 }

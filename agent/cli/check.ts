@@ -64,5 +64,5 @@ async function buyOne(context: CommandContext, { mode, dataDirectory }: Config, 
     a2aUrl: undefined,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   })
-  context.finish(result === 'unknown' ? 'outcome unknown' : result === 'bought')
+  context.finish(result)
 }

@@ -3,11 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Option, type Command } from 'commander'
-import type { ClientContext, PurchaseResult } from '../client/commands.ts'
 import type { Mode } from '../payment/terms.ts'
-import type { ColumnNames } from '../reconcile/columns.ts'
 import { parseAmount, parseHttpUrl, parseSeparator } from './arguments.ts'
-import { loadConfig, serviceUrl, type AddCommand, type CommandContext, type CommandResult } from './context.ts'
+import { loadConfig, serviceUrl, type AddCommand, type CommandContext } from './context.ts'
 
 const HELP = `
 A purchase asks for a quote, checks it, signs one payment, saves it in DATA_DIR/purchases, sends it, and prints the
@@ -19,15 +17,11 @@ that the service publishes.
 
 Examples:
   irish-company-agent client lookup 00000000
-  irish-company-agent client lookup 00000000 --a2a --url http://127.0.0.1:4021
   irish-company-agent client lookup 249885 --mode mainnet --url https://companies.example --key-file buyer.key
   irish-company-agent client search "alpha sample trading" --limit 3
   irish-company-agent client resolve "Alpha Sample Trading Ltd" --eircode "T07 X2H5"
-  irish-company-agent client resolve --number 100001
   irish-company-agent client history 00000000
-  irish-company-agent client as-of 00000000 2026-01-31
   irish-company-agent client changes --since 2026-01-31 --field legal_name
-  irish-company-agent client batch inputs.json
   irish-company-agent client reconcile suppliers.csv --column Supplier
   irish-company-agent client --retry data/purchases/FILE.json
   irish-company-agent client verify-card`
@@ -41,13 +35,6 @@ type ClientOptions = {
   a2aUrl?: string
   retry?: string
 }
-type SearchOptions = { limit?: string; status?: string; eircode?: string }
-type ChangesOptions = { since: string; limit?: string } & Record<
-  'until' | 'kind' | 'field' | 'status' | 'cursor',
-  string
->
-type ResolveOptions = { number?: string; eircode?: string; address?: string }
-
 export const addClientCommand: AddCommand = (program, context) => {
   const client = program
     .command('client')
@@ -79,10 +66,9 @@ export const addClientCommand: AddCommand = (program, context) => {
     .action(async ({ retry }: ClientOptions, command: Command) => {
       if (retry === undefined) return command.help({ error: true })
       const { retryPurchase } = await import('../client/commands.ts')
-      context.finish(toResult(await retryPurchase(toClientContext(context), retry)))
+      context.finish(await retryPurchase(withClearFailures(context), retry))
     })
-  addBuyCommands(client, context)
-  addHistoryCommands(client, context)
+  for (const definition of PURCHASES) addPurchaseCommand(client, context, definition)
   addBatchCommand(client, context)
   addReconcileCommand(client, context)
   client
@@ -90,7 +76,7 @@ export const addClientCommand: AddCommand = (program, context) => {
     .description('check the signature of the agent card')
     .action(async (_options: object, command: Command) => {
       const { verifyCardSignature } = await import('../client/commands.ts')
-      context.finish(await verifyCardSignature(toClientContext(context), await targetUrl(context, command)))
+      context.finish(await verifyCardSignature(withClearFailures(context), await targetUrl(context, command)))
     })
 }
 
@@ -149,19 +135,9 @@ async function reconcile(
   context: CommandContext,
   command: Command,
   file: string,
-  {
-    column,
-    numberColumn,
-    eircodeColumn,
-    addressColumn,
-    header,
-    separator,
-    out,
-    maxTotal,
-    batch,
-    yes,
-  }: ReconcileOptions,
+  options: ReconcileOptions,
 ): Promise<void> {
+  const { maxTotal } = options
   const { a2a, keyFile, maxAmount, mode: chosen } = command.optsWithGlobals<ClientOptions>()
   if (a2a === true) command.error("error: option '--a2a' cannot be used with reconcile")
   const config = await loadConfig(context)
@@ -172,29 +148,25 @@ async function reconcile(
   const { reconcileFile } = await import('../reconcile/reconcile-file.ts')
   const { readPrivateKey } = await import('../client/private-key.ts')
   const { DEPLOYMENTS, priceOf } = await import('../payment/terms.ts')
-  const { openListBar } = await import('./progress-bar.ts')
+  const { openBar } = await import('./progress-bar.ts')
   const { PurchaseError } = await import('../client/buyer.ts')
-  const columns = { name: column, company_number: numberColumn, eircode: eircodeColumn, address: addressColumn }
-  const named = Object.entries(columns).filter(([, name]) => name !== undefined)
-  const options = {
+  const { column: name, numberColumn: company_number, eircodeColumn: eircode, addressColumn: address } = options
+  const list = {
     file,
-    out: out ?? `${file.replace(/\.csv$/i, '')}.reconciled.csv`,
-    columns: Object.fromEntries(named) as ColumnNames,
-    hasHeader: header,
-    separator,
+    out: options.out ?? `${file.replace(/\.csv$/i, '')}.reconciled.csv`,
+    columns: definedMembers({ name, company_number, eircode, address }),
+    hasHeader: options.header,
+    separator: options.separator,
     baseUrl: await targetUrl(context, command),
     mode,
     key: await readPrivateKey(keyFile ?? join(config.dataDirectory, 'sandbox', 'buyer.key')),
     amountMax: maxAmount ?? priceOf(DEPLOYMENTS[mode], 'resolve'),
     totalMax: maxTotal,
-    isConfirmed: yes === true,
-    isBatched: batch === true,
+    isConfirmed: options.yes === true,
+    isBatched: options.batch === true,
   }
-  const { confirm, interrupted } = context
-  const openBar = (rows: number) => openListBar(context, rows)
-  const run = { ...toClientContext(context), confirm, interrupted, openBar }
   try {
-    await reconcileFile(run, options)
+    await reconcileFile({ ...withClearFailures(context), openBar: () => openBar(context) }, list)
   } catch (cause) {
     if (!(cause instanceof PurchaseError)) throw cause
     context.print(`${cause.message}. ${cause.advice}`)
@@ -203,69 +175,95 @@ async function reconcile(
   }
 }
 
-/** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
-function addBuyCommands(client: Command, context: CommandContext): void {
-  client
-    .command('lookup')
-    .description('buy one company record')
-    .argument('<number>', 'the company number; 00000000 is a made-up company that is always on sale on testnet')
-    .action((number: string, _options: object, command: Command) =>
-      buy(context, command, 'lookup', { company_number: number }),
-    )
-  client
-    .command('search')
-    .description('buy a ranked list of companies with similar names')
-    .argument('<name>', 'the name to search, 3 to 160 characters')
-    .option('--limit <n>', 'the number of companies, 1 to 10')
-    .option('--status <text>', 'return companies with this status only')
-    .option('--eircode <code>', 'an Eircode that raises the rank of companies with it')
-    .action(async (name: string, { limit, status, eircode }: SearchOptions, command: Command) => {
-      const { parseLimitText } = await import('../operation/fields.ts')
-      return buy(context, command, 'search', { q: name, limit: limit && parseLimitText(limit), status, eircode })
-    })
-  client
-    .command('resolve')
-    .description('buy a decision on which company a name or a number identifies')
-    .argument('[name]', 'the name of the company; a name, a number or both are required')
-    .option('--number <n>', 'the company number')
-    .option('--eircode <code>', 'the Eircode of the company')
-    .option('--address <text>', 'a part of the address')
-    .action((name: string | undefined, { number, eircode, address }: ResolveOptions, command: Command) =>
-      buy(context, command, 'resolve', { name, company_number: number, eircode, address }),
-    )
+/** A command that buys one answer: its arguments and options, with the members of the input that they set. */
+interface PurchaseDefinition {
+  operation: string
+  description: string
+  arguments: [syntax: string, member: string, description: string][]
+  options?: [flags: string, description: string, member?: string][]
 }
 
-function addHistoryCommands(client: Command, context: CommandContext): void {
-  client
-    .command('history')
-    .description('buy the recorded versions of one company')
-    .argument('<number>', 'the company number')
-    .option('--before <text>', 'the versions before those of an answer: its next_before')
-    .action((number: string, { before }: { before?: string }, command: Command) =>
-      buy(context, command, 'history', { company_number: number, before }),
-    )
-  client
-    .command('as-of')
-    .description('buy one company record as the register had it on a day')
-    .argument('<number>', 'the company number')
-    .argument('<date>', 'the day, YYYY-MM-DD')
-    .action((number: string, date: string, _options: object, command: Command) =>
-      buy(context, command, 'as_of', { company_number: number, date }),
-    )
-  client
-    .command('changes')
-    .description('buy a list of the companies that were added, removed or changed')
-    .requiredOption('--since <date>', 'the first day, YYYY-MM-DD')
-    .option('--until <date>', 'the last day; by default the newest')
-    .option('--kind <kind>', 'added, removed or changed')
-    .option('--field <name>', 'list changes of this field only, such as legal_name')
-    .option('--status <text>', 'list companies with this status only')
-    .option('--limit <n>', 'the number of changes, 1 to 100')
-    .option('--cursor <text>', 'the changes after those of an answer: its next_cursor')
-    .action(async ({ limit, ...others }: ChangesOptions, command: Command) => {
-      const { parseLimitText } = await import('../operation/fields.ts')
-      return buy(context, command, 'changes', { ...others, limit: limit && parseLimitText(limit) })
-    })
+const PURCHASES: PurchaseDefinition[] = [
+  {
+    operation: 'lookup',
+    description: 'buy one company record',
+    arguments: [
+      [
+        '<number>',
+        'company_number',
+        'the company number; 00000000 is a made-up company that is always on sale on testnet',
+      ],
+    ],
+  },
+  {
+    operation: 'search',
+    description: 'buy a ranked list of companies with similar names',
+    arguments: [['<name>', 'q', 'the name to search, 3 to 160 characters']],
+    options: [
+      ['--limit <n>', 'the number of companies, 1 to 10'],
+      ['--status <text>', 'return companies with this status only'],
+      ['--eircode <code>', 'an Eircode that raises the rank of companies with it'],
+    ],
+  },
+  {
+    operation: 'resolve',
+    description: 'buy a decision on which company a name or a number identifies',
+    arguments: [['[name]', 'name', 'the name of the company; a name, a number or both are required']],
+    options: [
+      ['--number <n>', 'the company number', 'company_number'],
+      ['--eircode <code>', 'the Eircode of the company'],
+      ['--address <text>', 'a part of the address'],
+    ],
+  },
+  {
+    operation: 'history',
+    description: 'buy the recorded versions of one company',
+    arguments: [['<number>', 'company_number', 'the company number']],
+    options: [['--before <text>', 'the versions before those of an answer: its next_before']],
+  },
+  {
+    operation: 'as_of',
+    description: 'buy one company record as the register had it on a day',
+    arguments: [
+      ['<number>', 'company_number', 'the company number'],
+      ['<date>', 'date', 'the day, YYYY-MM-DD'],
+    ],
+  },
+  {
+    operation: 'changes',
+    description: 'buy a list of the companies that were added, removed or changed',
+    arguments: [],
+    options: [
+      ['--since <date>', 'the first day, YYYY-MM-DD; required'],
+      ['--until <date>', 'the last day; by default the newest'],
+      ['--kind <kind>', 'added, removed or changed'],
+      ['--field <name>', 'list changes of this field only, such as legal_name'],
+      ['--status <text>', 'list companies with this status only'],
+      ['--limit <n>', 'the number of changes, 1 to 100'],
+      ['--cursor <text>', 'the changes after those of an answer: its next_cursor'],
+    ],
+  },
+]
+
+/** The schema of the operation checks the values, so a wrong value exits with status 1 like a refusal, not 2. */
+function addPurchaseCommand(client: Command, context: CommandContext, definition: PurchaseDefinition): void {
+  const { operation, description, options = [] } = definition
+  const command = client.command(operation.replace('_', '-')).description(description)
+  for (const [syntax, , text] of definition.arguments) command.argument(syntax, text)
+  for (const [flags, text] of options)
+    command.addOption(new Option(flags, text).makeOptionMandatory(flags.startsWith('--since')))
+  command.action(async () => {
+    const { parseLimitText } = await import('../operation/fields.ts')
+    const given = command.opts<Record<string, string>>()
+    const input: Record<string, unknown> = {}
+    for (const [index, [, member]] of definition.arguments.entries()) input[member] = command.args[index]
+    for (const [flags, , member] of options) {
+      const name = new Option(flags).attributeName()
+      input[member ?? name] = given[name]
+    }
+    if (typeof input['limit'] === 'string') input['limit'] = parseLimitText(input['limit'])
+    await buy(context, command, operation, input)
+  })
 }
 
 function addBatchCommand(client: Command, context: CommandContext): void {
@@ -290,48 +288,38 @@ async function buy(
   const { buyAnswer } = await import('../client/commands.ts')
   const config = await loadConfig(context)
   const { dataDirectory } = config
-  const {
-    keyFile,
-    mode = config.mode,
-    maxAmount: amountMax,
-    a2a = false,
-    a2aUrl,
-  } = command.optsWithGlobals<ClientOptions>()
+  const { keyFile, mode = config.mode, maxAmount, a2a = false, a2aUrl } = command.optsWithGlobals<ClientOptions>()
   const options = {
     operation,
-    input: Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)),
+    input: definedMembers(values),
     baseUrl: await targetUrl(context, command),
     keyFile: keyFile ?? join(dataDirectory, 'sandbox', 'buyer.key'),
     mode,
-    amountMax,
+    amountMax: maxAmount,
     a2a,
     a2aUrl,
     purchasesDirectory: join(dataDirectory, 'purchases'),
   }
-  context.finish(toResult(await buyAnswer(toClientContext(context), options)))
+  context.finish(await buyAnswer(withClearFailures(context), options))
 }
 
-function toResult(result: PurchaseResult): CommandResult {
-  return result === 'unknown' ? 'outcome unknown' : result === 'bought'
-}
+const definedMembers = <T>(values: Record<string, T | undefined>) =>
+  Object.fromEntries(Object.entries(values).filter((each): each is [string, T] => each[1] !== undefined))
 
 async function targetUrl(context: CommandContext, command: Command): Promise<string> {
   const { url } = command.optsWithGlobals<ClientOptions>()
   return (url ?? (await serviceUrl(context))).replace(/\/$/, '')
 }
 
-function toClientContext({ print, now, sleep, fetch }: CommandContext): ClientContext {
-  return { print, now, sleep, fetch: withClearFailures(fetch) }
-}
-
 /** Adds the origin to network failures, which `fetch` reports as "fetch failed". */
-function withClearFailures(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return async (input, init) => {
+function withClearFailures<T extends Pick<CommandContext, 'fetch'>>(context: T): T {
+  const fetch: typeof globalThis.fetch = async (input, init) => {
     try {
-      return await fetch(input, init)
+      return await context.fetch(input, init)
     } catch (cause) {
       const { origin } = new URL(input instanceof Request ? input.url : input)
       throw new Error(`Cannot reach ${origin}. Start the service there, or name another with --url`, { cause })
     }
   }
+  return { ...context, fetch }
 }

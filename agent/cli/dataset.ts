@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 import { InvalidArgumentError } from 'commander'
 import { isUrl } from '../../store/base/url-policy.ts'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
-import { peakMemoryBytes } from './runtime.ts'
 
 const IMPORT_HELP = `
 The register's archive is a ZIP with one CSV file, or the CSV file itself. A running service on the same DATA_DIR
@@ -42,6 +41,7 @@ async function importSource(
   const path = isUrl(source) ? source : resolve(source)
   using bar = openImportBar(context)
   const target = { dataDirectory, archiveDirectory, path, synthetic, isForced }
+  const peakMemoryBytes = () => process.resourceUsage().maxRSS * 1024
   await importCommand({ ...target, now: context.now, peakMemoryBytes, ...bar })
 }
 
@@ -84,9 +84,10 @@ export const addGenerateCommand: AddCommand = (program, context) => {
     .addHelpText('after', GENERATE_HELP)
     .action(async ({ rows, seed, out }: { rows: number; seed: number; out: string }) => {
       const { generateRegister } = await import('../sandbox/generate-register.ts')
-      const { openRowsBar } = await import('./progress-bar.ts')
-      using bar = openRowsBar(context, rows)
-      await generateRegister({ rows, seed, out, onProgress: bar.onProgress })
+      const { openBar } = await import('./progress-bar.ts')
+      using bar = openBar(context)
+      const onProgress = (done: number) => bar.onProgress({ share: done / rows, text: `${done} of ${rows} rows` })
+      await generateRegister({ rows, seed, out, onProgress })
       bar.print(`${rows} rows in ${out}`)
     })
 }

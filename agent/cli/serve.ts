@@ -1,8 +1,8 @@
 /** The command `serve`: runs the service until a signal. Stdout has the lines of contract 14.3, the log goes to stderr. */
-import { readFile } from 'node:fs/promises'
 import { loadConfig, type AddCommand, type CommandContext } from './context.ts'
+import { readVersion } from './version.ts'
 import type { AllowedChanges } from '../check-log-owner.ts'
-import { timer } from './runtime.ts'
+import type { Timer } from '../../store/base/runtime.ts'
 
 const HELP = `
 Without configuration this starts the sandbox: a local chain, a test token, a buyer with money, and made-up companies.
@@ -70,6 +70,12 @@ async function serve(context: CommandContext, allowed: AllowedChanges): Promise<
   await service.stop()
 }
 
+/** Timers do not keep the process alive. */
+const timer: Timer = (callback, milliseconds) => {
+  const timeout = setTimeout(callback, milliseconds).unref()
+  return () => clearTimeout(timeout)
+}
+
 /** Handles one signal only, so that the second one ends the process at once. */
 function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -81,9 +87,4 @@ function nextSignal(): Promise<NodeJS.Signals> {
     process.on('SIGINT', listener)
     process.on('SIGTERM', listener)
   })
-}
-
-async function readVersion(): Promise<string> {
-  const manifest = await readFile(new URL(import.meta.resolve('#root/package.json')), 'utf8')
-  return (JSON.parse(manifest) as { version: string }).version
 }

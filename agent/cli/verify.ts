@@ -1,5 +1,4 @@
 /** The command `verify`: checks a receipt, and optionally the transfer on chain and the register. */
-import type { FurtherCheck } from '../client/verify-command.ts'
 import { parseHttpUrl } from './arguments.ts'
 import type { AddCommand } from './context.ts'
 
@@ -19,8 +18,6 @@ versions that name it are compared. Of a list of changes only the snapshot id is
 Examples:
   irish-company-agent verify data/purchases/FILE.json
   irish-company-agent verify answer.json --receipt payment-response.txt --issuer https://companies.example
-  irish-company-agent verify answer.json --receipt payment-response.txt --jwks jwks.json
-  irish-company-agent verify tool-result.json --issuer https://companies.example
   irish-company-agent verify data/purchases/FILE.json --rpc https://sepolia.base.org --dataset companies.csv.zip`
 
 interface VerifyOptions {
@@ -45,12 +42,15 @@ export const addVerifyCommand: AddCommand = (program, context) => {
     .action(async (file: string, { receipt, issuer, jwks, rpc, dataset }: VerifyOptions) => {
       const { verifyFile } = await import('../client/verify-command.ts')
       const { checkDataset, checkTransfer } = await import('./verify-checks.ts')
-      const further: FurtherCheck[] = []
-      if (rpc !== undefined) further.push((claims) => checkTransfer(claims, rpc))
-      if (dataset !== undefined) further.push((claims, answer) => checkDataset(claims, answer, { dataset, context }))
       const { fetch, print } = context
-      const expected = issuer?.replace(/\/$/, '')
-      const options = { file, receiptFile: receipt, issuer: expected, keySetFile: jwks, further, fetch, print }
-      context.finish(await verifyFile(options))
+      const options = { file, receiptFile: receipt, issuer: issuer?.replace(/\/$/, ''), keySetFile: jwks, fetch, print }
+      const isValid = await verifyFile({
+        ...options,
+        further: async (claims, answer) => [
+          ...(rpc === undefined ? [] : await checkTransfer(claims, rpc)),
+          ...(dataset === undefined ? [] : await checkDataset(claims, answer, { dataset, context })),
+        ],
+      })
+      context.finish(isValid)
     })
 }

@@ -2,18 +2,14 @@
  * Reads the files of `verify`: each form in which a buyer can hold an answer and its receipt. An error is one line that names
  * the file.
  */
-import { open, stat } from 'node:fs/promises'
+import { isUtf8 } from 'node:buffer'
+import { readFile, stat } from 'node:fs/promises'
 import { errorCode } from '../../store/base/error-code.ts'
 import { parseStrictJson } from '../json/strict-json.ts'
-import {
-  parseSettlementResponse,
-  readSettlementResponse,
-  receiptOf,
-  unwrapBody,
-  type SettlementResponse,
-} from '../receipt/read.ts'
+import { parseSettlementResponse, readSettlementResponse, receiptOf, unwrapBody } from '../receipt/read.ts'
+import type { SettlementResponse } from '../receipt/read.ts'
 import { ANSWER_BYTES_MAX } from './bounded-fetch.ts'
-import { parsePurchase, type Purchase } from './purchase-file.ts'
+import { parsePurchase } from './purchase-file.ts'
 
 /** A purchase file holds the answer as escaped text, with the request and the quote. */
 const FILE_BYTES_MAX = 3 * ANSWER_BYTES_MAX
@@ -24,29 +20,24 @@ export interface FoundReceipt {
   response: SettlementResponse | undefined
 }
 
-export type AnswerFile =
-  | { kind: 'purchase'; purchase: Purchase }
-  /** `enclosed`: the receipt in the same file, which an MCP result has. */
-  | { kind: 'answer'; answer: unknown; enclosed: FoundReceipt | undefined }
-
-/** @throws an error if the file is no purchase and no answer in JSON */
-export async function readAnswerFile(file: string): Promise<AnswerFile> {
+/** Reads a purchase, or an answer and the receipt in the same file, which an MCP result has. */
+export async function readAnswerFile(file: string) {
   const json = parseText(unwrapEvent(await readTextFile(file)))
   if (json.kind === 'duplicate_name') throw new Error(`${file} repeats a member name`)
   if (json.kind === 'invalid') throw new Error(`${file} is not JSON`)
   if (typeof json.value !== 'object' || json.value === null || Array.isArray(json.value))
     throw new Error(`${file} is not an answer: it is not a JSON object`)
   const purchase = parsePurchase(json.value)
-  if (purchase) return { kind: 'purchase', purchase }
+  if (purchase) return { kind: 'purchase', purchase } as const
   const { answer, response } = unwrapBody(json.value)
   if (answer === undefined) throw new Error(`${file} is not an answer: its text differs from its structuredContent`)
-  return { kind: 'answer', answer, enclosed: response && { receipt: receiptOf(response), response } }
+  const enclosed: FoundReceipt | undefined = response && { receipt: receiptOf(response), response }
+  return { kind: 'answer', answer, enclosed } as const
 }
 
 /**
  * Reads a receipt: a JWT, the value or the line of a `PAYMENT-RESPONSE` header, its JSON, the `_meta` of an MCP result, or the
  * whole result.
- * @throws an error if the file is none of these
  */
 export async function readReceiptFile(file: string): Promise<FoundReceipt> {
   const text = unwrapEvent(await readTextFile(file)).trim()
@@ -64,42 +55,17 @@ export async function readReceiptFile(file: string): Promise<FoundReceipt> {
 
 /** @throws an error if the file is larger than any of these files, or not UTF-8 without a byte order mark */
 export async function readTextFile(file: string): Promise<string> {
-  const bytes = await readBounded(file).catch((cause: unknown) => {
-    if (cause instanceof NotAFile) throw cause
-    throw new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause })
-  })
-  if (!bytes) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
-  const text = decode(bytes)
-  if (text === undefined) throw new Error(`${file} is not UTF-8 text`)
+  const failure = (cause: unknown) =>
+    new Error(`${file} cannot be read (${errorCode(cause) ?? 'unknown error'})`, { cause })
+  // A pipe blocks until someone writes to it, and a device may never end, so neither is opened.
+  const stats = await stat(file).catch((cause: unknown) => Promise.reject(failure(cause)))
+  if (!stats.isFile()) throw new Error(`${file} is not a regular file`)
+  if (stats.size > FILE_BYTES_MAX) throw new Error(`${file} is larger than ${FILE_BYTES_MAX} bytes`)
+  const bytes = await readFile(file).catch((cause: unknown) => Promise.reject(failure(cause)))
+  if (!isUtf8(bytes)) throw new Error(`${file} is not UTF-8 text`)
+  const text = bytes.toString()
   if (text.startsWith('\uFEFF')) throw new Error(`${file} begins with a byte order mark: save it as UTF-8 without one`)
   return text
-}
-
-class NotAFile extends Error {}
-
-/**
- * Undefined if the file is too large. A pipe blocks until someone writes to it, and a device may never end, so neither is
- * opened. Counts while it reads, because a file can grow.
- */
-async function readBounded(path: string): Promise<Buffer | undefined> {
-  if (!(await stat(path)).isFile()) throw new NotAFile(`${path} is not a regular file`)
-  await using file = await open(path)
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length
-    if (length > FILE_BYTES_MAX) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
-
-function decode(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
 }
 
 const parseText = (text: string) => parseStrictJson(new TextEncoder().encode(text))

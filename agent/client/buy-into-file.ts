@@ -7,14 +7,9 @@ import { PurchaseError } from './purchase-error.ts'
 import { createPurchase, findPurchase, readPurchase, type Purchase } from './purchase-file.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import { locationOf, type StoredEntry } from './storage.ts'
-import type { ReservedAuthorization, Spending } from './spending.ts'
+import type { ReservedAuthorization, openSpending } from './spending.ts'
 import { compareQuote, decodeQuote, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { fetchKeySet, keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
-
-export const RUNTIME: BuyerRuntime = {
-  fetch: (...input) => globalThis.fetch(...input),
-  sleep: (milliseconds) => new Promise((resolve) => void setTimeout(resolve, milliseconds)),
-}
 
 interface PurchaseTask {
   request: PurchaseRequest
@@ -23,13 +18,11 @@ interface PurchaseTask {
   /** Throws or rejects if the quote must not be signed. */
   approve: (quote: DecodedQuote) => void | Promise<void>
   /** Limits the spending of a day. */
-  spending?: Spending | undefined
-  receipts: ReceiptPolicy
+  reserve?: ReturnType<typeof openSpending> | undefined
+  /** `ignore`: does not verify the receipt, and does not fetch the key set. */
+  receipts: 'verify' | 'ignore'
   runtime: BuyerRuntime
 }
-
-/** `ignore`: does not verify the receipt, and does not fetch the key set. */
-export type ReceiptPolicy = 'verify' | 'ignore'
 
 export interface BoughtAnswer extends PurchaseAnswer {
   /**
@@ -47,7 +40,7 @@ export interface BoughtAnswer extends PurchaseAnswer {
  *   wrong; the error of `approve`; the error of `fetch` before a payment is signed
  */
 export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
-  const { request, entry, privateKey, approve, spending, runtime } = task
+  const { request, entry, privateKey, approve, reserve, runtime } = task
   const saved = await findPurchase(entry)
   if (saved) return completePurchase(task, saved)
 
@@ -57,27 +50,16 @@ export async function buyIntoFile(task: PurchaseTask): Promise<BoughtAnswer> {
   const quote = decodeQuote(unpaid.paymentRequired)
   await approve(quote)
 
-  const reserve = spending && reserveAmount(spending, { purchase: entry.name, quote })
-  const purchase = await signPurchase(request, quote, { privateKey, now: new Date(), reserve })
+  const amount = Number(quote.requirements.amount)
+  const reserveAmount =
+    reserve && ((authorization: ReservedAuthorization) => reserve({ purchase: entry.name, amount, authorization }))
+  const purchase = await signPurchase(request, quote, { privateKey, now: runtime.now(), reserve: reserveAmount })
   // If several calls run at once, one creates the file, and all of them send the payment in it.
   const isCreated = await createPurchase(entry, purchase)
-  if (!isCreated && purchase.reservation !== undefined) await spending?.release(purchase.reservation)
   return completePurchase(task, isCreated ? purchase : await readPurchase(entry))
 }
 
-function reserveAmount(spending: Spending, { purchase, quote }: { purchase: string; quote: DecodedQuote }) {
-  return async (authorization: ReservedAuthorization): Promise<string> => {
-    const amount = Number(quote.requirements.amount)
-    const reservation = await spending.reserve({ purchase, amount, authorization })
-    if (reservation !== undefined) return reservation
-    throw new PurchaseError('day_limit_reached', 'The payment would exceed the limit of the day. Nothing was signed')
-  }
-}
-
-/**
- * Sends the payment of a purchase that is on disk.
- * @throws PurchaseError as {@link buyIntoFile}
- */
+/** Sends the payment of a purchase that is on disk. Throws as {@link buyIntoFile}. */
 export async function completePurchase(
   task: Pick<PurchaseTask, 'request' | 'entry' | 'receipts' | 'runtime'>,
   saved: Purchase,

@@ -3,22 +3,20 @@
  * payment is signed for the same purchase.
  */
 import { x402Client } from '@x402/core/client'
-import { decodePaymentSignatureHeader, encodePaymentSignatureHeader } from '@x402/core/http'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import type { ClientEvmSigner } from '@x402/evm'
 import type { PaymentRequired } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
-import { decodeBase64 } from '../json/base64.ts'
 import { PAYMENT_IDENTIFIER } from '../payment/extensions.ts'
-import { parseJson } from '../rpc/read-body.ts'
-import { fetchText } from './bounded-fetch.ts'
-import { isEqualJson } from './equal-json.ts'
+import { fetchText, type Fetch } from './bounded-fetch.ts'
 import { findPurchase, writePurchase, type Purchase } from './purchase-file.ts'
 import type { DecodedQuote } from './quote.ts'
 import type { PurchaseRequest } from './purchase-request.ts'
 import type { ReservedAuthorization } from './spending.ts'
 import type { StoredEntry } from './storage.ts'
+import { purchasedReceipt } from './verify-purchase.ts'
 
 /** After these statuses the same payment is sent again: rate limit, server failures, and unknown outcomes. */
 export const REPEAT_STATUSES: ReadonlySet<number> = new Set([429, 500, 502, 503])
@@ -26,10 +24,16 @@ const REPEATS_MAX = 6
 const RETRY_AFTER_SECONDS_DEFAULT = 2
 const RETRY_AFTER_SECONDS_MAX = 60
 
-/** The network and the clock of a buyer. */
 export interface BuyerRuntime {
-  fetch: typeof globalThis.fetch
+  fetch: Fetch
   sleep: (milliseconds: number) => Promise<void>
+  now: () => Date
+}
+
+export const RUNTIME: BuyerRuntime = {
+  fetch: (...input) => globalThis.fetch(...input),
+  sleep: (milliseconds) => new Promise((resolve) => void setTimeout(resolve, milliseconds)),
+  now: () => new Date(),
 }
 
 export interface PurchaseAnswer {
@@ -39,10 +43,7 @@ export interface PurchaseAnswer {
   paymentResponse: string | null
 }
 
-/**
- * Sends a request, with or without a payment.
- * @throws if no answer arrives
- */
+/** @throws if no answer arrives */
 export async function sendRequest(
   { fetch }: BuyerRuntime,
   request: PurchaseRequest,
@@ -67,7 +68,7 @@ function parseRetryAfter(header: string | null): number {
   return /^[1-9][0-9]{0,8}$/.test(header ?? '') ? Number(header) : RETRY_AFTER_SECONDS_DEFAULT
 }
 
-export interface Signing {
+interface Signing {
   privateKey: `0x${string}`
   now: Date
   /** Reserves the amount of an authorization before it is signed, and names the reservation. Throws if it must not be signed. */
@@ -85,7 +86,9 @@ export async function signPurchase(
   const signer: ClientEvmSigner = {
     address: account.address,
     async signTypedData(typed) {
-      if (reserve) reservation = await reserve(authorizationSchema.parse(typed.message))
+      // The library passes times as numbers.
+      const { from, nonce, validBefore } = typed.message as { from: string; nonce: string; validBefore: unknown }
+      reservation = await reserve?.({ from, nonce, validBefore: String(validBefore) })
       return account.signTypedData(typed)
     },
   }
@@ -94,14 +97,8 @@ export async function signPurchase(
   const extensions = withPaymentId(required.extensions)
   const payload = await client.createPaymentPayload({ ...required, extensions, accepts: [requirements] })
   const payment = encodePaymentSignatureHeader(payload)
-  const purchase = { request, payment, quote: { ...required }, signed_at: now.toISOString(), answer: null }
-  return reservation === undefined ? purchase : { ...purchase, reservation }
+  return { request, payment, quote: { ...required }, signed_at: now.toISOString(), reservation, answer: null }
 }
-
-/** The library passes times as numbers. */
-const authorizationSchema = z
-  .object({ from: z.string(), nonce: z.string(), validBefore: z.coerce.string() })
-  .transform(({ from, nonce, validBefore }): ReservedAuthorization => ({ from, nonce, validBefore }))
 
 /**
  * Adds a random payment id to the extensions of a quote that declares them. Signature and authorization become public on
@@ -113,24 +110,7 @@ function withPaymentId(extensions: PaymentRequired['extensions']): Record<string
   return { ...extensions, [PAYMENT_IDENTIFIER]: { ...declared, info: { ...declared.info, id: crypto.randomUUID() } } }
 }
 
-const signedPaymentSchema = z.object({
-  accepted: z.object({ network: z.string() }),
-  payload: z.object({
-    authorization: z.object({ from: z.string(), nonce: z.string(), validBefore: z.string().regex(/^[0-9]{1,12}$/) }),
-  }),
-})
-
-/** The members of the signed payment that identify the purchase and tell how long it can be settled. */
-export function readPayment({ payment }: Purchase) {
-  const { accepted, payload } = signedPaymentSchema.parse(decodePaymentSignatureHeader(payment))
-  const { from, nonce, validBefore } = payload.authorization
-  return { network: accepted.network, payer: from, nonce, validBefore: new Date(Number(validBefore) * 1000) }
-}
-
-/**
- * Sends a saved purchase, repeats it while the outcome is unknown, and saves the answer.
- * @param entry the file of the purchase, which exists
- */
+/** Sends the payment in the file of a purchase, repeats it while the outcome is unknown, and saves the answer. */
 export async function sendPayment(
   runtime: BuyerRuntime,
   entry: StoredEntry,
@@ -138,9 +118,9 @@ export async function sendPayment(
 ): Promise<PurchaseAnswer> {
   const answer = await sendUntilKnown(runtime, purchase)
   // Another process may have saved its answer to the same payment in the meantime.
-  const { answer: saved } = (await findPurchase(entry)) ?? purchase
-  // A later reply never replaces a bought answer, not even another answer to the same payment. It can only add a receipt.
-  if (saved?.status === 200 && !addsReceipt(saved, answer)) return answer
+  const current = (await findPurchase(entry)) ?? purchase
+  // A later reply never replaces a bought answer, not even another answer to the same payment.
+  if (current.answer?.status === 200 && !isSavedAnswer(current, answer)) return answer
   await writePurchase(entry, { ...purchase, answer: toSaved(answer) })
   return answer
 }
@@ -150,24 +130,11 @@ export function toSaved({ status, body, paymentResponse }: PurchaseAnswer): NonN
   return { status, body, payment_response: paymentResponse }
 }
 
-/** Whether a repeated answer has the bytes of the saved one. The saved one may lack the receipt. */
-export function isSavedAnswer(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
-  return isEqualJson(saved, toSaved(answer)) || addsReceipt(saved, answer)
-}
-
-/** An answer of an older service gets its receipt at the first repetition. */
-function addsReceipt(saved: NonNullable<Purchase['answer']>, answer: PurchaseAnswer): boolean {
-  if (saved.status !== answer.status || saved.body !== answer.body) return false
-  const [before, after] = [saved.payment_response, answer.paymentResponse].map(decodeSettlement)
-  if (!before || !after || 'extensions' in before) return false
-  const { extensions, ...rest } = after
-  return extensions !== undefined && isEqualJson(rest, before)
-}
-
-function decodeSettlement(header: string | null): Record<string, unknown> | undefined {
-  const bytes = header === null ? undefined : decodeBase64(header)
-  const json = bytes && parseJson(new TextDecoder().decode(bytes))
-  return z.record(z.string(), z.unknown()).safeParse(json).data
+/** Whether a repeated answer is the saved one, or the saved one with the receipt that it lacked. */
+export function isSavedAnswer(purchase: Purchase, { status, body, paymentResponse }: PurchaseAnswer): boolean {
+  const { answer: saved } = purchase
+  if (saved?.status !== status || saved.body !== body) return false
+  return saved.payment_response === paymentResponse || purchasedReceipt(purchase) === undefined
 }
 
 async function sendUntilKnown(runtime: BuyerRuntime, purchase: Purchase): Promise<PurchaseAnswer> {

@@ -26,10 +26,7 @@ export function createBuyer({ folder, ...options }: BuyerOptions): Buyer {
   return createPortableBuyer({ ...options, storage: toStorage(folder) })
 }
 
-/**
- * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
- * payments of the day up to now no longer count.
- */
+/** Begins the spending of the current day again: the payments of the day up to now no longer count. */
 export function resetSpending(folder: string | BuyerStorage, now = new Date()): Promise<void> {
   return resetPortableSpending(toStorage(folder), now)
 }

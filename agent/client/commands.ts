@@ -4,36 +4,27 @@ import { z } from 'zod'
 import { REFUSALS } from '../operation/refusal.ts'
 import type { Operation } from '../operation/operation.ts'
 import { definitionOf, parseOperation } from '../operation/operations.ts'
+import { resourceUrl } from '../operation/resource.ts'
 import { DEPLOYMENTS, amountOf, type Mode } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { fetchDocument } from './bounded-fetch.ts'
-import { isSavedAnswer, readPayment, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
+import { isSavedAnswer, REPEAT_STATUSES, type BuyerRuntime, type PurchaseAnswer } from './buy.ts'
 import { buyIntoFile, completePurchase, type BoughtAnswer } from './buy-into-file.ts'
-import { fileEntry, removeOldTemporaryFiles } from './folder-storage.ts'
+import { fileEntry } from './folder-storage.ts'
 import { readPrivateKey } from './private-key.ts'
-import { PurchaseError } from './purchase-error.ts'
-import { readPurchase } from './purchase-file.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { readPayment, readPurchase } from './purchase-file.ts'
 import { a2aRequest, restRequest } from './purchase-request.ts'
-import {
-  compareQuote,
-  isWithinLimit,
-  termsDocumentSchema,
-  MICRO_USDC_PER_USDC,
-  publishedTerms,
-  type DecodedQuote,
-} from './quote.ts'
-import { describeAnswer } from './service-answer.ts'
+import { compareQuote, fetchReceiver, isWithinLimit, MICRO_USDC_PER_USDC, type DecodedQuote } from './quote.ts'
 import { verifyCard } from './verify-card.ts'
 
-export interface ClientContext extends BuyerRuntime {
+interface ClientContext extends BuyerRuntime {
   /** Writes one line and escapes what could control a terminal. */
   print: (line: string) => void
-  now: () => Date
 }
 
-/** `bought`: the answer and its receipt are here. `unknown`: a payment was sent and may have been settled. */
-export type PurchaseResult = 'bought' | 'refused' | 'unknown'
+/** Whether the answer and its receipt are here. `outcome unknown`: a payment was sent and may have been settled. */
+type PurchaseResult = boolean | 'outcome unknown'
 
 interface BuyOptions {
   operation: string
@@ -57,26 +48,20 @@ export async function buyAnswer(context: ClientContext, options: BuyOptions): Pr
   const parsed = parseOperation(options.operation, options.input)
   if (parsed.kind === 'invalid') {
     print([parsed.fault.field ?? 'the request:', parsed.fault.rule].join(' '))
-    return 'refused'
+    return false
   }
   const { operation } = parsed
   const privateKey = await readPrivateKey(options.keyFile)
   const request = options.a2a ? await a2aRequest(options, operation, fetch) : restRequest(options.baseUrl, operation)
-  await removeOldTemporaryFiles({ folder, now: now() })
   const path = join(folder, `${now().toISOString().replaceAll(':', '')}-${crypto.randomUUID()}.json`)
+  const entry = fileEntry(path)
+  await entry.storage.removeLeftovers?.(now())
   const approve = async (quote: DecodedQuote) => {
     await checkQuote(context, quote, operation, options)
     print(`The payment is saved in ${path} before it is sent.`)
   }
-  const purchase = {
-    request,
-    entry: fileEntry(path),
-    privateKey,
-    approve,
-    receipts: 'verify',
-    runtime: context,
-  } as const
-  return (await report(context, path, () => buyIntoFile(purchase))).result
+  const purchase = { request, entry, privateKey, approve, receipts: 'verify', runtime: context } as const
+  return report(context, path, await attempt(buyIntoFile(purchase)))
 }
 
 /** Sends the payment of a saved purchase again and compares the answer with the saved one. */
@@ -86,28 +71,24 @@ export async function retryPurchase(context: ClientContext, path: string): Promi
   const purchase = await readPurchase(entry)
   const { request } = purchase
   print(`repeating ${request.method} ${request.url} with the payment of ${purchase.signed_at}`)
-  const repeat = () => completePurchase({ request, entry, receipts: 'verify', runtime: context }, purchase)
-  const { result, answer } = await report(context, path, repeat)
-  if (result !== 'bought' || purchase.answer?.status !== 200) return result
-  if (!answer || !isSavedAnswer(purchase.answer, answer)) {
+  const repeated = await attempt(completePurchase({ request, entry, receipts: 'verify', runtime: context }, purchase))
+  const result = await report(context, path, repeated)
+  if (result !== true || purchase.answer?.status !== 200) return result
+  if (repeated instanceof PurchaseError || !isSavedAnswer(purchase, repeated)) {
     print('THE ANSWER DIFFERS from the saved one. The saved answer was kept.')
-    return 'refused'
+    return false
   }
   print('The answer and the transaction are the same as before: nothing was charged again.')
-  return 'bought'
+  return true
 }
 
-/** Returns false if no signature of the agent card is valid. */
 export async function verifyCardSignature({ print, fetch }: ClientContext, baseUrl: string): Promise<boolean> {
   const kid = await verifyCard(baseUrl, fetch)
   print(kid === undefined ? 'The agent card has no valid signature.' : `The agent card is signed by ${kid}`)
   return kid !== undefined
 }
 
-/**
- * Prints the quote and its checks.
- * @throws PurchaseError unless all of them pass
- */
+/** Prints the quote and its checks. Throws unless all of them pass. */
 async function checkQuote(
   { print, fetch }: ClientContext,
   quote: DecodedQuote,
@@ -119,11 +100,11 @@ async function checkQuote(
   const price = `${Number(amount) / MICRO_USDC_PER_USDC} USDC`
   print(`The service asks ${price} on ${network}, paid to ${payTo}. ${definitionOf(operation.operation).tool.charge}`)
   print('The quote says:')
-  const { access } = await fetchDocument(fetch, `${baseUrl}/api/v1/meta`, termsDocumentSchema)
+  const resource = resourceUrl(baseUrl, operation)
   const limit = amountMax ?? amountOf(deployment, operation)
   const checks = [
-    ...compareQuote(quote, publishedTerms(baseUrl, operation, { deployment, access })),
-    { name: 'limit', value: `${limit} micro-USDC`, passed: isWithinLimit(quote, limit) },
+    ...compareQuote(quote, { ...deployment, resource, payTo: await fetchReceiver(fetch, baseUrl) }),
+    { name: 'amount', value: `${amount} micro-USDC, at most ${limit}`, passed: isWithinLimit(quote, limit) },
   ]
   for (const { name, value, passed } of checks) print(`  ${name.padEnd(9)}${value}  ${passed ? 'ok' : 'DIFFERS'}`)
   const failed = checks.flatMap(({ name, passed }) => (passed ? [] : [name]))
@@ -135,28 +116,30 @@ async function checkQuote(
 
 /** By the check that failed. */
 const QUOTE_ADVICE = {
-  limit: 'To pay more than the limit, add --max-amount.',
+  amount: 'To pay more than the limit, add --max-amount.',
   network: 'To pay on another network, add --mode.',
 }
 
-/** Prints what a purchase has brought. */
+/** The answer, or the error after a payment. Other errors end the command. */
+async function attempt(purchase: Promise<BoughtAnswer>): Promise<BoughtAnswer | PurchaseError> {
+  return purchase.catch((cause: unknown) => {
+    if (cause instanceof PurchaseError && cause.file !== undefined) return cause
+    throw cause
+  })
+}
+
 async function report(
   { print }: ClientContext,
   path: string,
-  buy: () => Promise<BoughtAnswer>,
-): Promise<{ result: PurchaseResult; answer?: BoughtAnswer }> {
-  try {
-    const answer = await buy()
-    return { result: await printAnswer(print, answer, path), answer }
-  } catch (cause) {
-    if (!(cause instanceof PurchaseError) || cause.file === undefined) throw cause
-    if (cause.code !== 'outcome_unknown') {
-      print(`${cause.message}. ${cause.advice}`)
-      return { result: 'unknown' }
-    }
-    print(cause.cause instanceof Error ? cause.cause.message : cause.message)
-    return { result: printUnknown(print, path) }
+  bought: BoughtAnswer | PurchaseError,
+): Promise<PurchaseResult> {
+  if (!(bought instanceof PurchaseError)) return printAnswer(print, bought, path)
+  if (bought.code === 'outcome_unknown') {
+    print(bought.cause instanceof Error ? bought.cause.message : bought.message)
+    return printUnknown(print, path)
   }
+  print(`${bought.message}. ${bought.advice}`)
+  return 'outcome unknown'
 }
 
 /** Prints the answer, its charge and what to do next. */
@@ -164,7 +147,7 @@ async function printAnswer(print: ClientContext['print'], answer: BoughtAnswer, 
   printBody(print, answer)
   if (!answer.isPaymentSent) {
     print(nextStep(answer))
-    return 'refused'
+    return false
   }
   const purchase = await readPurchase(fileEntry(path))
   const { network, payer, validBefore } = readPayment(purchase)
@@ -179,26 +162,26 @@ async function printAnswer(print: ClientContext['print'], answer: BoughtAnswer, 
     print(
       answer.receipt === 'valid' ? 'The receipt is valid.' : 'The receipt was not checked: the key set cannot be read.',
     )
-    return 'bought'
+    return true
   }
   const { code } = describeAnswer(answer)
   if (REPEAT_STATUSES.has(answer.status)) return printUnknown(print, path)
   if (code !== undefined && REFUSALS[code].charged === 'earlier') {
     print('The service states that this payment was settled before, and that it has no answer for it.')
     print(`Do not sign another one. Keep ${path} and contact the operator of the service.`)
-    return 'unknown'
+    return 'outcome unknown'
   }
   // A refusal after a payment is only a statement: whoever has the payment can settle it until it expires.
   print(`The service states that it did not charge this payment${code === undefined ? '' : ` (${code})`}.`)
   print(`The payment can be settled until ${validBefore.toISOString()}. Do not sign another one before that time.`)
   print(`To send the same payment again: --retry ${path}`)
-  return 'refused'
+  return false
 }
 
 function printUnknown(print: ClientContext['print'], path: string): PurchaseResult {
   print('The outcome is not known. Keep the payment, send it again, and do not sign another one.')
   print(`To send the same payment again: --retry ${path}`)
-  return 'unknown'
+  return 'outcome unknown'
 }
 
 /** The data of an A2A answer is in the first part of its message. */

@@ -25,25 +25,16 @@ export function folderStorage(folder: string): BuyerStorage {
       const names = await readdir(folder).catch(ifMissing([]))
       return names.filter((name) => name.startsWith(prefix) && name.endsWith(ENTRY_SUFFIX))
     },
-    removeLeftovers: (now) => removeOldTemporaryFiles({ folder, now }),
+    // A payment is sent only after its temporary file has become the file of the purchase.
+    removeLeftovers: (now) => removeOldUnfinished({ folder, now }).catch(() => undefined),
   }
 }
 
-/** The entry of one file. */
 export const fileEntry = (path: string): StoredEntry => ({
   storage: folderStorage(dirname(path)),
   name: basename(path),
 })
 
-/**
- * Removes the temporary files that crashes left in a folder of purchases, or only those of one file. A payment is sent only
- * after its temporary file has become the file of the purchase. A folder that cannot be read fails the purchase later.
- */
-export async function removeOldTemporaryFiles(options: { folder: string; file?: string; now: Date }): Promise<void> {
-  await removeOldUnfinished(options).catch(() => undefined)
-}
-
-/** Handles the error of a missing file or folder. */
 function ifMissing<T>(value: T): (cause: unknown) => T {
   return (cause) => {
     if (errorCode(cause) === 'ENOENT') return value

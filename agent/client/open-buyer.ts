@@ -1,42 +1,71 @@
 /** The buyer of the commands that make many purchases in one folder. It pays only the receiver of its first purchase. */
+import { z } from 'zod'
+import { sha256Hex } from '../json/canonical.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
-import { fetchDocument } from './bounded-fetch.ts'
-import type { BuyerRuntime } from './buy.ts'
-import { createBuyer, type Buyer, type BuyerOptions } from './buyer.ts'
+import { parseJson } from '../rpc/read-body.ts'
+import type { Fetch } from './bounded-fetch.ts'
+import { createBuyer, PurchaseError, type Buyer, type BuyerOptions } from './buyer.ts'
 import { folderStorage } from './folder-storage.ts'
-import { pinReceiver } from './pinned-receiver.ts'
-import { termsDocumentSchema } from './quote.ts'
+import { fetchReceiver } from './quote.ts'
 
-export interface OpenBuyerOptions {
+export interface OpenBuyerOptions extends Pick<BuyerOptions, 'key' | 'isUnusable'> {
   baseUrl: string
   mode: Mode
-  key: `0x${string}`
   /** The purchases and the spending of each day. */
   folder: string
-  /** The receiver of payments. By default the one that the service published when the folder was used first. */
-  payTo: string | undefined
+  /** By default the one that the service published when the folder was used first. */
+  payTo?: string | undefined
   /** Micro-USDC for one request. */
   amountMax: number
   /** Micro-USDC for a UTC day, over all processes of the folder. By default there is no limit. */
-  amountPerDayMax: number | undefined
+  amountPerDayMax?: number | undefined
   maxAgeSeconds: number
-  isUnusable: BuyerOptions['isUnusable']
-  runtime: BuyerRuntime & { now: () => Date }
+  runtime: NonNullable<BuyerOptions['runtime']>
 }
 
 /** @throws if the receiver is not known yet and the service does not answer */
 export async function openBuyer(options: OpenBuyerOptions): Promise<Buyer> {
-  const { baseUrl, mode, key, folder, amountMax, amountPerDayMax, maxAgeSeconds, isUnusable, runtime } = options
-  const storage = folderStorage(folder)
+  const { mode, key, folder, amountMax, amountPerDayMax, maxAgeSeconds, isUnusable } = options
   const { network, asset, domain } = DEPLOYMENTS[mode]
-  const readPublished = async () => {
-    const { access } = await fetchDocument(runtime.fetch, `${baseUrl}${FREE_PATHS.metadata}`, termsDocumentSchema)
-    return access.pay_to
+  const payTo = options.payTo ?? (await pinReceiver(options))
+  const expected = { network, asset, domain, payTo, amountMax, amountPerDayMax }
+  const runtime = { ...options.runtime, fetch: withKeySetCache(options) }
+  return createBuyer({ key, folder, expected, maxAgeSeconds, isUnusable, runtime })
+}
+
+const pinSchema = z.strictObject({ url: z.string(), network: z.string(), pay_to: z.string() })
+
+/**
+ * The receiver of a service, kept from its first use: a service that is taken over, and then publishes another receiver, gets
+ * no payment.
+ */
+async function pinReceiver({ folder, baseUrl: url, mode, runtime }: OpenBuyerOptions): Promise<string> {
+  const storage = folderStorage(folder)
+  const { network } = DEPLOYMENTS[mode]
+  const name = `receiver-${sha256Hex(`${network} ${url}`)}.json`
+  const text = await storage.read(name)
+  if (text === undefined) {
+    const pay_to = await fetchReceiver(runtime.fetch, url)
+    // Of several processes one creates the entry.
+    if (await storage.create(name, `${JSON.stringify({ url, network, pay_to })}\n`)) return pay_to
   }
-  const payTo = options.payTo ?? (await pinReceiver({ storage, baseUrl, network, readPublished }))
-  const limits = { amountMax, ...(amountPerDayMax !== undefined && { amountPerDayMax }) }
-  const optional = isUnusable && { isUnusable }
-  const expected = { network, asset, domain, payTo, ...limits }
-  return createBuyer({ key, folder: storage, expected, maxAgeSeconds, runtime, ...optional })
+  const pin = pinSchema.safeParse(parseJson(text ?? (await storage.read(name)) ?? '')).data
+  if (pin) return pin.pay_to
+  throw new PurchaseError('purchase_unreadable', `${storage.locate(name)} is damaged. Nothing was signed`)
+}
+
+/** A new key is in the key set for an hour before it signs, so a list does not fetch it for each receipt. */
+const KEY_SET_AGE_MS_MAX = 60_000
+
+function withKeySetCache({ baseUrl, runtime: { fetch, now } }: OpenBuyerOptions): Fetch {
+  let kept: { text: string; at: number } | undefined
+  return async (input, init) => {
+    if (input !== `${baseUrl}${FREE_PATHS.jwks}`) return fetch(input, init)
+    if (kept && now().getTime() - kept.at < KEY_SET_AGE_MS_MAX) return new Response(kept.text)
+    const response = await fetch(input, init)
+    if (response.status !== 200) return response
+    kept = { text: await response.text(), at: now().getTime() }
+    return new Response(kept.text)
+  }
 }

@@ -5,24 +5,21 @@
 import { canonicalJson, sha256Hex } from '../json/canonical.ts'
 import { namesAnotherOperation, parseResourceUrl } from '../operation/resource.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { REPEAT_STATUSES, readPayment, type BuyerRuntime } from './buy.ts'
-import { buyIntoFile, checkReceipt, requireTerms, RUNTIME } from './buy-into-file.ts'
-import type { BoughtAnswer, ReceiptPolicy } from './buy-into-file.ts'
+import { REPEAT_STATUSES, RUNTIME, type BuyerRuntime } from './buy.ts'
+import { buyIntoFile, checkReceipt, requireTerms, type BoughtAnswer } from './buy-into-file.ts'
 import { answersOperation } from './check-answer.ts'
-import { PurchaseError } from './purchase-error.ts'
-import { findPurchase, type Purchase } from './purchase-file.ts'
+import { describeAnswer, PurchaseError } from './purchase-error.ts'
+import { findPurchase, readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation, type PurchaseRequest } from './purchase-request.ts'
 import { isWithinLimit, type DecodedQuote, type ExpectedTerms } from './quote.ts'
 import { readAnswer } from '../receipt/read.ts'
-import { describeAnswer } from './service-answer.ts'
-import { openSpending, resetDay, type ReservedAuthorization, type Spending } from './spending.ts'
+import { openSpending, type ReservedAuthorization } from './spending.ts'
 import { locationOf, type BuyerStorage, type StoredEntry } from './storage.ts'
 import { purchasedReceipt } from './verify-purchase.ts'
 
-export { PurchaseError, type PurchaseErrorCode } from './purchase-error.ts'
-export type { ServiceAnswer } from './service-answer.ts'
-export type { ReservedAuthorization } from './spending.ts'
-export type { BuyerStorage } from './storage.ts'
+export { PurchaseError, type PurchaseErrorCode, type ServiceAnswer } from './purchase-error.ts'
+export { resetSpending, type ReservedAuthorization } from './spending.ts'
+export { type BuyerStorage } from './storage.ts'
 
 export interface BuyerOptions {
   /** The private key that signs payments: 0x and 64 hex digits. */
@@ -30,21 +27,22 @@ export interface BuyerOptions {
   /** The purchases and the spending of each day. Keep it secret: its entries fetch the bought answers. */
   storage: BuyerStorage
   /** What a quote must have; otherwise nothing is signed. */
-  expected: Pick<ExpectedTerms, 'network' | 'asset' | 'domain' | 'payTo'> & {
+  expected: Omit<ExpectedTerms, 'resource'> & {
     /** The highest price of one request, in micro-USDC. */
     amountMax: number
     /** The highest sum of a day in UTC, in micro-USDC, of all processes that use the storage. By default there is none. */
-    amountPerDayMax?: number
+    amountPerDayMax?: number | undefined
   }
   /**
    * Whether the chain shows, in a final block after its end, that an authorization was not used. Its amount then no longer
    * counts for the day. By default every signed payment counts.
    */
-  isUnusable?: (authorization: ReservedAuthorization) => Promise<boolean>
+  isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
   /** After this time a finished request is bought again. By default its saved answer is returned forever. */
   maxAgeSeconds?: number
-  receipts?: ReceiptPolicy
-  runtime?: BuyerRuntime & { now: () => Date }
+  /** `ignore`: does not verify the receipt, and does not fetch the key set. */
+  receipts?: 'verify' | 'ignore'
+  runtime?: BuyerRuntime
 }
 
 export interface Buyer {
@@ -61,19 +59,9 @@ export interface Buyer {
 const KEY_HEADER = 'Idempotency-Key'
 const PAYMENT_HEADER = 'PAYMENT-SIGNATURE'
 
-/** An answer, and the entry of its purchase. */
 type NamedAnswer = BoughtAnswer & { entry: string }
 
-interface Settings extends Omit<BuyerOptions, 'receipts' | 'runtime'> {
-  receipts: ReceiptPolicy
-  runtime: NonNullable<BuyerOptions['runtime']>
-  spending: Spending | undefined
-}
-
-/** As `resetSpending` of `buyer.ts`. */
-export function resetSpending(storage: BuyerStorage, now = new Date()): Promise<void> {
-  return resetDay({ storage, now })
-}
+type Settings = ReturnType<typeof toSettings>
 
 export function createBuyer(options: BuyerOptions): Buyer {
   if (!/^0x[0-9a-fA-F]{64}$/.test(options.key)) throw new Error('The key must be 0x and 64 hex digits')
@@ -94,13 +82,12 @@ export function createBuyer(options: BuyerOptions): Buyer {
   }
 }
 
-function toSettings(options: BuyerOptions): Settings {
-  const runtime = options.runtime ?? { ...RUNTIME, now: () => new Date() }
+function toSettings({ receipts = 'verify', runtime = RUNTIME, ...options }: BuyerOptions) {
   const { storage, isUnusable, expected } = options
   const amountMax = expected.amountPerDayMax
-  const spending =
+  const reserve =
     amountMax === undefined ? undefined : openSpending({ storage, amountMax, now: () => runtime.now(), isUnusable })
-  return { ...options, receipts: options.receipts ?? 'verify', spending, runtime }
+  return { ...options, receipts, reserve, runtime }
 }
 
 /** The request as it is saved, and the name of its purchase. */
@@ -171,17 +158,16 @@ async function readBought(settings: Settings, entry: StoredEntry, saved: Purchas
 }
 
 function complete(
-  { key, expected, spending, receipts, runtime }: Settings,
+  { key, expected, reserve, receipts, runtime }: Settings,
   { entry, request }: { entry: StoredEntry; request: PurchaseRequest },
 ): Promise<BoughtAnswer> {
   const { amountMax, amountPerDayMax: _limit, ...terms } = expected
   const approve = (quote: DecodedQuote) => {
-    const { amount } = quote.requirements
-    requireTerms(quote, { ...terms, resource: expectedResource(request, quote), amount })
+    requireTerms(quote, { ...terms, resource: expectedResource(request, quote) })
     if (isWithinLimit(quote, amountMax)) return
     throw new PurchaseError('price_above_limit', `The price is above ${amountMax} micro-USDC. Nothing was signed`)
   }
-  return buyIntoFile({ request, entry, privateKey: key, approve, spending, receipts, runtime })
+  return buyIntoFile({ request, entry, privateKey: key, approve, reserve, receipts, runtime })
 }
 
 /** The URL that a quote must name: the requested one, or another one of this service for the same operation. */

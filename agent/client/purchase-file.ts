@@ -2,6 +2,7 @@
  * The file of a purchase: the request, the signed payment and, later, the answer. It is written before the payment is
  * sent, because a buyer who loses a sent payment has to pay again.
  */
+import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { z } from 'zod'
 import { parseJson } from '../rpc/read-body.ts'
 import { PurchaseError } from './purchase-error.ts'
@@ -30,9 +31,7 @@ export const writePurchase = ({ storage, name }: StoredEntry, purchase: Purchase
 export const createPurchase = ({ storage, name }: StoredEntry, purchase: Purchase): Promise<boolean> =>
   storage.create(name, toText(purchase))
 
-function toText(purchase: Purchase): string {
-  return `${JSON.stringify(purchaseSchema.parse(purchase), null, 2)}\n`
-}
+const toText = (purchase: Purchase): string => `${JSON.stringify(purchase, null, 2)}\n`
 
 /**
  * Returns undefined if the file does not exist.
@@ -57,4 +56,27 @@ export async function readPurchase(entry: StoredEntry): Promise<Purchase> {
 /** Undefined if the JSON is not that of a purchase file. */
 export function parsePurchase(value: unknown): Purchase | undefined {
   return purchaseSchema.safeParse(value).data
+}
+
+const paymentSchema = z.object({
+  accepted: z.object({ network: z.string(), asset: z.string() }),
+  payload: z.object({
+    authorization: z.object({
+      from: z.string(),
+      to: z.string(),
+      value: z.string(),
+      nonce: z.string(),
+      validBefore: z.string().regex(/^[0-9]{1,12}$/),
+    }),
+  }),
+})
+
+/**
+ * The members of the signed payment.
+ * @throws if the file has no payment in this form
+ */
+export function readPayment({ payment }: Purchase) {
+  const { accepted, payload } = paymentSchema.parse(decodePaymentSignatureHeader(payment))
+  const { from: payer, to: pay_to, value: amount, nonce, validBefore } = payload.authorization
+  return { ...accepted, payer, pay_to, amount, nonce, validBefore: new Date(Number(validBefore) * 1000) }
 }

@@ -3,11 +3,9 @@ import { decodePaymentRequiredHeader } from '@x402/core/http'
 import { PaymentRequiredV2Schema } from '@x402/core/schemas'
 import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { z } from 'zod'
-import { priceKey, type Operation, type Operations } from '../operation/operation.ts'
-import { definitionOf, itemsOf, OPERATIONS } from '../operation/operations.ts'
-import { resourceUrl } from '../operation/resource.ts'
-import type { NetworkDeployment } from '../payment/terms.ts'
-import { isEqualJson } from './equal-json.ts'
+import { canonicalJson } from '../json/canonical.ts'
+import { FREE_PATHS } from '../operation/paths.ts'
+import { fetchDocument, type Fetch } from './bounded-fetch.ts'
 import { PurchaseError } from './purchase-error.ts'
 
 export const MICRO_USDC_PER_USDC = 1_000_000
@@ -15,12 +13,13 @@ export const MICRO_USDC_PER_USDC = 1_000_000
 /** A longer authorization could still be settled after the buyer has stopped waiting. */
 const LIFETIME_SECONDS_MAX = 600
 
-/** The members of `/api/v1/meta` that the client reads (contract 2.9). Network and asset are not taken from the service. */
-export const termsDocumentSchema = z.object({
-  access: z.object({ pay_to: z.string(), endpoint_prices: z.record(z.string(), z.int()) }),
-})
+const metadataSchema = z.object({ access: z.object({ pay_to: z.string() }) })
 
-export type Access = z.infer<typeof termsDocumentSchema>['access']
+/** The receiver that a service publishes (contract 2.9). Network and asset are not taken from the service. */
+export async function fetchReceiver(fetch: Fetch, baseUrl: string): Promise<string> {
+  const { access } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.metadata}`, metadataSchema)
+  return access.pay_to
+}
 
 export interface DecodedQuote {
   required: PaymentRequired
@@ -55,23 +54,6 @@ export interface ExpectedTerms {
   /** The EIP-712 domain of the asset. A wrong one could be the domain of another token. */
   domain: { name: string; version: string }
   payTo: string
-  /** Micro-USDC, decimal digits. */
-  amount: string
-}
-
-/** The terms for an operation: receiver and price as the service publishes them, the rest from the chosen deployment. */
-export function publishedTerms(
-  baseUrl: string,
-  operation: Operation,
-  { deployment, access }: { deployment: NetworkDeployment; access: Access },
-  operations: Operations = OPERATIONS,
-): ExpectedTerms {
-  const { network, asset, domain } = deployment
-  const prices = itemsOf(operation, operations).map(
-    (item) => access.endpoint_prices[priceKey(definitionOf(item.operation, operations))] ?? Number.NaN,
-  )
-  const amount = String(prices.reduce((sum, price) => sum + price, 0))
-  return { resource: resourceUrl(baseUrl, operation, operations), network, asset, domain, payTo: access.pay_to, amount }
 }
 
 /** Whether the amount of a quote is a whole number that is not above the buyer's limit. Both are in micro-USDC. */
@@ -79,7 +61,7 @@ export function isWithinLimit({ requirements: { amount } }: DecodedQuote, amount
   return /^[0-9]{1,15}$/.test(amount) && Number(amount) <= amountMax
 }
 
-/** Compares a quote with the expected terms, before anything is signed. */
+/** Compares a quote with the expected terms. The caller compares the amount. */
 export function compareQuote({ required, requirements }: DecodedQuote, expected: ExpectedTerms) {
   const quoted = URL.canParse(required.resource.url) ? new URL(required.resource.url) : undefined
   const asked = new URL(expected.resource)
@@ -95,14 +77,9 @@ export function compareQuote({ required, requirements }: DecodedQuote, expected:
       // Any other member, such as `assetTransferMethod`, could make the library sign another type of message.
       name: 'token',
       value: JSON.stringify(requirements.extra),
-      passed: isEqualJson(requirements.extra, { ...expected.domain }),
+      passed: canonicalJson(requirements.extra ?? {}) === canonicalJson(expected.domain),
     },
     { name: 'receiver', value: requirements.payTo, passed: isSame(requirements.payTo, expected.payTo) },
-    {
-      name: 'amount',
-      value: `${requirements.amount} micro-USDC (${Number(requirements.amount) / MICRO_USDC_PER_USDC} USDC)`,
-      passed: requirements.amount === expected.amount,
-    },
     {
       name: 'expiry',
       value: `${requirements.maxTimeoutSeconds} s after signing`,

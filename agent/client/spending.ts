@@ -23,8 +23,7 @@ const reservationSchema = z.strictObject({
   purchase: z.string(),
   /** Micro-USDC. */
   amount: z.int().min(0),
-  /** Earlier versions stored none. */
-  authorization: authorizationSchema.optional(),
+  authorization: authorizationSchema,
 })
 
 type Reservation = z.infer<typeof reservationSchema>
@@ -38,15 +37,11 @@ interface SpendingOptions {
   isUnusable?: ((authorization: ReservedAuthorization) => Promise<boolean>) | undefined
 }
 
-export interface Spending {
-  /** Reserves an amount. Returns the name of the reservation, or undefined if the day would exceed its limit. */
-  reserve: (wanted: Reservation) => Promise<string | undefined>
-  /** Gives back the amount of a payment that was discarded before it was saved or sent. */
-  release: (reservation: string) => Promise<void>
-}
-
-/** @throws PurchaseError from `reserve`, if an entry of the day is lost or damaged */
-export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions): Spending {
+/**
+ * Returns a function that reserves an amount and returns the name of the reservation. It throws a PurchaseError if the day would
+ * exceed its limit, or if an entry of the day is lost or damaged.
+ */
+export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOptions) {
   /** The number of reservations that this process has seen, by the prefix of their names. */
   const seen = new Map<string, number>()
   /** Reservations of this process run one after another. A day that is read during another one can lack what it has made. */
@@ -61,18 +56,19 @@ export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOp
     return current
   }
 
-  async function release(reservation: string): Promise<void> {
-    await storage.create(releaseOf(reservation), '{}\n')
-  }
-
-  async function reserve(wanted: Reservation): Promise<string | undefined> {
+  async function reserve(wanted: Reservation): Promise<string> {
     const day = dayOf(now())
     for (let isChecked = false; ;) {
       const current = await readChecked(day)
       if (spentOn(current) + wanted.amount > amountMax) {
-        if (isChecked || !isUnusable) return undefined
+        if (isChecked || !isUnusable)
+          throw new PurchaseError(
+            'day_limit_reached',
+            'The payment would exceed the limit of the day. Nothing was signed',
+          )
         const query = { storage, isUnusable, now: now() }
-        for (const reservation of await findUnusable(current, query)) await release(reservation)
+        for (const reservation of await findUnusable(current, query))
+          await storage.create(releaseOf(reservation), '{}\n')
         isChecked = true
         continue
       }
@@ -84,18 +80,18 @@ export function openSpending({ storage, amountMax, now, isUnusable }: SpendingOp
     }
   }
 
-  return {
-    release,
-    reserve(wanted) {
-      const reserved = last.then(() => reserve(wanted))
-      last = reserved.catch(() => undefined)
-      return reserved
-    },
+  return (wanted: Reservation): Promise<string> => {
+    const reserved = last.then(() => reserve(wanted))
+    last = reserved.catch(() => undefined)
+    return reserved
   }
 }
 
-/** Begins the spending of the current day again, whatever its entries contain. */
-export async function resetDay({ storage, now }: { storage: BuyerStorage; now: Date }): Promise<void> {
+/**
+ * Begins the spending of the current day again. For a user who accepts that an entry of the day is lost or damaged: the
+ * payments of the day up to now no longer count.
+ */
+export async function resetSpending(storage: BuyerStorage, now = new Date()): Promise<void> {
   const day = dayOf(now)
   for (let number = (await lastReset(storage, day)) + 1; ; number += 1) {
     if (await storage.create(resetName(day, number), `${JSON.stringify({ reset_at: now.toISOString() })}\n`)) return
@@ -179,9 +175,9 @@ async function findUnusable({ reservations }: Day, { storage, isUnusable, now }:
   const found: string[] = []
   let checks = 0
   for (const { name, purchase, authorization, isReleased } of reservations) {
-    if (isReleased || !authorization || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
+    if (isReleased || Number(authorization.validBefore) * 1000 >= now.getTime()) continue
     const saved = parsePurchase(parseJson((await storage.read(purchase)) ?? ''))
-    if (saved?.answer?.status === 200) continue
+    if (saved?.reservation === name && saved.answer?.status === 200) continue
     if ((checks += 1) > CHECKS_MAX) break
     if (await isUnusable(authorization).catch(() => false)) found.push(name)
   }

@@ -1,24 +1,20 @@
 /** Verifies the signature of an agent card: JWS over RFC 8785 JSON, ES256, with a key from the JWKS. */
-import { createLocalJWKSet, flattenedVerify, type FlattenedVerifyGetKey } from 'jose'
+import { createLocalJWKSet, flattenedVerify, type FlattenedVerifyGetKey, type JSONWebKeySet } from 'jose'
 import { z } from 'zod'
 import { canonicalJson } from '../json/canonical.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
+import { fetchKeySet } from './verify-purchase.ts'
 
 const signedCardSchema = z.looseObject({
   signatures: z.array(z.strictObject({ protected: z.string(), signature: z.string() })).min(1),
 })
 
-const keySetSchema = z.object({ keys: z.array(z.looseObject({ kty: z.string() })) })
-
-/**
- * Returns the key id of a valid signature, or undefined. Only keys from the JWKS of the same service are accepted: a
- * signature whose `jku` names another URL is invalid.
- */
+/** Returns the key id of a valid signature, or undefined. Only the JWKS of the same service is accepted as `jku`. */
 export async function verifyCard(baseUrl: string, fetch: Fetch): Promise<string | undefined> {
   const jku = `${baseUrl}${FREE_PATHS.jwks}`
   const { signatures, ...card } = await fetchDocument(fetch, `${baseUrl}${FREE_PATHS.agentCard}`, signedCardSchema)
-  const findKey = createLocalJWKSet(await fetchDocument(fetch, jku, keySetSchema))
+  const findKey = createLocalJWKSet((await fetchKeySet(fetch, jku)) as JSONWebKeySet)
   const getKey: FlattenedVerifyGetKey = (header, jws) => {
     if (header?.kid === undefined || header['jku'] !== jku) throw new Error('The signature names another key set')
     return findKey(header, jws)

@@ -6,19 +6,8 @@ import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../recei
 import { parseJson } from '../rpc/read-body.ts'
 import type { Fetch } from './bounded-fetch.ts'
 import { readAnswerFile, readReceiptFile, readTextFile, type FoundReceipt } from './answer-file.ts'
-import type { Purchase } from './purchase-file.ts'
-import {
-  checkResponse,
-  describe,
-  fetchKeySet,
-  keySetSchema,
-  keySetUrl,
-  purchasedReceipt,
-  verifyPurchase,
-} from './verify-purchase.ts'
-
-/** A check that needs the chain or the register. It runs only if the signature is valid. */
-export type FurtherCheck = (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
+import { checkResponse, describe, fetchKeySet, keySetSchema } from './verify-purchase.ts'
+import { keySetUrl, purchasedReceipt, verifyPurchase } from './verify-purchase.ts'
 
 interface VerifyOptions {
   /** A purchase or an answer, in one of the forms of `readAnswerFile`. */
@@ -29,7 +18,8 @@ interface VerifyOptions {
   issuer: string | undefined
   /** The file of a saved key set. By default it is fetched from the service. */
   keySetFile: string | undefined
-  further: readonly FurtherCheck[]
+  /** Checks that need the chain or the register. They run only if the signature is valid. */
+  further: (claims: ReceiptClaims, answer: unknown) => Promise<ReceiptCheck[]>
   fetch: Fetch
   print: (line: string) => void
 }
@@ -41,7 +31,6 @@ interface Subject {
   verify: (keySet: unknown) => Promise<VerifiedReceipt>
 }
 
-/** Returns whether all checks passed. */
 export async function verifyFile(options: VerifyOptions): Promise<boolean> {
   const { print, further } = options
   const subject = await readSubject(options)
@@ -49,7 +38,7 @@ export async function verifyFile(options: VerifyOptions): Promise<boolean> {
   const verified = await subject.verify(keySet)
   const checks = [...verified.checks]
   if (verified.claims && options.issuer !== undefined) checks.push(checkIssuer(verified.claims, options.issuer))
-  if (verified.claims) for (const run of further) checks.push(...(await run(verified.claims, subject.answer)))
+  if (verified.claims) checks.push(...(await further(verified.claims, subject.answer)))
   for (const { name, passed, detail } of checks) print(`${name.padEnd(10)}${passed ? 'ok     ' : 'FAILED '} ${detail}`)
   const isValid = checks.every(({ passed }) => passed)
   print(
@@ -67,39 +56,28 @@ function checkIssuer({ iss }: ReceiptClaims, expected: string): ReceiptCheck {
 
 async function readSubject({ file, receiptFile }: VerifyOptions): Promise<Subject> {
   const content = await readAnswerFile(file)
-  if (content.kind === 'purchase') {
-    if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
-    return ofPurchase(file, content.purchase)
+  if (content.kind === 'answer') {
+    const receipt = receiptFile === undefined ? content.enclosed : await readReceiptFile(receiptFile)
+    if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
+    const { answer } = content
+    // The issuer that the receipt names could be the service of a forger.
+    return { keySetUrl: undefined, answer, verify: (keySet) => verifyAnswer(answer, receipt, keySet) }
   }
-  const receipt = receiptFile === undefined ? content.enclosed : await readReceiptFile(receiptFile)
-  if (!receipt) throw new Error(`${file} is neither a purchase nor an answer with its receipt: add --receipt`)
-  return ofAnswer(content.answer, receipt)
-}
-
-function ofPurchase(file: string, purchase: Purchase): Subject {
+  const { purchase } = content
+  if (receiptFile !== undefined) throw new Error('--receipt is for an answer; a purchase file contains its receipt')
   if (purchasedReceipt(purchase) === undefined) throw new Error(`${file} has no paid answer with a receipt`)
   const answer = readAnswer(purchase.answer?.body ?? '')
   return { keySetUrl: keySetUrl(purchase), answer, verify: (keySet) => verifyPurchase(purchase, keySet) }
 }
 
 /** Without the purchase, the amount and the payer can only be shown. */
-function ofAnswer(answer: unknown, { receipt, response }: FoundReceipt): Subject {
-  return {
-    // The issuer that the receipt names could be the service of a forger.
-    keySetUrl: undefined,
-    answer,
-    async verify(keySet) {
-      const { checks, ...verified } = await verifyReceipt({ receipt, answer, keySet })
-      if (!verified.claims) return { ...verified, checks }
-      const { payment } = verified.claims
-      const detail = `${describe(payment)} in transaction ${payment.transaction}`
-      const shown = { name: 'payment', passed: true, detail }
-      return {
-        ...verified,
-        checks: [...checks, shown, ...(response ? [checkResponse(response, verified.claims)] : [])],
-      }
-    },
-  }
+async function verifyAnswer(answer: unknown, { receipt, response }: FoundReceipt, keySet: unknown) {
+  const verified = await verifyReceipt({ receipt, answer, keySet })
+  const { claims } = verified
+  if (!claims) return verified
+  const detail = `${describe(claims.payment)} in transaction ${claims.payment.transaction}`
+  const shown = { name: 'payment', passed: true, detail }
+  return { ...verified, checks: [...verified.checks, shown, ...(response ? [checkResponse(response, claims)] : [])] }
 }
 
 async function readKeySet({ keySetFile, issuer, fetch }: VerifyOptions, subject: Subject): Promise<unknown> {

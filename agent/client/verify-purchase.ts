@@ -1,5 +1,4 @@
 /** Verifies the receipt of a purchase against the key set, the saved request and the saved payment. */
-import { decodePaymentSignatureHeader } from '@x402/core/http'
 import { z } from 'zod'
 import { operationDigest } from '../json/canonical.ts'
 import { OPERATIONS } from '../operation/operations.ts'
@@ -15,7 +14,7 @@ import {
 } from '../receipt/read.ts'
 import { verifyReceipt, type ReceiptCheck, type VerifiedReceipt } from '../receipt/verify.ts'
 import { fetchDocument, type Fetch } from './bounded-fetch.ts'
-import type { Purchase } from './purchase-file.ts'
+import { readPayment, type Purchase } from './purchase-file.ts'
 import { requestedOperation } from './purchase-request.ts'
 
 /** The receipt of a purchase whose answer was paid. Undefined if it has none. */
@@ -41,10 +40,7 @@ export function keySetUrl(purchase: Purchase): string | undefined {
 
 export const keySetSchema = z.looseObject({ keys: z.array(z.unknown()) })
 
-/**
- * Fetches a key set.
- * @throws if it cannot be read, also if the answer is a refusal such as 429
- */
+/** @throws if the key set cannot be read, also if the answer is a refusal such as 429 */
 export function fetchKeySet(fetch: Fetch, url: string): Promise<unknown> {
   return fetchDocument(fetch, url, keySetSchema)
 }
@@ -88,38 +84,28 @@ function checkRequest({ request }: Purchase, claims: ReceiptClaims): ReceiptChec
   }
 }
 
-const paymentSchema = z.object({
-  accepted: z.object({ network: z.string(), asset: z.string() }),
-  payload: z.object({
-    authorization: z.object({ from: z.string(), to: z.string(), value: z.string(), nonce: z.string() }),
-  }),
-})
-
 /** Compares the receipt with what the buyer has signed. */
-function checkPayment({ payment: header }: Purchase, { jti, payment }: ReceiptClaims): ReceiptCheck {
-  const decoded = decodePayment(header)
-  if (!decoded) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
-  const { accepted, payload } = decoded
-  const { from, to, value, nonce } = payload.authorization
-  const signed = { ...accepted, payer: from, pay_to: to, amount: value, nonce }
+function checkPayment(purchase: Purchase, { jti, payment }: ReceiptClaims): ReceiptCheck {
+  const signed = readSigned(purchase)
+  if (!signed) return { name: 'payment', passed: false, detail: 'the saved payment cannot be read' }
   const differing = Object.entries(signed).flatMap(([name, text]) =>
     isSame(text, payment[name as keyof typeof payment]) ? [] : [name],
   )
-  const identity = [signed.network, signed.asset, from, nonce].join('/').toLowerCase()
+  const identity = [signed.network, signed.asset, signed.payer, signed.nonce].join('/').toLowerCase()
   if (jti !== identity) differing.push('identity')
   const detail = differing.length > 0 ? `differs from the signed payment: ${differing.join(', ')}` : describe(payment)
   return { name: 'payment', passed: differing.length === 0, detail }
 }
 
-function decodePayment(header: string): z.infer<typeof paymentSchema> | undefined {
+function readSigned(purchase: Purchase) {
   try {
-    return paymentSchema.safeParse(decodePaymentSignatureHeader(header)).data
+    const { validBefore: _, ...signed } = readPayment(purchase)
+    return signed
   } catch {
     return undefined
   }
 }
 
-/** Compares the receipt with the settlement response around it. */
 export function checkResponse(response: SettlementResponse, { payment }: ReceiptClaims): ReceiptCheck {
   const { transaction, network, payer, amount } = response
   const passed =

@@ -4,10 +4,10 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { replaceInvisible } from '../../store/base/hidden.ts'
 import { fetchText } from '../client/bounded-fetch.ts'
-import { PurchaseError, type Buyer } from '../client/buyer.ts'
+import type { Buyer } from '../client/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../client/open-buyer.ts'
 import { restRequest } from '../client/purchase-request.ts'
-import { describeAnswer, type ServiceAnswer } from '../client/service-answer.ts'
+import { describeAnswer, PurchaseError, type ServiceAnswer } from '../client/purchase-error.ts'
 import { INFO_TOOL, listTools, operationOf } from '../mcp/tools.ts'
 import { FREE_PATHS } from '../operation/paths.ts'
 import { inputRefusal, type Operation } from '../operation/operation.ts'
@@ -26,16 +26,12 @@ const PAYMENT_NOTE =
 /** Enough for the metadata, and bounded, because clients give the text to a model. */
 const INFO_BYTES_MAX = 65_536
 
-export interface LocalServerOptions extends OpenBuyerOptions {
-  version: string
-}
-
 /** Serves until the client closes stdin. */
-export function serveLocally(options: LocalServerOptions): void {
+export function serveLocally(options: OpenBuyerOptions & { version: string }): void {
   serveStdio(() => createLocalServer(options))
 }
 
-function createLocalServer(options: LocalServerOptions): Server {
+function createLocalServer(options: OpenBuyerOptions & { version: string }): Server {
   const { mode, version } = options
   const info = { name: 'irish-company-agent', title: 'Irish company records', version }
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS })
@@ -68,7 +64,7 @@ function createLocalServer(options: LocalServerOptions): Server {
 }
 
 /** As the tool `service_info` of the service. The metadata are null while it has no dataset. */
-async function describeService({ baseUrl, runtime }: LocalServerOptions): Promise<CallToolResult> {
+async function describeService({ baseUrl, runtime }: OpenBuyerOptions): Promise<CallToolResult> {
   const read = async (path: string) => {
     const { response, text } = await fetchText(runtime.fetch, `${baseUrl}${path}`)
     return response.status === 503 ? null : z.looseObject({}).parse(parseJson(text))
@@ -105,7 +101,7 @@ async function buy(baseUrl: string, buyer: Buyer, operation: Operation): Promise
 /** Only codes are taken from the service. The texts are fixed. */
 function describeRefusal({ status, headers }: Response, body: string): CallToolResult {
   const paymentRequired = headers.get(PAYMENT_HEADERS.required)
-  const { code } = describeAnswer({ status, body, paymentRequired, paymentResponse: null })
+  const { code } = describeAnswer({ status, body, paymentRequired })
   if (code === undefined) {
     const error = { code: 'service_refused', message: `The service refused the request with status ${status}.` }
     return toError(error, { advice: 'Check the URL of the service.', charged: 'no' })
@@ -125,27 +121,19 @@ function describeFailure(cause: unknown): CallToolResult {
     const unfunded = answer?.reason === 'insufficient_funds' ? UNFUNDED_ADVICE : REFUSED_ADVICE
     const advice = code === 'payment_refused' ? unfunded : cause.advice
     const charged = answer?.charged ?? (file === undefined ? 'no' : 'unknown')
-    return toError({ code, message, ...(answer && { service: answer }) }, { advice, charged })
+    return toError({ code, message }, { advice, charged }, answer)
   }
   const error = { code: 'service_unreachable', message: 'The service does not answer, or not with the expected form.' }
   return toError(error, { advice: 'Repeat the same call.', charged: 'no' })
 }
 
-interface NextStep {
-  advice: string
-  charged: 'no' | 'unknown' | 'earlier'
-}
-
-interface ToolError {
-  code: string
-  message: string
-  /** The answer of the service to a payment. */
-  service?: ServiceAnswer
-}
-
-/** The output schema has no other members in `error` than code and message. */
-function toError({ service, ...error }: ToolError, next: NextStep): CallToolResult {
-  return { ...toResult({ error, next, ...(service && { service: { ...service } }) }), isError: true }
+/** @param service the answer of the service to a payment */
+function toError(
+  error: { code: string; message: string },
+  next: { advice: string; charged: ServiceAnswer['charged'] },
+  service?: ServiceAnswer,
+): CallToolResult {
+  return { ...toResult({ error, next, ...(service && { service }) }), isError: true }
 }
 
 function toResult(value: object): CallToolResult {

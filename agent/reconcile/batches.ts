@@ -6,7 +6,7 @@ import { folderStorage } from '../client/folder-storage.ts'
 import { purchaseName } from '../client/portable.ts'
 import { readPurchase } from '../client/purchase-file.ts'
 import { requestedOperation, restRequest, type PurchaseRequest } from '../client/purchase-request.ts'
-import { describeAnswer } from '../client/service-answer.ts'
+import { describeAnswer } from '../client/purchase-error.ts'
 import type { Operation } from '../operation/operation.ts'
 import { definitionOf, itemsOf, parseOperation } from '../operation/operations.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
@@ -16,9 +16,6 @@ export interface Batch {
   request: PurchaseRequest
   items: readonly Operation[]
 }
-
-/** The batch of a row and its place in it, by the key of the row. */
-export type Batches = ReadonlyMap<string, { batch: Batch; at: number }>
 
 export const BATCH_ROWS_MAX = resolve.batchInputsMax ?? 1
 
@@ -33,9 +30,10 @@ export function rowKey(baseUrl: string, operation: Operation): string {
 }
 
 /** What earlier runs have bought into a folder. */
-export interface Paid {
+interface Paid {
   /** The keys of the rows that have a payment. */
   rows: Set<string>
+  /** The batch of a row and its place in it, by the key of the row. */
   batches: Map<string, { batch: Batch; at: number }>
   /** The names of refused batches, which are never sent again. */
   refused: Set<string>
@@ -54,17 +52,12 @@ export async function readPaid(folder: string, baseUrl: string, listed: Readonly
     }
     const { request, answer } = await readPurchase({ storage, name: entry })
     const operation = requestedOperation(request)
-    const isBatch = operation?.operation === BATCH.name
-    if (isBatch && answer && isRefused(answer)) paid.refused.add(name)
-    else if (isBatch) addBatch(paid, baseUrl, { request, items: itemsOf(operation) })
-    else paid.rows.add(name)
+    const code = answer && describeAnswer(answer).code
+    if (operation?.operation !== BATCH.name) paid.rows.add(name)
+    else if (code && BATCH_REFUSALS.has(code)) paid.refused.add(name)
+    else addBatch(paid, baseUrl, { request, items: itemsOf(operation) })
   }
   return paid
-}
-
-function isRefused({ status, body }: { status: number; body: string }): boolean {
-  const { code } = describeAnswer({ status, body, paymentRequired: null, paymentResponse: null })
-  return code !== undefined && BATCH_REFUSALS.has(code)
 }
 
 function addBatch({ rows, batches }: Pick<Paid, 'rows' | 'batches'>, baseUrl: string, batch: Batch): void {
@@ -76,7 +69,7 @@ function addBatch({ rows, batches }: Pick<Paid, 'rows' | 'batches'>, baseUrl: st
 }
 
 /** The batches in the folder, and those of the rows that have no payment, in the order of the list. */
-export function planBatches(paid: Paid, baseUrl: string, list: ReadonlyMap<string, Operation>): Batches {
+export function planBatches(paid: Paid, baseUrl: string, list: ReadonlyMap<string, Operation>): Paid['batches'] {
   const plan = { rows: new Set<string>(), batches: new Map(paid.batches) }
   const unpaid = [...list].flatMap(([key, operation]) => (paid.rows.has(key) ? [] : [operation]))
   for (let start = 0; start < unpaid.length; start += BATCH_ROWS_MAX) {

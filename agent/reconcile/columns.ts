@@ -3,17 +3,13 @@ import type { Candidate } from '../operation/result.ts'
 import { toSafeCell } from './csv-file.ts'
 import type { RowCells, RowResult } from './rows.ts'
 
-/** How the columns are named on the command line: by their header or their number, from 1. */
-export type ColumnNames = { name: string } & Partial<Record<'company_number' | 'eircode' | 'address', string>>
-
-/** Indexes of fields. */
 export type Columns = Partial<Record<keyof RowCells, number>>
 
 /** Characters of a header in an error. */
 const SHOWN_MAX = 300
 
-/** @throws an error that names the missing column */
-export function findColumns(names: ColumnNames, firstRow: readonly string[], hasHeader: boolean): Columns {
+/** @param names the header or the number, from 1, of each column */
+export function findColumns(names: RowCells, firstRow: readonly string[], hasHeader: boolean): Columns {
   const find = (name: string) => {
     const named = hasHeader ? firstRow.indexOf(name) : -1
     const index = named === -1 && /^[1-9][0-9]{0,4}$/.test(name) ? Number(name) - 1 : named

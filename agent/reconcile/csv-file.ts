@@ -16,7 +16,7 @@ const SEPARATORS = [',', ';', '\t', '|']
 
 type Encoding = 'utf-8' | 'windows-1252'
 
-export interface CsvFormat {
+interface CsvFormat {
   separator: string
   lineEnd: '\n' | '\r\n'
   /** Of the input. The output is UTF-8. */

@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import { SCORE_MAX } from '../operation/result.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { ROWS_AT_ONCE, type Decision, type RowCells, type RowResult } from './rows.ts'
+import type { ResolveResponse } from '../operation/resolve.ts'
+import { ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
 /** Every company has this type. A client that asks for types gets one that is always right. */
 const TYPE = { id: 'company', name: 'Irish company' }
@@ -21,24 +22,15 @@ const querySchema = z.object({
   properties: z.array(z.object({ pid: z.string(), v: z.union([valueSchema, z.array(valueSchema)]) })).default([]),
 })
 
+const batchSchema = z.record(z.string(), querySchema)
+
 /** The queries of a batch, by their keys. */
-export type Queries = [key: string, query: { cells: RowCells; limit: number }][]
+type Queries = [key: string, query: { cells: RowCells; limit: number }][]
 
-/** `invalid`: not the JSON of a batch. `too_many`: more queries than the manifest states. */
-export type ParsedQueries = { kind: 'valid'; queries: Queries } | { kind: 'invalid' } | { kind: 'too_many' }
-
-export function parseQueries(text: string): ParsedQueries {
-  const batch = z.record(z.string(), z.unknown()).safeParse(parseJson(text)).data
-  if (!batch) return { kind: 'invalid' }
-  const entries = Object.entries(batch)
-  if (entries.length > ROWS_AT_ONCE) return { kind: 'too_many' }
-  const queries: Queries = []
-  for (const [key, value] of entries) {
-    const query = querySchema.safeParse(value).data
-    if (!query) return { kind: 'invalid' }
-    queries.push([key, { cells: toCells(query), limit: query.limit ?? 0 }])
-  }
-  return { kind: 'valid', queries }
+/** Undefined if the text is not the JSON of a batch. */
+export function parseQueries(text: string): Queries | undefined {
+  const batch = batchSchema.safeParse(parseJson(text)).data
+  return batch && Object.entries(batch).map(([key, query]) => [key, { cells: toCells(query), limit: query.limit ?? 0 }])
 }
 
 /** Properties that a query can have. Others are ignored. Of several values the first one counts. */
@@ -67,7 +59,7 @@ export function toResultBatch(queries: Queries, results: readonly RowResult[]): 
 }
 
 /** Only the match of a decided answer has `match: true`, so a client never matches an undecided row by itself. */
-function toCandidates({ match, candidates }: Decision): object[] {
+function toCandidates({ match, candidates }: ResolveResponse): object[] {
   return candidates.map(({ company, score, signals, conflicts }) => ({
     id: company.company_number,
     name: company.legal_name,

@@ -10,33 +10,26 @@ import { openBuyer } from '../client/open-buyer.ts'
 import { MICRO_USDC_PER_USDC } from '../client/quote.ts'
 import type { Operation } from '../operation/operation.ts'
 import { DEPLOYMENTS, type Mode } from '../payment/terms.ts'
-import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey, type Batches, type Paid } from './batches.ts'
-import { addedFields, addedHeader, findColumns, readCells, type ColumnNames, type Columns } from './columns.ts'
-import { findFormat, readRows, writeRows, type CsvFormat } from './csv-file.ts'
-import { withKeySetCache } from './key-set-cache.ts'
-import { createRowResolver, parseRow, ROWS_AT_ONCE } from './rows.ts'
-import type { ResolveRows, RowCells, RowResult } from './rows.ts'
+import { BATCH_ROWS_MAX, planBatches, readPaid, rowKey } from './batches.ts'
+import { addedFields, addedHeader, findColumns, readCells, type Columns } from './columns.ts'
+import { findFormat, readRows, writeRows } from './csv-file.ts'
+import { createRowResolver, parseRow, ROWS_AT_ONCE, type RowCells, type RowResult } from './rows.ts'
 
-export interface ReconcileContext extends BuyerRuntime {
+interface ReconcileContext extends BuyerRuntime {
   print: (line: string) => void
-  now: () => Date
   /** Asks the user a question. False if there is no user to ask. */
   confirm: (question: string) => Promise<boolean>
   /** Aborted when the user interrupts the command after this call. */
   interrupted: () => AbortSignal
-  openBar: (rows: number) => Disposable & { onProgress: (progress: ListProgress) => void }
+  /** Opens a progress bar. `share` is from 0 to 1. */
+  openBar: () => Disposable & { onProgress: (progress: { share: number; text: string }) => void }
 }
 
-export interface ListProgress {
-  rows: number
-  /** Micro-USDC for the list, in this run and earlier ones. */
-  spent: number
-}
-
-export interface ReconcileOptions {
+interface ReconcileOptions {
   file: string
   out: string
-  columns: ColumnNames
+  /** The header or the number, from 1, of each column. */
+  columns: RowCells
   hasHeader: boolean
   separator: string | undefined
   baseUrl: string
@@ -52,15 +45,9 @@ export interface ReconcileOptions {
   isBatched: boolean
 }
 
-interface List {
-  format: CsvFormat
-  columns: Columns
-  /** The number of fields of a row. */
-  width: number
-  rows: number
-  /** The different rows that can be resolved, by their keys. */
-  operations: ReadonlyMap<string, Operation>
-}
+type List = Awaited<ReturnType<typeof readList>>
+
+const USDC_DIGITS = 3
 
 /** Limits the memory. A service sells few batches a second. */
 const BATCHES_AT_ONCE = 4
@@ -78,12 +65,12 @@ export async function reconcileFile(context: ReconcileContext, options: Reconcil
   const paid = await readPaid(purchasesFolder(out), options.baseUrl, keys)
   await approve(context, options, { rows: list.rows, keys, paid })
   const batches = options.isBatched ? planBatches(paid, options.baseUrl, list.operations) : paid.batches
+  const resolveRows = openResolver(context, options, batches)
   const interrupted = context.interrupted()
   const unfinished = `${out}.unfinished`
   const counts = new Map<string, number>()
   {
-    using bar = context.openBar(list.rows)
-    const resolveRows = openResolver(context, options, batches)
+    using bar = context.openBar()
     const onRow = (result: RowResult) => {
       const decision = decisionOf(result)
       counts.set(decision, (counts.get(decision) ?? 0) + 1)
@@ -101,10 +88,12 @@ function decisionOf(result: RowResult): string {
 }
 
 /** Reads the whole file once, so that nothing is bought for a file with a fault. */
-async function readList({ file, columns: names, hasHeader, separator, baseUrl }: ReconcileOptions): Promise<List> {
+async function readList({ file, columns: names, hasHeader, separator, baseUrl }: ReconcileOptions) {
   const format = await findFormat(file, separator)
+  /** The different rows that can be resolved, by their keys. */
   const operations = new Map<string, Operation>()
   let columns: Columns | undefined
+  /** The number of fields of a row. */
   let width = 0
   let rows = 0
   for await (const row of readRows(file, format)) {
@@ -133,7 +122,7 @@ function operationOf(cells: RowCells): Operation | undefined {
 async function approve(
   { print, confirm }: ReconcileContext,
   { mode, amountMax, totalMax, isConfirmed, isBatched }: ReconcileOptions,
-  { rows, keys, paid }: { rows: number; keys: ReadonlySet<string>; paid: Paid },
+  { rows, keys, paid }: { rows: number; keys: ReadonlySet<string>; paid: { rows: ReadonlySet<string> } },
 ): Promise<void> {
   const unpaid = [...keys].filter((key) => !paid.rows.has(key)).length
   const total = (paid.rows.size + unpaid) * amountMax
@@ -150,10 +139,11 @@ async function approve(
 
 const toUsdc = (amount: number) => String(amount / MICRO_USDC_PER_USDC)
 
-function openResolver(context: ReconcileContext, options: ReconcileOptions, batches: Batches): ResolveRows {
-  const { baseUrl, mode, key, out, amountMax } = options
-  const { now, sleep } = context
-  const runtime = { now, sleep, fetch: withKeySetCache(context.fetch, { baseUrl, now }) }
+function openResolver(
+  runtime: BuyerRuntime,
+  { baseUrl, mode, key, out, amountMax }: ReconcileOptions,
+  batches: ReturnType<typeof planBatches>,
+) {
   /** By the number of rows that a purchase may cost. */
   const buyers = new Map<number, Promise<Buyer>>()
   const buyerOf = (rows: number) => {
@@ -166,9 +156,6 @@ function openResolver(context: ReconcileContext, options: ReconcileOptions, batc
       amountMax: rows * amountMax,
       runtime,
       folder: purchasesFolder(out),
-      payTo: undefined,
-      amountPerDayMax: undefined,
-      isUnusable: undefined,
       // An answer is kept forever. A refused payment is replaced after it has expired.
       maxAgeSeconds: Infinity,
     })
@@ -179,15 +166,15 @@ function openResolver(context: ReconcileContext, options: ReconcileOptions, batc
 }
 
 interface Resolving {
-  resolveRows: ResolveRows
-  onProgress: (progress: ListProgress) => void
+  resolveRows: ReturnType<typeof createRowResolver>
+  onProgress: ReturnType<ReconcileContext['openBar']>['onProgress']
   onRow: (result: RowResult) => void
   interrupted: AbortSignal
 }
 
 /** Yields the rows of the output, the header included. */
 async function* resolvedRows(
-  { format, columns, width, operations }: List,
+  { format, columns, width, rows: total, operations }: List,
   { file, out, hasHeader, baseUrl, isBatched }: ReconcileOptions,
   { resolveRows, onProgress, onRow, interrupted }: Resolving,
 ): AsyncGenerator<string[], void, void> {
@@ -224,7 +211,8 @@ async function* resolvedRows(
       yield [...row, ...missing, ...addedFields(result, receiptFolder)]
     }
     done += rows.length
-    onProgress({ rows: done, spent })
+    const usdc = (spent / MICRO_USDC_PER_USDC).toFixed(USDC_DIGITS)
+    onProgress({ share: done / total, text: `${done} of ${total} rows | ${usdc} USDC spent` })
   }
 }
 

@@ -1,10 +1,10 @@
 /** Resolves the rows of a list: one purchase of `resolve` for each row, or one for a batch of rows. Equal rows are one purchase. */
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { PurchaseError, type Buyer } from '../client/buyer.ts'
+import type { Buyer } from '../client/buyer.ts'
 import { REPEAT_STATUSES, type BuyerRuntime } from '../client/buy.ts'
 import { restRequest, type PurchaseRequest } from '../client/purchase-request.ts'
-import { describeAnswer } from '../client/service-answer.ts'
+import { describeAnswer, PurchaseError } from '../client/purchase-error.ts'
 import type { Operation } from '../operation/operation.ts'
 import { parseOperation } from '../operation/operations.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
@@ -12,10 +12,7 @@ import { resolve, type ResolveResponse } from '../operation/resolve.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
 import { readSettlementResponse } from '../receipt/read.ts'
 import { parseJson } from '../rpc/read-body.ts'
-import { BATCH_REFUSALS, rowKey, type Batch, type Batches } from './batches.ts'
-
-/** What the service answers for a row. */
-export type Decision = ResolveResponse
+import { BATCH_REFUSALS, rowKey, type Batch } from './batches.ts'
 
 /** The texts of a row. Blank ones count as missing. */
 export type RowCells = Partial<Record<'name' | 'company_number' | 'eircode' | 'address', string>>
@@ -28,14 +25,11 @@ interface RowPayment {
 }
 
 export type RowResult =
-  | { kind: 'bought'; answer: Decision; payment: RowPayment }
+  | { kind: 'bought'; answer: ResolveResponse; payment: RowPayment }
   /** Charged only as a row of a batch. */
   | { kind: 'refused'; code: RefusalCode; payment?: RowPayment }
   /** The row has neither a name nor a number. */
   | { kind: 'empty' }
-
-/** Resolves several rows at once. The results have the order of the rows. */
-export type ResolveRows = (rows: readonly RowCells[]) => Promise<RowResult[]>
 
 /** Rows that one call resolves. */
 export const ROWS_AT_ONCE = 10
@@ -54,26 +48,26 @@ interface RowsOptions {
   baseUrl: string
   /** The buyer of purchases of that many rows. */
   buyerOf: (rows: number) => Promise<Buyer>
-  runtime: Pick<BuyerRuntime, 'sleep'>
-  /** The batches that have or will have a payment. By default there are none. */
-  batches?: Batches
+  runtime: BuyerRuntime
+  /** The batch of a row and its place in it, by the key of the row, if the batch has or will have a payment. */
+  batches?: ReadonlyMap<string, { batch: Batch; at: number }>
 }
 
 /** Batches whose results stay in memory, for the rows of the next calls. */
 const BATCHES_KEPT = 8
 
 /**
- * The results reject with the first error, after every row has ended: a `PurchaseError`, or the error of `fetch`. A later
- * call with the same rows continues.
+ * Returns a function that resolves several rows at once, in their order. It rejects with the first error after every row has
+ * ended: a `PurchaseError`, or the error of `fetch`. A later call with the same rows continues.
  */
-export function createRowResolver(options: RowsOptions): ResolveRows {
+export function createRowResolver(options: RowsOptions) {
   const results = new LRUCache<Batch, Promise<RowResult[]>>({ max: BATCHES_KEPT })
   const batchResults = (batch: Batch) => {
     const bought = results.get(batch) ?? resolveBatch(options, batch)
     results.set(batch, bought)
     return bought
   }
-  return (rows) => allEnded(rows.map((cells) => resolveRow(options, batchResults, cells)))
+  return (rows: readonly RowCells[]) => allEnded(rows.map((cells) => resolveRow(options, batchResults, cells)))
 }
 
 /** Like `Promise.all`, but rejects after all have ended. */
@@ -122,7 +116,7 @@ async function resolveSingle(options: RowsOptions, operation: Operation): Promis
   const answered = await buy(options, request, { rows: 1, refusals: ROW_REFUSALS })
   if (answered.kind === 'refused') return answered
   // The buyer has checked that the answer has the form of the operation.
-  return { kind: 'bought', answer: parseJson(answered.body) as Decision, payment: answered.payment }
+  return { kind: 'bought', answer: parseJson(answered.body) as ResolveResponse, payment: answered.payment }
 }
 
 const batchAnswerSchema = z.object({ results: z.array(z.object({ status: z.int(), body: z.unknown() })) })
@@ -133,14 +127,8 @@ async function resolveBatch(options: RowsOptions, { request, items }: Batch): Pr
   if (answered.kind === 'refused') return allEnded(items.map((item) => resolveSingle(options, item)))
   const { body, payment } = answered
   return batchAnswerSchema.parse(parseJson(body)).results.map((result): RowResult => {
-    if (result.status === 200) return { kind: 'bought', answer: result.body as Decision, payment }
-    const item = {
-      status: result.status,
-      body: JSON.stringify(result.body),
-      paymentRequired: null,
-      paymentResponse: null,
-    }
-    const { code } = describeAnswer(item)
+    if (result.status === 200) return { kind: 'bought', answer: result.body as ResolveResponse, payment }
+    const { code } = describeAnswer({ status: result.status, body: JSON.stringify(result.body) })
     if (code === undefined) throw new Error('A result of a batch has an unknown code')
     return { kind: 'refused', code, payment }
   })
@@ -148,16 +136,11 @@ async function resolveBatch(options: RowsOptions, { request, items }: Batch): Pr
 
 type Answered = { kind: 'bought'; body: string; payment: RowPayment } | { kind: 'refused'; code: RefusalCode }
 
-interface Purchasing {
-  rows: number
-  /** Any other refusal ends the run. */
-  refusals: ReadonlySet<RefusalCode>
-}
-
+/** Any other refusal than `refusals` ends the run. */
 async function buy(
   { buyerOf, runtime }: RowsOptions,
   { url, ...init }: PurchaseRequest,
-  { rows, refusals }: Purchasing,
+  { rows, refusals }: { rows: number; refusals: ReadonlySet<RefusalCode> },
 ): Promise<Answered> {
   const buyer = await buyerOf(rows)
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
@@ -181,21 +164,16 @@ async function buyOnce(
   if (typeof response === 'string') return { kind: 'refused', code: response }
   const { status, headers } = response
   const body = await response.text()
-  if (status === 200) return toBought(headers, body)
-  const { code } = describeAnswer({ status, body, paymentRequired: null, paymentResponse: null })
+  if (status === 200) {
+    const check = headers.get('Receipt-Check')
+    if (check === 'unchecked') return 'later'
+    const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
+    if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
+    const payment = { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) }
+    return { kind: 'bought', body, payment }
+  }
+  const { code } = describeAnswer({ status, body })
   if (code !== undefined && refusals.has(code)) return { kind: 'refused', code }
   if (REPEAT_STATUSES.has(status)) return 'later'
   throw new Error(`The service refused a row with ${[status, code].filter(Boolean).join(' ')}. Nothing was charged`)
-}
-
-function toBought(headers: Headers, body: string): Answered | 'later' {
-  const check = headers.get('Receipt-Check')
-  if (check === 'unchecked') return 'later'
-  const settlement = readSettlementResponse(headers.get(PAYMENT_HEADERS.response) ?? '')
-  if (check !== 'valid' || !settlement) throw new Error('An answer of the service has no receipt. Check its URL')
-  return {
-    kind: 'bought',
-    body,
-    payment: { purchase: headers.get('Purchase') ?? '', amount: Number(settlement.amount) },
-  }
 }

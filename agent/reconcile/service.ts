@@ -6,19 +6,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { isLoopback, parseUrl } from '../../store/base/url-policy.ts'
 import { PurchaseError } from '../client/buyer.ts'
 import { openBuyer, type OpenBuyerOptions } from '../client/open-buyer.ts'
-import { withKeySetCache } from './key-set-cache.ts'
 import { createManifest, parseQueries, toResultBatch } from './queries.ts'
-import { createRowResolver, type ResolveRows } from './rows.ts'
+import { createRowResolver, ROWS_AT_ONCE } from './rows.ts'
 
 /** Ten queries, each with several thousand characters. */
 const BODY_BYTES_MAX = 256 * 1024
 const CONNECTIONS_MAX = 16
 const RETRY_AFTER_SECONDS = 5
 
-interface ServiceOptions {
-  baseUrl: string
+interface ServiceOptions extends OpenBuyerOptions {
   version: string
-  resolveRows: ResolveRows
   /** Prints a line about a batch that failed. */
   print: (line: string) => void
 }
@@ -31,58 +28,46 @@ interface Reply {
   retryAfterSeconds?: number
 }
 
-interface OpenServiceOptions extends OpenBuyerOptions {
-  version: string
-  print: (line: string) => void
-}
-
 /** Returns a server that does not listen yet. */
-export async function openReconciliationService(options: OpenServiceOptions): Promise<Server> {
-  const { baseUrl, version, print } = options
-  const { now, sleep } = options.runtime
-  const runtime = { now, sleep, fetch: withKeySetCache(options.runtime.fetch, { baseUrl, now }) }
-  const buyer = await openBuyer({ ...options, runtime })
-  return createReconciliationService({
-    baseUrl,
-    version,
-    print,
-    resolveRows: createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime }),
-  })
-}
-
-function createReconciliationService(options: ServiceOptions): Server {
-  const manifest = createManifest(options.baseUrl, options.version)
+export async function openReconciliationService(options: ServiceOptions): Promise<Server> {
+  const { baseUrl, version, runtime, print } = options
+  const buyer = await openBuyer(options)
+  const manifest = createManifest(baseUrl, version)
+  const resolveRows = createRowResolver({ baseUrl, buyerOf: () => Promise.resolve(buyer), runtime })
   const server = createServer((request, response) => {
-    void answer(options, manifest, request)
-      .catch((cause: unknown) => describeFailure(options, cause))
+    void answer(request, manifest, resolveRows)
+      .catch((cause: unknown) => describeFailure(print, cause))
       .then((reply) => send(request, response, reply))
   })
   server.maxConnections = CONNECTIONS_MAX
   return server
 }
 
-async function answer(options: ServiceOptions, manifest: object, request: IncomingMessage): Promise<Reply> {
+type ResolveRows = ReturnType<typeof createRowResolver>
+
+async function answer(request: IncomingMessage, manifest: object, resolveRows: ResolveRows): Promise<Reply> {
   if (!isFromThisMachine(request)) return refuse(403, 'Only programs on this machine can use this service')
   const url = parseUrl(request.url ?? '', new URL('http://localhost'))
   if (url?.pathname !== '/') return refuse(404, 'Not Found')
   if (request.method === 'OPTIONS') return ok({})
-  if (request.method === 'GET') return url.search === '' ? ok(manifest) : answerQueries(options, url.searchParams)
+  if (request.method === 'GET') return url.search === '' ? ok(manifest) : answerQueries(resolveRows, url.searchParams)
   if (request.method !== 'POST') return refuse(405, 'Method Not Allowed')
   if (!/^application\/x-www-form-urlencoded(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return refuse(415, 'The body must be application/x-www-form-urlencoded')
   const body = await readForm(request)
-  return body === undefined ? refuse(413, 'The body is too large') : answerQueries(options, new URLSearchParams(body))
+  return body === undefined
+    ? refuse(413, 'The body is too large')
+    : answerQueries(resolveRows, new URLSearchParams(body))
 }
 
-async function answerQueries({ resolveRows }: ServiceOptions, form: URLSearchParams): Promise<Reply> {
-  const [queries, ...others] = form.getAll('queries')
-  if (queries === undefined || others.length > 0 || [...form.keys()].length > 1)
-    return refuse(400, 'Only queries are supported')
-  const parsed = parseQueries(queries)
-  if (parsed.kind === 'invalid') return refuse(400, 'The queries are not valid')
-  if (parsed.kind === 'too_many') return refuse(413, 'The batch has too many queries')
-  const results = await resolveRows(parsed.queries.map(([, { cells }]) => cells))
-  return ok(toResultBatch(parsed.queries, results))
+async function answerQueries(resolveRows: ResolveRows, form: URLSearchParams): Promise<Reply> {
+  const text = form.get('queries')
+  if (text === null || form.size > 1) return refuse(400, 'Only queries are supported')
+  const queries = parseQueries(text)
+  if (!queries) return refuse(400, 'The queries are not valid')
+  if (queries.length > ROWS_AT_ONCE) return refuse(413, 'The batch has too many queries')
+  const results = await resolveRows(queries.map(([, { cells }]) => cells))
+  return ok(toResultBatch(queries, results))
 }
 
 /**
@@ -117,14 +102,11 @@ async function readForm(request: IncomingMessage): Promise<string | undefined> {
 const ok = (body: object): Reply => ({ status: 200, reason: 'OK', body })
 const refuse = (status: number, reason: string): Reply => ({ status, reason, body: { error: reason } })
 
-/** Errors that a repetition of the same batch can end. OpenRefine repeats after 503. */
-const REPEATABLE: ReadonlySet<string> = new Set(['outcome_unknown'])
-
-/** Purchases before the failure are saved. A repeated batch gets them without a second charge. */
-function describeFailure({ print }: ServiceOptions, cause: unknown): Reply {
+/** Purchases before the failure are saved. OpenRefine repeats the batch after 503, which gets them without a second charge. */
+function describeFailure(print: ServiceOptions['print'], cause: unknown): Reply {
   if (cause instanceof PurchaseError) {
     print(`${cause.code}: ${cause.message}. ${cause.advice}`)
-    if (!REPEATABLE.has(cause.code)) return refuse(403, cause.code)
+    if (cause.code !== 'outcome_unknown') return refuse(403, cause.code)
     return { ...refuse(503, cause.code), retryAfterSeconds: RETRY_AFTER_SECONDS }
   }
   print(cause instanceof Error ? cause.message : 'The service failed')

@@ -96,12 +96,6 @@ describe('the command check', function () {
     })
   }
 
-  it('fails with a file as the data directory', async () => {
-    const file = join(environment['DATA_DIR'] ?? '', 'file')
-    await writeFile(file, '')
-    await expectOne('data directory', /^FAILED .*is not a directory/, { DATA_DIR: file })
-  })
-
   it('fails without the disk space of a sale, and warns without that of an import', async () => {
     const config = readConfig(environment)
     for (const [mib, kind] of [
@@ -113,9 +107,6 @@ describe('the command check', function () {
       expect(finding?.kind, `${mib} MiB`).to.equal(kind)
     }
   })
-
-  it('warns of https without a trusted proxy', () =>
-    expectOne('proxies', /^WARNING .*set TRUST_PROXY/, { BASE_URL: 'https://127.0.0.1:9' }))
 
   describe('of the nodes', () => {
     it('fails with a node of another chain', async () => {
@@ -260,34 +251,26 @@ describe('the command check', function () {
       expectOne('base URL', /^FAILED .*is a service of eip155:84532 that pays /, { PAY_TO: `0x${'d4'.repeat(20)}` }))
 
     it('fails with a card that is not signed for this URL, and with a document that is missing', async () => {
-      const other = await listen(
+      using other = await listen(
         createServer((request, response) => {
           if (request.url === '/llms.txt') response.writeHead(404).end()
           else void fetch(service.url + (request.url ?? '')).then(async (reply) => response.end(await reply.text()))
         }),
       )
-      try {
-        const result = await check({ BASE_URL: other.url })
-        expect(linesOf(result, 'agent card')[0]).to.match(/^FAILED has no signature that is valid for BASE_URL/)
-        expect(linesOf(result, 'documents')).to.deep.equal([
-          'FAILED /llms.txt answers with status 404: let the proxy pass every path',
-        ])
-      } finally {
-        other.close()
-      }
+      const result = await check({ BASE_URL: other.url })
+      expect(linesOf(result, 'agent card')[0]).to.match(/^FAILED has no signature that is valid for BASE_URL/)
+      expect(linesOf(result, 'documents')).to.deep.equal([
+        'FAILED /llms.txt answers with status 404: let the proxy pass every path',
+      ])
     })
   })
 
   it('escapes text of other parties', async () => {
-    const other = await listen(
+    using other = await listen(
       createServer((_, response) => response.end(JSON.stringify({ access: { network: '\u001b[2J', pay_to: 'x\ny' } }))),
     )
-    try {
-      const { text } = await check({ BASE_URL: other.url })
-      expect(text).to.contain(String.raw`is a service of \u{1b}[2J that pays x\u{a}y`)
-    } finally {
-      other.close()
-    }
+    const { text } = await check({ BASE_URL: other.url })
+    expect(text).to.contain(String.raw`is a service of \u{1b}[2J that pays x\u{a}y`)
   })
 
   describe('with --buy', () => {

@@ -1,16 +1,14 @@
 /** The program as a process: its first lines, signals, failures to start, and the commands beside a running service. */
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { open } from 'lmdb'
 import { SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
-import { LAYOUT_KEY, LAYOUT_VERSION, responsesFolder } from '../../store/files/layout.ts'
+import { responsesFolder } from '../../store/files/layout.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
-import { filesIn } from '../keys/support.ts'
 import { testChainUrl } from '../support/chain.ts'
 import { ready, startChild, startLimited, type Child } from '../support/child.ts'
 import { runCommand } from '../support/cli.ts'
@@ -35,8 +33,8 @@ async function removeDirectory(): Promise<void> {
   await rm(directory, { recursive: true })
 }
 
-function start(change: Record<string, string> = {}): Child {
-  const child = startChild('agent/main.js', ['serve'], { ...environment, ...change })
+function start(change: Record<string, string> = {}, args: string[] = []): Child {
+  const child = startChild('agent/main.js', ['serve', ...args], { ...environment, ...change })
   children.push(child)
   return child
 }
@@ -160,78 +158,43 @@ describe('the command serve, if it cannot start', () => {
     ])
   })
 
-  it('refuses a key file that others can read', async () => {
-    await run('keys', 'generate')
-    const [file = ''] = await filesIn(join(directory, 'keys'))
-    await chmod(join(directory, 'keys', file), 0o644)
-    await expectFailure(start(), /\.jwk\.json/)
-  })
-
-  it('refuses a response log of a newer layout and does not change it', async () => {
-    const version = LAYOUT_VERSION.responses + 1
-    await mkdir(responsesFolder(directory), { mode: 0o700 })
-    const openLog = () =>
-      open({ path: responsesFolder(directory), overlappingSync: false, encoding: 'json', pageSize: 8192 })
-    const log = openLog()
-    await log.put(LAYOUT_KEY, { kind: 'responses', version })
-    await log.close()
-    await expectFailure(start(), new RegExp(`responses: has layout version ${version}`))
-    const again = openLog()
-    expect(again.get(LAYOUT_KEY)).to.deep.equal({ kind: 'responses', version })
-    await again.close()
-  })
+  const startAndStop = async (change: Record<string, string> = {}, args: string[] = []) => {
+    const child = start(change, args)
+    const url = await ready(child)
+    child.process.kill('SIGTERM')
+    await child.ended
+    return url
+  }
 
   it('[14.13] refuses an empty response log beside a data directory that had another, unless --new-log is given', async () => {
-    const first = start()
-    await ready(first)
-    first.process.kill('SIGTERM')
-    await first.ended
+    await startAndStop()
     await rm(responsesFolder(directory), { recursive: true })
     await expectFailure(start(), /^The response log is empty, but DATA_DIR was used with another: .* --new-log\n$/)
-    const allowed = startChild('agent/main.js', ['serve', '--new-log'], environment)
-    children.push(allowed)
-    await ready(allowed)
-    allowed.process.kill('SIGTERM')
-    await allowed.ended
-    await ready(start())
+    await startAndStop({}, ['--new-log'])
+    await startAndStop()
   })
 
   it('[14.21] refuses a key directory without the key of the newest receipts, unless --new-keys is given', async () => {
     const first = start()
-    const url = await ready(first)
-    const paid = await run('client', 'lookup', '00000000', '--url', url)
+    const paid = await run('client', 'lookup', '00000000', '--url', await ready(first))
     expect(paid.code, paid.stderr).to.equal(0)
     first.process.kill('SIGTERM')
     await first.ended
-    const moved = join(directory, 'mistyped')
-    const wrong = { ...environment, KEYS_DIR: moved }
-    await expectFailure(start(wrong), /^The keys directory lacks the key \S+ of earlier receipts: .* --new-keys\n$/)
-    expect(existsSync(moved)).to.equal(false)
-    const allowed = startChild('agent/main.js', ['serve', '--new-keys'], wrong)
-    children.push(allowed)
-    await ready(allowed)
-    allowed.process.kill('SIGTERM')
-    await allowed.ended
+    const KEYS_DIR = join(directory, 'mistyped')
+    const line = /^The keys directory lacks the key \S+ of earlier receipts: .* --new-keys\n$/
+    await expectFailure(start({ KEYS_DIR }), line)
+    expect(existsSync(KEYS_DIR)).to.equal(false)
+    await startAndStop({ KEYS_DIR }, ['--new-keys'])
     // The decision stays, also before the next sale.
-    const again = start(wrong)
-    await ready(again)
-    again.process.kill('SIGTERM')
-    await again.ended
-    await ready(start())
+    await startAndStop({ KEYS_DIR })
+    await startAndStop()
   })
 
   it('[14.14] refuses another receiver than that of the response log, unless --new-receiver is given', async () => {
-    const first = start()
-    await ready(first)
-    first.process.kill('SIGTERM')
-    await first.ended
-    const other = { ...environment, PAY_TO: `0x${'d4'.repeat(20)}` }
+    await startAndStop()
+    const other = { PAY_TO: `0x${'d4'.repeat(20)}` }
     await expectFailure(start(other), /^The response log belongs to the receiver 0x[0-9a-f]{40}: .* --new-receiver\n$/)
-    const allowed = startChild('agent/main.js', ['serve', '--new-receiver'], other)
-    children.push(allowed)
-    await ready(allowed)
-    allowed.process.kill('SIGTERM')
-    await allowed.ended
+    await startAndStop(other, ['--new-receiver'])
     await expectFailure(start(), /^The response log belongs to the receiver 0xd4d4/)
   })
 
@@ -242,12 +205,6 @@ describe('the command serve, if it cannot start', () => {
       await expectFailure(child, /EFBIG|full/)
     })
   }
-
-  it('refuses a file that is not an LMDB database', async () => {
-    await mkdir(join(directory, 'catalog'))
-    await writeFile(join(directory, 'catalog', 'data.mdb'), 'this is not a database'.repeat(1000))
-    await expectFailure(start(), /catalog: /)
-  })
 
   it('[11.9] refuses a missing dataset if none is stored', () =>
     expectFailure(start({ DATASET: join(directory, 'none.zip') }), /^import refused, source_unreadable/))
@@ -267,20 +224,11 @@ describe('the commands beside a running service', () => {
     [['lookup', '00000000'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [['lookup', '00000000', '--a2a'], ['SYNTHETIC TEST COMPANY LIMITED']],
     [
-      ['history', '00000000'],
-      ['SYNTHETIC TEST COMPANY LIMITED', '"complete_since": "2026-01-01"'],
-    ],
-    [['as-of', '00000000', '2026-01-31'], ['SYNTHETIC TEST COMPANY LIMITED']],
-    [
       ['history', number],
       [SAMPLE_HISTORY.formerName.name, name],
     ],
     [['changes', '--since', '2026-01-01', '--kind', 'removed'], [SAMPLE_HISTORY.removed.name]],
     [['search', name, '--limit', '1'], [`"company_number": "${number}"`]],
-    [
-      ['resolve', name],
-      [`"company_number": "${number}"`, '"status": "matched"'],
-    ],
     [
       ['resolve', '--number', number, '--a2a'],
       [`"company_number": "${number}"`, '"status": "matched"'],
@@ -290,19 +238,7 @@ describe('the commands beside a running service', () => {
     it(`buy once, and repeat the purchase: ${args.join(' ')}`, async () => {
       const bought = await run('client', ...args, '--url', url)
       expect(bought.code, bought.text + bought.stderr).to.equal(0)
-      for (const check of [
-        'host',
-        'resource',
-        'scheme',
-        'network',
-        'asset',
-        'token',
-        'receiver',
-        'amount',
-        'expiry',
-        'limit',
-      ])
-        expect(bought.text).to.match(new RegExp(`${check} .* ok`))
+      expect(bought.lines.filter((line) => /^ {2}\w+ .* ok$/.test(line))).to.have.length(9)
       for (const text of expected) expect(bought.text).to.contain(text)
       expect(bought.text).to.match(/in transaction 0x[0-9a-f]{64}/)
       const [, file = ''] = /payment is saved in (\S+)/.exec(bought.text) ?? []
@@ -322,16 +258,6 @@ describe('the commands beside a running service', () => {
     const verified = await run('client', 'verify-card', '--url', url)
     const [, kid = ''] = /signed by ([\w-]{43})/.exec(verified.text) ?? []
     expect((await run('keys', 'list')).text).to.match(new RegExp(`${kid}.*current|current.*${kid}`))
-  })
-
-  it('refuse to import a file that is not the register, in one line, and keep the served snapshot', async () => {
-    const before = await readFacts(url)
-    const path = join(directory, 'page.csv')
-    await writeFile(path, '<!DOCTYPE html><title>We value your privacy</title>')
-    const { code, stderr } = await run('import', path)
-    expect(code).to.equal(1)
-    expect(stderr).to.match(/^import refused, wrong_header: .*\n$/)
-    expect(await readFacts(url)).to.deep.equal(before)
   })
 
   it('[11.6] import an archive, print its counts, and sell the new snapshot at once', async () => {

@@ -10,9 +10,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { decodePaymentResponseHeader, decodePaymentSignatureHeader } from '@x402/core/http'
-import { readPayment, toSaved } from '../../agent/client/buy.ts'
+import { toSaved } from '../../agent/client/buy.ts'
 import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { readPayment, readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
 import { isDeepStrictEqual } from 'node:util'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
 import { stopTestChain } from '../support/chain.ts'
@@ -35,7 +35,7 @@ export async function buyerKill({ runs = RUNS_DEFAULT }: Record<string, string>)
   const service = await startTestService({ environment: { RATE_LIMIT_PER_MINUTE: '100000' } })
   const nonces = recordNonces()
   try {
-    return await killAll({ service, directory, kills: Number(runs), nonces })
+    return await killAll(service, { directory, kills: Number(runs), nonces })
   } finally {
     await service.stop()
     await stopTestChain()
@@ -55,39 +55,36 @@ export function recordNonces(): ReadonlySet<string> {
   return nonces
 }
 
-interface KillPlan {
-  service: TestService
-  directory: string
-  kills: number
-  nonces: ReadonlySet<string>
-}
-
-async function killAll({ service, directory, kills, nonces }: KillPlan): Promise<boolean> {
+async function killAll(
+  service: TestService,
+  { directory, kills, nonces }: { directory: string; kills: number; nonces: ReadonlySet<string> },
+): Promise<boolean> {
   const begun = performance.now()
   const before = (await service.paid()).transfers
   const faults: string[] = []
   const states = new Map<string, number>()
   const purchases: Purchase[] = []
-  async function collect(path: string, left: string[]): Promise<void> {
+  async function collect(path: string): Promise<void> {
     const folder = await readFolder(path)
     purchases.push(...folder.purchases.values())
-    faults.push(...findReservationFaults(folder, left))
+    faults.push(...findReservationFaults(folder))
   }
 
   let { next, milliseconds } = await finishOne(service, join(directory, 'first'), 0)
-  await collect(join(directory, 'first'), [])
+  await collect(join(directory, 'first'))
   for (let done = 0; done < kills;) {
     const folder = join(directory, String(done))
-    let left: Leftovers = { unfinished: [], unused: [] }
+    let last = await readFolder(folder)
     for (const end = Math.min(kills, done + KILLS_PER_FOLDER); done < end; done += 1) {
       next = await killOnce(service, { folder, next, milliseconds })
-      const { state, ...leftovers } = await readLeftovers(folder, left)
-      left = leftovers
+      const after = await readFolder(folder)
+      const state = stateOf(last, after)
       states.set(state, (states.get(state) ?? 0) + 1)
+      last = after
     }
     // The request of the last kill is finished before the folder is left.
     ;({ next, milliseconds } = await finishOne(service, folder, next))
-    await collect(folder, left.unused)
+    await collect(folder)
     if (purchases.length !== next) faults.push(`${next} requests have ${purchases.length} purchases`)
   }
   for (const purchase of purchases) faults.push(...(await findFaults(purchase)))
@@ -144,8 +141,6 @@ function startBuyer({ url, buyerKey, payTo }: TestService, folder: string, reque
   return startChild('test/programs/killable-buyer.js', [url, buyerKey, payTo, folder, ...requests.map(String)], {})
 }
 
-const RESERVATION = /^spending-/
-
 interface Reservation {
   purchase: string
   authorization: { nonce: string }
@@ -154,58 +149,43 @@ interface Reservation {
 interface Folder {
   purchases: Map<string, Purchase>
   reservations: Map<string, Reservation>
-  /** Names of temporary files. */
-  unfinished: string[]
-  /** The reservations that no purchase names. Their payments were never saved, so they must never be sent. */
-  unused: string[]
+  /** The number of temporary files. */
+  unfinished: number
+  /** The number of reservations that no purchase names. Their payments were never saved, so they must never be sent. */
+  unused: number
 }
 
 async function readFolder(folder: string): Promise<Folder> {
   const names = await readdir(folder).catch(() => [])
   const purchases = new Map<string, Purchase>()
   const reservations = new Map<string, Reservation>()
-  const unfinished: string[] = []
+  let unfinished = 0
   for (const name of names) {
-    if (name.endsWith(UNFINISHED_SUFFIX)) unfinished.push(name)
-    else if (RESERVATION.test(name))
+    if (name.endsWith(UNFINISHED_SUFFIX)) unfinished += 1
+    else if (name.startsWith('spending-'))
       reservations.set(name, JSON.parse(await readFile(join(folder, name), 'utf8')) as Reservation)
     else purchases.set(name, await readPurchase(fileEntry(join(folder, name))))
   }
   const used = new Set([...purchases.values()].map(({ reservation }) => reservation))
-  return { purchases, reservations, unfinished, unused: [...reservations.keys()].filter((name) => !used.has(name)) }
+  const unused = [...reservations.keys()].filter((name) => !used.has(name)).length
+  return { purchases, reservations, unfinished, unused }
 }
 
-/** What earlier kills have left in a folder. */
-interface Leftovers {
-  unfinished: string[]
-  unused: string[]
+/** What the last kill has left. */
+function stateOf(before: Folder, { purchases, unfinished, unused }: Folder): string {
+  if (unfinished > before.unfinished) return 'a file that is being written'
+  if ([...purchases.values()].some(({ answer }) => answer === null)) return 'a payment without an answer'
+  if (unused > before.unused) return 'a reservation without a payment'
+  return 'only finished purchases'
 }
 
-/** What the last kill has left, and what all kills have left. */
-async function readLeftovers(folder: string, before: Leftovers): Promise<Leftovers & { state: string }> {
-  const { purchases, unfinished, unused } = await readFolder(folder)
-  return { unfinished, unused, state: stateOf() }
-
-  function stateOf(): string {
-    if (unfinished.length > before.unfinished.length) return 'a file that is being written'
-    if ([...purchases.values()].some(({ answer }) => answer === null)) return 'a payment without an answer'
-    if (unused.length > before.unused.length) return 'a reservation without a payment'
-    return 'only finished purchases'
-  }
-}
-
-/**
- * The faults of the reservations of a folder. Each purchase must name its own, for the nonce of its payment, and only a kill
- * may leave one unused.
- */
-function findReservationFaults({ purchases, reservations, unused }: Folder, left: string[]): string[] {
-  const faults = [...purchases].flatMap(([name, purchase]) => {
+/** Each purchase must name its own reservation, for the nonce of its payment. */
+function findReservationFaults({ purchases, reservations }: Folder): string[] {
+  return [...purchases].flatMap(([name, purchase]) => {
     const reserved = reservations.get(purchase.reservation ?? '')
     const isOwn = reserved?.purchase === name && reserved.authorization.nonce === readPayment(purchase).nonce
     return isOwn ? [] : `${name} does not name its own reservation`
   })
-  const unexplained = unused.filter((name) => !left.includes(name))
-  return [...faults, ...unexplained.map((name) => `${name} was not used, and no kill left it`)]
 }
 
 /** Whether the saved answer is the one that the service has stored for the payment. */

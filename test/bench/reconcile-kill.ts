@@ -9,9 +9,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parse } from 'csv-parse/sync'
-import { readPayment } from '../../agent/client/buy.ts'
 import { fileEntry } from '../../agent/client/folder-storage.ts'
-import { readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
+import { readPayment, readPurchase, type Purchase } from '../../agent/client/purchase-file.ts'
 import { requestedOperation } from '../../agent/client/purchase-request.ts'
 import { itemsOf } from '../../agent/operation/operations.ts'
 import { UNFINISHED_SUFFIX } from '../../store/files/atomic-file.ts'
@@ -38,7 +37,7 @@ export async function reconcileKill({ runs = RUNS_DEFAULT }: Record<string, stri
   const sent = recordNonces()
   try {
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
-    return await killAll({ service, directory, kills: Number(runs), sent })
+    return await killAll(service, { directory, kills: Number(runs), sent })
   } finally {
     await service.stop()
     await stopTestChain()
@@ -46,15 +45,10 @@ export async function reconcileKill({ runs = RUNS_DEFAULT }: Record<string, stri
   }
 }
 
-interface KillPlan {
-  service: TestService
-  directory: string
-  kills: number
-  /** The nonces of the payments that reached the service. */
-  sent: ReadonlySet<string>
-}
-
-async function killAll({ service, directory, kills, sent }: KillPlan): Promise<boolean> {
+async function killAll(
+  service: TestService,
+  { directory, kills, sent }: { directory: string; kills: number; sent: ReadonlySet<string> },
+): Promise<boolean> {
   const begun = performance.now()
   const before = (await service.paid()).transfers
   const faults: string[] = []

@@ -15,7 +15,6 @@ import { noJournal } from '../support/journal.ts'
 import { generateArchive, readableCompanies } from './generated-register.ts'
 import { residentMemory, startRemotes, startService } from './load/server-process.ts'
 import { describeMachine } from './machine.ts'
-import { markdown, percent } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
 import { createProduct, type Resolved } from './quality/product.ts'
 import { makeQuestions, type Question } from './quality/questions.ts'
@@ -147,17 +146,9 @@ function report({ list, companies, compared, singles }: Results): boolean {
   const { decisions, purchases, seconds, memoryMb, isBatch } = list
   const differing = compared.filter((_, index) => JSON.stringify(singles[index]) !== JSON.stringify(decisions[index]))
   const isInMemory = memoryMb <= MEMORY_MB_MAX
-  const [listShares, singleShares] = [sharesOf(compared, decisions), sharesOf(compared, singles)]
   const rate = decisions.length / seconds
   process.stdout.write(
-    `${describeMachine()}; ${decisions.length} rows, ${isBatch ? 'in batches, ' : ''}${purchases} purchases, ${companies} companies\n\n` +
-      `${markdown(
-        [`decisions of ${compared.length} rows`, 'right', 'wrong', 'undecided'],
-        [
-          ['the list', ...listShares],
-          ['single resolves', ...singleShares],
-        ],
-      )}\n\n`,
+    `${describeMachine()}; ${decisions.length} rows, ${isBatch ? 'in batches, ' : ''}${purchases} purchases, ${companies} companies\n`,
   )
   for (const { asked } of differing.slice(0, 10)) process.stdout.write(`differs: ${JSON.stringify(asked)}\n`)
   process.stdout.write(
@@ -165,18 +156,4 @@ function report({ list, companies, compared, singles }: Results): boolean {
       `${differing.length} of ${compared.length} decisions differ from single resolves\n`,
   )
   return isInMemory && differing.length === 0
-}
-
-/** The shares of right, wrong and undecided rows. A row about no registered company is right if nothing is matched. */
-function sharesOf(questions: readonly Question[], decisions: readonly Decision[]): string[] {
-  const counts = { right: 0, wrong: 0, undecided: 0 }
-  for (const [index, question] of questions.entries()) counts[verdictOf(question, decisions[index])] += 1
-  return Object.values(counts).map((count) => percent(count / questions.length))
-}
-
-function verdictOf({ class: { mustNotMatch }, expected }: Question, decision: Decision | undefined) {
-  const isMatched = decision?.status === 'matched'
-  if (mustNotMatch || !expected) return isMatched ? 'wrong' : 'right'
-  if (!isMatched) return 'undecided'
-  return decision.number === expected.number ? 'right' : 'wrong'
 }

@@ -70,12 +70,10 @@ export const REPORT_SECTIONS: readonly ReportSection[] = [
     ['--rows 10000 --days 1000', '--rows 10000 --days 200'],
     MARKDOWN,
   ),
-  section(
-    'reconcile',
-    'at most 200 MB of memory, every decision equal to that of a single resolve',
-    ['--rows 10000 --names 3000', '--rows 300 --names 300'],
-    MARKDOWN,
-  ),
+  section('reconcile', 'at most 200 MB of memory, every decision equal to that of a single resolve', [
+    '--rows 10000 --names 3000',
+    '--rows 300 --names 300',
+  ]),
   section('reconcile-kill', 'no second payment, no lost row', ['--runs 500', '--runs 5']),
   section('sizing', 'every size is measured', ['', '--rows 3000 --sales 1000'], MARKDOWN),
   ...withBothLogs(

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface ListeningServer {
+export interface ListeningServer extends Disposable {
   url: string
   close(): void
 }
@@ -10,13 +10,11 @@ export interface ListeningServer {
 export async function listen(server: Server): Promise<ListeningServer> {
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
-  return {
-    url: `http://127.0.0.1:${port}`,
-    close() {
-      server.close()
-      server.closeAllConnections()
-    },
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
   }
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.dispose]: close }
 }
 
 /** A port that was free a moment ago, for a program that must know its port before it starts. */

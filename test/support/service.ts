@@ -72,6 +72,12 @@ export async function startTestService(options: TestServiceOptions = {}) {
         transfers: await token.transfers(buyer.address, running.sandbox.externals.payTo),
       }
     },
+    /** The number of transfers that `work` makes. */
+    async transfersOf(work: () => Promise<unknown>): Promise<number> {
+      const before = await token.transfers(buyer.address, running.sandbox.externals.payTo)
+      await work()
+      return (await token.transfers(buyer.address, running.sandbox.externals.payTo)) - before
+    },
     async restart({
       whileStopped,
       allowed,

@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { openEnvironment, readerProcessIds } from '../../../store/files/environment.ts'
-import { catalogFolder } from '../../../store/files/layout.ts'
 import { childrenOf } from '../../support/child-processes.ts'
 import { canStartAsFirst, ready, startAsFirst, type Child } from '../../support/child.ts'
 import { REGISTER } from '../../support/fixtures.ts'
@@ -82,13 +80,5 @@ describe('[14.10] a service whose process id another process of the data directo
     const limit = setTimeout(() => child.kill('SIGKILL'), 100_000)
     expect(await ended).to.deep.equal([0, null])
     clearTimeout(limit)
-  })
-
-  it('finds the ids of the processes that read the data directory', async () => {
-    const folder = catalogFolder(directory)
-    expect(await readerProcessIds(folder)).to.deep.equal([])
-    const catalog = openEnvironment({ folder, kind: 'catalog' })
-    await catalog.close()
-    expect(await readerProcessIds(folder)).to.deep.equal([])
   })
 })

@@ -7,9 +7,8 @@ import { expect } from 'chai'
 import { signPurchase } from '../../../agent/client/buy.ts'
 import { fileEntry } from '../../../agent/client/folder-storage.ts'
 import { readPurchase } from '../../../agent/client/purchase-file.ts'
-import { compareQuote, decodeQuote, isWithinLimit, publishedTerms, type Access } from '../../../agent/client/quote.ts'
+import { compareQuote, decodeQuote, isWithinLimit } from '../../../agent/client/quote.ts'
 import { requestedOperation } from '../../../agent/client/purchase-request.ts'
-import type { Operation } from '../../../agent/operation/operation.ts'
 import { buildRequirements, DEPLOYMENTS } from '../../../agent/payment/terms.ts'
 import { jsonDigest, RECEIPT_EXTENSION, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
 import { runCommand } from '../../support/cli.ts'
@@ -24,21 +23,7 @@ const SNAPSHOT_ID = `sha256:${'5a'.repeat(32)}`
 const KEY_OF_STEP = 'mbx2k9a0mbx2k9a0'
 const OUTCOME_UNKNOWN = 'The outcome is not known. Keep the payment, send it again, and do not sign another one.'
 
-const access: Access = {
-  pay_to: testTerms.payTo,
-  endpoint_prices: {
-    '/api/v1/company': 1000,
-    '/api/v1/search': 1000,
-    '/api/v1/resolve': 2000,
-    '/api/v1/company/{company_number}/history': 1000,
-    '/api/v1/company/{company_number}/as-of/{date}': 1000,
-    '/api/v1/changes': 1000,
-  },
-}
-
-const LOOKUP: Operation = { operation: 'lookup', input: { company_number: '1' } }
-const SEARCH: Operation = { operation: 'search', input: { q: 'foo & bar', limit: 5 } }
-const RESOLVE: Operation = { operation: 'resolve', input: { name: 'foo' } }
+const access = { pay_to: testTerms.payTo }
 
 type Quote = Parameters<typeof encodePaymentRequiredHeader>[0]
 
@@ -49,11 +34,9 @@ const quote = (change: object = {}, resource = RESOURCE): Quote => ({
 })
 
 describe('a quote check', () => {
-  const failing = (made: Quote, operation: Operation = LOOKUP) =>
-    compareQuote(
-      decodeQuote(encodePaymentRequiredHeader(made)),
-      publishedTerms(BASE, operation, { deployment: DEPLOYMENTS.testnet, access }),
-    )
+  const expected = { ...DEPLOYMENTS.testnet, resource: RESOURCE.url, payTo: testTerms.payTo }
+  const failing = (made: Quote) =>
+    compareQuote(decodeQuote(encodePaymentRequiredHeader(made)), expected)
       .filter(({ passed }) => !passed)
       .map(({ name }) => name)
 
@@ -65,6 +48,7 @@ describe('a quote check', () => {
   const WRONG: [name: string, made: Quote][] = [
     ['host', quote({}, { url: 'http://127.0.0.1:4022/api/v1/company/1' })],
     ['resource', quote({}, { url: `${BASE}/api/v1/company/2` })],
+    ['resource', quote({}, { url: `${BASE}/api/v1/company/1?q=foo` })],
     ['scheme', quote({ scheme: 'upto' })],
     ['network', quote({ network: 'eip155:8453' })],
     ['token', quote({ extra: { name: 'USD Coin', version: '2' } })],
@@ -73,7 +57,6 @@ describe('a quote check', () => {
     ['token', quote({ extra: {} })],
     ['asset', quote({ asset: OTHER })],
     ['receiver', quote({ payTo: OTHER })],
-    ['amount', quote({ amount: '1001' })],
     ['expiry', quote({ maxTimeoutSeconds: 601 })],
   ]
   for (const [name, made] of WRONG) {
@@ -86,18 +69,6 @@ describe('a quote check', () => {
       isWithinLimit(decodeQuote(encodePaymentRequiredHeader(quote({ amount }))), 1000)
     expect(['0', '1', '999', '1000'].map(isAccepted)).to.deep.equal([true, true, true, true])
     expect(['1001', '99999999999999999999', '-1', '1e3', '0x1', '1.0'].filter(isAccepted)).to.deep.equal([])
-  })
-
-  it('compares the resource and the price of the requested operation', () => {
-    const search = { url: `${BASE}/api/v1/search?q=foo%20%26%20bar&limit=5` }
-    const resolve = { url: `${BASE}/api/v1/resolve` }
-    expect(failing(quote({}, search), SEARCH)).to.deep.equal([])
-    expect(failing(quote({ amount: '2000' }, resolve), RESOLVE)).to.deep.equal([])
-    expect(failing(quote({ amount: '2000' }, resolve))).to.deep.equal(['resource', 'amount'])
-    expect(failing(quote({}, resolve), RESOLVE)).to.deep.equal(['amount'])
-    expect(failing(quote({}, { url: `${BASE}/api/v1/search?q=foo%20` }), SEARCH)).to.deep.equal(['resource'])
-    expect(failing(quote({}, { url: `${BASE}/elsewhere` }))).to.deep.equal(['resource'])
-    expect(failing(quote({}, { url: 'nonsense' }))).to.deep.equal(['host', 'resource'])
   })
 
   it('rejects a header that is not an x402 v2 quote', () => {
@@ -251,10 +222,11 @@ describe('the client', () => {
     expect(slept).to.deep.equal([3000, 2000, 7000, 2000, 2000])
   })
 
-  it('stops after seven attempts, and repeats the saved payment with --retry', async () => {
-    answers = Array.from({ length: 7 }, () => unknown)
+  it('[14.5] stops with 4 after seven attempts, and repeats the saved payment with --retry', async () => {
+    answers = Array.from({ length: 7 }, (_, index) => (index < 6 ? unknown : 'no answer'))
     expect(await client('lookup', '1')).to.equal(4)
-    expect(printed.slice(-2)).to.deep.equal([
+    expect(printed.slice(-3)).to.deep.equal([
+      `Cannot reach ${BASE}. Start the service there, or name another with --url`,
       OUTCOME_UNKNOWN,
       `To send the same payment again: --retry ${purchasePath()}`,
     ])
@@ -279,9 +251,7 @@ describe('the client', () => {
   for (const [status, code, said] of [
     [400, 'x', ''],
     [402, 'payment_failed', ' (payment_failed)'],
-    [402, 'payment_rejected', ' (payment_rejected)'],
     [404, 'company_not_found', ' (company_not_found)'],
-    [409, 'payment_replay_conflict', ' (payment_replay_conflict)'],
     [409, 'constructor', ''],
   ] as const) {
     it(`[14.18] reports ${status} ${code} after a payment as a statement of the service, and proposes no second signature`, async () => {
@@ -353,22 +323,11 @@ describe('the client', () => {
     expect(printed.at(-1)).to.equal('The receipt was not checked: the key set cannot be read.')
   })
 
-  it('[14.5] exits with 4 if no answer to the payment arrives', async () => {
-    answers = Array.from({ length: 7 }, () => 'no answer')
-    expect(await client('lookup', '1')).to.equal(4)
-    expect(printed.slice(-3, -1)).to.deep.equal([
-      `Cannot reach ${BASE}. Start the service there, or name another with --url`,
-      OUTCOME_UNKNOWN,
-    ])
-  })
-
   describe('with a service that publishes false data', () => {
     const MAINNET = DEPLOYMENTS.mainnet
     const mainnetTerms = { network: MAINNET.network, asset: MAINNET.asset, extra: MAINNET.domain }
     const pricedAt = (amount: number) => {
       terms = { ...mainnetTerms, amount: String(amount) }
-      const { network, asset } = MAINNET
-      meta = { access: { ...access, network, asset, endpoint_prices: { '/api/v1/company': amount } } }
     }
 
     it('[14.7] signs nothing for mainnet on testnet', async () => {
@@ -389,7 +348,7 @@ describe('the client', () => {
       expect(await client('lookup', '1', '--mode', 'mainnet')).to.equal(1)
       expect(paymentsSent()).to.have.lengthOf(1)
       expect(printed.at(-1)).to.equal(
-        'The quote differs from what is expected on mainnet: limit. Nothing was signed. ' +
+        'The quote differs from what is expected on mainnet: amount. Nothing was signed. ' +
           'To pay more than the limit, add --max-amount.',
       )
     })
@@ -450,7 +409,7 @@ describe('the client', () => {
     for (const _ of answers.slice()) await client('lookup', '1')
     terms = { network: `eip155:1${evil}`, payTo: evil, asset: evil, extra: { name: evil } }
     await client('lookup', '1')
-    meta = { access: { pay_to: evil, endpoint_prices: {} } }
+    meta = { access: { pay_to: evil } }
     await client('lookup', '1')
     await client('lookup', evil)
     await client('--retry', join(directory, evil))
@@ -467,37 +426,28 @@ describe('the client', () => {
     expect(paymentsSent()).to.deep.equal([])
   })
 
-  it('sends the options of a search in the URL', async () => {
-    const args = ['--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285']
-    expect(await client('search', ' Foo & Bar', ...args)).to.equal(0)
-    const path = '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285'
-    expect(requests.map(({ method, url: asked, body }) => [method, asked, body])).to.deep.equal([
-      ['GET', path, ''],
-      ['GET', path, ''],
-    ])
-    expect(await client('--retry', purchasePath())).to.equal(0)
-    expect(requests[2]).to.deep.equal(requests[1])
-  })
-
+  const changes =
+    'changes --since 2026-01-01 --until 2026-01-31 --kind changed --field status --status Normal --limit 9 --cursor '
   for (const [args, path] of [
-    [['history', '7'], '/api/v1/company/7/history'],
+    [
+      ['search', ' Foo & Bar', '--limit', '3', '--status', 'Normal', '--eircode', 'd02 x285'],
+      '/api/v1/search?q=Foo%20%26%20Bar&limit=3&status=Normal&eircode=D02X285',
+    ],
     [['history', '7', '--before', KEY_OF_STEP], `/api/v1/company/7/history?before=${KEY_OF_STEP}`],
     [['as-of', '007', '2026-01-31'], '/api/v1/company/007/as-of/2026-01-31'],
-    [['changes', '--since', '2026-01-31'], '/api/v1/changes?since=2026-01-31&limit=100'],
     [
-      // prettier-ignore
-      [
-        'changes', '--since', '2026-01-01', '--until', '2026-01-31', '--kind', 'changed', '--field', 'status', '--status', 'Normal', '--limit', '9', '--cursor', `${KEY_OF_STEP}-7`,
-      ],
+      `${changes}${KEY_OF_STEP}-7`.split(' '),
       `/api/v1/changes?since=2026-01-01&until=2026-01-31&kind=changed&field=status&status=Normal&limit=9&cursor=${KEY_OF_STEP}-7`,
     ],
   ] as const) {
-    it(`sends ${args.join(' ')} in the URL`, async () => {
+    it(`sends ${args.join(' ')} in the URL, and the same request with --retry`, async () => {
       expect(await client(...args)).to.equal(0)
-      expect(requests.map(({ method, url: asked }) => [method, asked])).to.deep.equal([
-        ['GET', path],
-        ['GET', path],
+      expect(requests.map(({ method, url, body }) => [method, url, body])).to.deep.equal([
+        ['GET', path, ''],
+        ['GET', path, ''],
       ])
+      expect(await client('--retry', purchasePath())).to.equal(0)
+      expect(requests[2]).to.deep.equal(requests[1])
     })
   }
 
@@ -540,16 +490,11 @@ describe('the client', () => {
 
   it('reports a wrong value without sending a request', async () => {
     const wrong: [args: string[], line: string][] = [
-      [['search', 'ab'], 'q must have 3 to 160 characters after normalisation'],
       [['search', 'foo', '--limit', '0'], 'limit must be a whole number from 1 to 10'],
-      [['search', 'foo', '--limit', '+1'], 'limit must be a whole number from 1 to 10'],
       [['search', 'foo', '--limit', ''], 'limit must be a whole number from 1 to 10'],
       [['resolve'], 'the request: name or company_number is required'],
-      [['resolve', '--address', 'Main Street'], 'the request: name or company_number is required'],
       [['resolve', 'foo', '--number', 'x'], 'company_number must be 1 to 20 ASCII digits'],
       [['as-of', '1', '2026-02-30'], 'date must be a day of the calendar, YYYY-MM-DD'],
-      [['changes', '--since', '2026-01-01', '--limit', '101'], 'limit must be a whole number from 1 to 100'],
-      [['history', '1', '--before', 'x'], 'before must be next_before of an earlier answer'],
       [['lookup', 'abc'], 'company_number must be 1 to 20 ASCII digits'],
     ]
     for (const [args, line] of wrong) {

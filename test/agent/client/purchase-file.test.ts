@@ -18,9 +18,10 @@ const WRITES: Record<string, (folder: string) => Promise<unknown>> = {
   createPurchase: (folder) => createPurchase(fileEntry(join(folder, 'a.json')), PURCHASE),
   writePurchase: (folder) => writePurchase(fileEntry(join(folder, 'a.json')), PURCHASE),
   reserveSpending: (folder) =>
-    openSpending({ storage: folderStorage(folder), amountMax: 1, now: () => new Date('2027-01-15') }).reserve({
+    openSpending({ storage: folderStorage(folder), amountMax: 1, now: () => new Date('2027-01-15') })({
       purchase: 'a.json',
       amount: 1,
+      authorization: { from: '0x', nonce: '0x', validBefore: '0' },
     }),
 }
 

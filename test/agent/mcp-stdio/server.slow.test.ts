@@ -19,6 +19,7 @@ const MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/main.js'))
 /** The program of the buyer's package. */
 const CLIENT_MAIN = fileURLToPath(import.meta.resolve('#root/dist/agent/client-main.js'))
 const LOOKUP = { name: 'lookup_company', arguments: { company_number: '73848' } }
+const OTHER = { ...LOOKUP, arguments: { company_number: '00000000' } }
 const CALLS = [
   LOOKUP,
   { name: 'search_companies', arguments: { q: 'plain fixture', limit: 3 } },
@@ -59,13 +60,10 @@ describe('[15.5, 15.10] the command mcp', function () {
   const textOf = ({ content }: CallToolResult) => (content[0] as { text: string }).text
   const codeOf = ({ isError, structuredContent }: CallToolResult) =>
     isError === true && (structuredContent as { error: { code: string } }).error.code
-  const paysTimes = async (count: number, work: () => Promise<unknown>) => {
-    const before = (await service.paid()).transfers
-    await work()
-    expect((await service.paid()).transfers - before).to.equal(count)
-  }
+  const paysTimes = async (count: number, work: () => Promise<unknown>) =>
+    expect(await service.transfersOf(work)).to.equal(count)
 
-  it('has the tools of the service, with other texts on payment', async () => {
+  it('has the tools of the service, of which the paid ones spend money, with other texts on payment', async () => {
     const { tools } = await (await connect()).client.listTools()
     const post = await fetch(`${service.url}/mcp`, {
       method: 'POST',
@@ -78,6 +76,9 @@ describe('[15.5, 15.10] the command mcp', function () {
       each.map((tool) => ({ ...tool, description: undefined, annotations: undefined }))
     expect(tools.length).to.equal(OPERATIONS.length + 1)
     expect(withoutText(tools)).to.deep.equal(withoutText(result.tools))
+    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
+    for (const { name, annotations } of tools)
+      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
     expect(tools[0]?.description).to.contain('This local server pays').and.to.not.contain('x402/payment')
   })
 
@@ -87,13 +88,6 @@ describe('[15.5, 15.10] the command mcp', function () {
       const bought = await call(client, LOOKUP)
       expect(bought.structuredContent).to.have.nested.property('company.company_number', '73848')
     }))
-
-  it('has tools that spend money, so a client that approves read-only tools asks before them', async () => {
-    const { tools } = await (await connect()).client.listTools()
-    const spending = { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true }
-    for (const { name, annotations } of tools)
-      expect(annotations).to.deep.equal(name === 'service_info' ? { ...spending, readOnlyHint: true } : spending)
-  })
 
   it('answers service_info like the service, also for the URL of its MCP endpoint', async () => {
     const remote = new Client({ name: 'test', version: '1' })
@@ -137,27 +131,21 @@ describe('[15.5, 15.10] the command mcp', function () {
         if (quote !== null) response.setHeader('PAYMENT-REQUIRED', btoa(swap(Buffer.from(quote, 'base64').toString())))
         response.writeHead(answer.status).end(swap(text))
       }
-      const changed = createServer((request, response) => void pass(request.url ?? '', response))
-      const listening = await listen(changed)
-      const { url } = listening
-      try {
-        await call((await connect()).client, LOOKUP)
-        const folder = join(directory, 'purchases')
-        const pin = (await readdir(folder)).find((name) => name.startsWith('receiver-')) ?? ''
-        const text = await readFile(join(folder, pin), 'utf8')
-        expect(text).to.contain(service.payTo)
-        // The service at the same URL publishes another receiver.
-        const moved = `receiver-${sha256Hex(`${TESTNET_TERMS.network} ${url}`)}.json`
-        await writeFile(join(folder, moved), text.replace(service.url, url))
-        const refused = await call((await connect([], { url })).client, LOOKUP)
-        expect(codeOf(refused)).to.equal('quote_unexpected')
-        expect(textOf(refused)).to.contain('unexpected receiver. Nothing was signed')
-        await writeFile(join(folder, pin), '{}')
-        const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
-        expect(codeOf(await call((await connect()).client, other))).to.equal('purchase_unreadable')
-      } finally {
-        listening.close()
-      }
+      using changed = await listen(createServer((request, response) => void pass(request.url ?? '', response)))
+      const { url } = changed
+      await call((await connect()).client, LOOKUP)
+      const folder = join(directory, 'purchases')
+      const pin = (await readdir(folder)).find((name) => name.startsWith('receiver-')) ?? ''
+      const text = await readFile(join(folder, pin), 'utf8')
+      expect(text).to.contain(service.payTo)
+      // The service at the same URL publishes another receiver.
+      const moved = `receiver-${sha256Hex(`${TESTNET_TERMS.network} ${url}`)}.json`
+      await writeFile(join(folder, moved), text.replace(service.url, url))
+      const refused = await call((await connect([], { url })).client, LOOKUP)
+      expect(codeOf(refused)).to.equal('quote_unexpected')
+      expect(textOf(refused)).to.contain('unexpected receiver. Nothing was signed')
+      await writeFile(join(folder, pin), '{}')
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('purchase_unreadable')
     }))
 
   it('returns no answer whose receipt is missing or cannot be checked', async () => {
@@ -175,9 +163,8 @@ describe('[15.5, 15.10] the command mcp', function () {
       }
       return response.writeHead(answer.status).end(await answer.text())
     }
-    const proxy = createServer((request, response) => void pass(request, response))
-    const listening = await listen(proxy)
-    const { url } = listening
+    using proxy = await listen(createServer((request, response) => void pass(request, response)))
+    const { url } = proxy
     const behind = await startTestService({ environment: { BASE_URL: url } })
     target = behind.localUrl
     try {
@@ -186,10 +173,8 @@ describe('[15.5, 15.10] the command mcp', function () {
       expect(codeOf(await call(client, LOOKUP))).to.equal('receipt_unchecked')
       isDown = false
       expect(codeOf(await call(client, LOOKUP))).to.equal(false)
-      const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
-      expect(codeOf(await call(client, other))).to.equal('receipt_missing')
+      expect(codeOf(await call(client, OTHER))).to.equal('receipt_missing')
     } finally {
-      listening.close()
       await behind.stop()
     }
   })
@@ -200,27 +185,20 @@ describe('[15.5, 15.10] the command mcp', function () {
       await call((await connect()).client, LOOKUP)
       const spending = (await readdir(folder)).find((name) => name.startsWith('spending-')) ?? ''
       await rm(join(folder, spending))
-      const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
-      expect(codeOf(await call((await connect()).client, other))).to.equal('spending_unknown')
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal('spending_unknown')
       const args = ['mcp', '--url', service.url, '--key-file', keyFile, '--folder', folder, '--reset-day']
       expect(await runCommand(args)).to.include({ code: 0 })
-      expect(codeOf(await call((await connect()).client, other))).to.equal(false)
+      expect(codeOf(await call((await connect()).client, OTHER))).to.equal(false)
     }))
 
   it('bounds the text of service_info', async () => {
-    const forged = createServer((_request, response) => {
-      response.end(JSON.stringify({ text: 'a'.repeat(40_000) }))
-    })
-    const listening = await listen(forged)
-    const { url } = listening
-    try {
-      const { client } = await connect([], { url })
-      const told = await client.callTool({ name: 'service_info', arguments: {} })
-      expect(codeOf(told)).to.equal('answer_too_large')
-      expect(textOf(told).length).to.be.below(1000)
-    } finally {
-      listening.close()
-    }
+    const text = JSON.stringify({ text: 'a'.repeat(40_000) })
+    using forged = await listen(createServer((_request, response) => response.end(text)))
+    const { url } = forged
+    const { client } = await connect([], { url })
+    const told = await client.callTool({ name: 'service_info', arguments: {} })
+    expect(codeOf(told)).to.equal('answer_too_large')
+    expect(textOf(told).length).to.be.below(1000)
   })
 
   for (const options of [{}, { versionNegotiation: { mode: { pin: '2026-07-28' } } }]) {
@@ -249,8 +227,7 @@ describe('[15.5, 15.10] the command mcp', function () {
       expect(codeOf(await call(first.client, LOOKUP))).to.equal(false)
       process.kill(first.pid, 'SIGKILL')
       const { client } = await connect(args)
-      const other = { ...LOOKUP, arguments: { company_number: '00000000' } }
-      expect(codeOf(await call(client, other))).to.equal('day_limit_reached')
+      expect(codeOf(await call(client, OTHER))).to.equal('day_limit_reached')
       expect(codeOf(await call(client, LOOKUP))).to.equal(false)
     }))
 
@@ -290,25 +267,14 @@ describe('[15.5, 15.10] the command mcp', function () {
     expect(codeOf(await call(client, LOOKUP))).to.equal('service_unreachable')
   })
 
-  it('[15.8] does not start with a key file that others can read', async () => {
+  it('[15.8] does not start without a valid key file, or with one that others can read', async () => {
+    const start = (file: string) => runCommand(['mcp', '--url', service.url, '--key-file', file, '--folder', directory])
     await chmod(keyFile, 0o640)
-    const { code, stderr } = await runCommand([
-      'mcp',
-      '--url',
-      service.url,
-      '--key-file',
-      keyFile,
-      '--folder',
-      directory,
-    ])
-    expect(code).to.equal(1)
-    expect(stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
-  })
-
-  it('does not start without a valid key file', async () => {
-    const args = ['--url', service.url, '--key-file', join(directory, 'none'), '--folder', directory]
-    const { code, stderr } = await runCommand(['mcp', ...args])
-    expect(code).to.equal(1)
-    expect(stderr).to.contain('must hold a private key')
+    const open = await start(keyFile)
+    expect(open.code).to.equal(1)
+    expect(open.stderr).to.contain('has mode 0640').and.to.contain('chmod 600')
+    const none = await start(join(directory, 'none'))
+    expect(none.code).to.equal(1)
+    expect(none.stderr).to.contain('must hold a private key')
   })
 })

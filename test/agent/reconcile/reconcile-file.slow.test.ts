@@ -49,15 +49,10 @@ describe('[15.11] the command client reconcile', function () {
   const readOut = async () => parse(await readFile(out), { columns: true, bom: true }) as Record<string, string>[]
   const purchases = async () =>
     (await readdir(`${out}.purchases`).catch(() => [])).filter((name) => /^[0-9a-f]{64}-/.test(name))
-  const transfersOf = async (work: () => Promise<unknown>) => {
-    const before = (await service.paid()).transfers
-    await work()
-    return (await service.paid()).transfers - before
-  }
 
   it('adds the company of each matched row, buys equal rows once, and names no company for another row', async () => {
     await writeFile(file, LIST)
-    expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
+    expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(4)
     const text = await readFile(out, 'utf8')
     expect(text.split('\n')[0]).to.equal(`id,Supplier,note,${ADDED}`)
     expect(text).to.contain('\n1,Plain Fixture Ltd,"a ""quoted"" note",73848,PLAIN FIXTURE LIMITED,')
@@ -84,28 +79,11 @@ describe('[15.11] the command client reconcile', function () {
     expect(verified.code).to.equal(0)
   })
 
-  it('gives the decision that a single resolve gives', async () => {
-    await writeFile(file, 'name\nTwin Fixture Limited\nNumbered Fixture 7\nAleo Fixture\nIgnore previous\n')
-    await run(['--column', 'name', '--yes'])
-    for (const { name = '', decision, company_number } of await readOut()) {
-      const single = await runCommand(
-        ['client', '--url', service.url, '--key-file', join(directory, 'buyer.key'), 'resolve', name],
-        { environment: { DATA_DIR: directory } },
-      )
-      const body = /\{\n[^]*\n\}/.exec(single.text)?.[0] ?? ''
-      const answer = JSON.parse(body) as { status: string; match: { company: { company_number: string } } | null }
-      expect({ decision, company_number }).to.deep.equal({
-        decision: answer.status,
-        company_number: answer.match?.company.company_number ?? '',
-      })
-    }
-  })
-
   it('pays nothing when the same command runs again, and writes the same file', async () => {
     await writeFile(file, LIST)
     await run(['--column', 'Supplier', '--yes'])
     const before = await readFile(out)
-    expect(await transfersOf(() => run(['--column', '2']))).to.equal(0)
+    expect(await service.transfersOf(() => run(['--column', '2']))).to.equal(0)
     expect((await readFile(out)).equals(before)).to.equal(true)
   })
 
@@ -127,7 +105,7 @@ describe('[15.11] the command client reconcile', function () {
   it('leaves out evidence that is not valid, and refuses a number that is not valid or not in the register', async () => {
     await writeFile(file, 'n\tc\te\nPlain Fixture\t\tn/a\nPlain Fixture\tx1\t\nPlain Fixture\t999999\t\n')
     const args = ['--column', 'n', '--number-column', 'c', '--eircode-column', 'e', '--yes']
-    expect(await transfersOf(() => run(args))).to.equal(1)
+    expect(await service.transfersOf(() => run(args))).to.equal(1)
     const rows = parse(await readFile(out), { columns: true, delimiter: '\t' }) as Record<string, string>[]
     expect(rows.map(({ decision }) => decision)).to.deep.equal(['matched', 'invalid_body', 'company_not_found'])
   })
@@ -139,32 +117,37 @@ describe('[15.11] the command client reconcile', function () {
   })
 
   describe('signs nothing', () => {
-    const refuses = async (text: string | Buffer, args: string[], message: RegExp) => {
-      await writeFile(file, text)
-      const result = await run(args)
-      expect(`${result.text}\n${result.stderr}`).to.match(message)
-      expect(result.code).to.be.oneOf([1, 2])
-      expect(await purchases()).to.deep.equal([])
-    }
-    it('above --max-total, which counts every row of the list', () =>
-      refuses(
-        'name\nTwin Fixture\nPlain Fixture\n',
-        ['--column', 'name', '--yes', '--max-total', '3999'],
+    const twin = 'name\nTwin Fixture\n'
+    const cases: [fault: string, text: string | Buffer, args: string[], message: RegExp][] = [
+      [
+        'above --max-total, which counts every row',
+        `${twin}Plain Fixture\n`,
+        ['--yes', '--max-total', '3999'],
         /4000 micro/,
-      ))
-    it('without an answer to the question', () => refuses('name\nTwin Fixture\n', ['--column', 'name'], /add --yes/))
-    it('for a column that the file lacks', () =>
-      refuses('name\nTwin Fixture\n', ['--column', 'nom', '--yes'], /no column nom\. Its columns are: name/))
-    it('for a row with too many fields in the last line', () =>
-      refuses(
+      ],
+      ['without an answer to the question', twin, [], /add --yes/],
+      ['for a column that the file lacks', 'nom\nTwin\n', ['--yes'], /no column name\. Its columns are: nom/],
+      [
+        'for a row with too many fields in the last line',
         'name\tb\nTwin Fixture\tc\na\tb\tc\n',
-        ['--column', 'name', '--separator', 'tab', '--yes'],
+        ['--separator', 'tab', '--yes'],
         /Row 2 has 3/,
-      ))
-    it('for UTF-16', () =>
-      refuses(Buffer.from('\uFEFFname\nTwin\n', 'utf16le'), ['--column', 'name', '--yes'], /not text in UTF-8/))
-    it('for a file that would be overwritten', () =>
-      refuses('name\nTwin Fixture\n', ['--column', 'name', '--yes', '--out', file], /is the file itself/))
+      ],
+      ['for UTF-16', Buffer.from('\uFEFFname\nTwin\n', 'utf16le'), ['--yes'], /not text in UTF-8/],
+    ]
+    for (const [fault, text, args, message] of cases)
+      it(fault, async () => {
+        await writeFile(file, text)
+        const result = await run(['--column', 'name', ...args])
+        expect(`${result.text}\n${result.stderr}`).to.match(message)
+        expect(result.code).to.equal(1)
+        expect(await purchases()).to.deep.equal([])
+      })
+    it('for a file that would be overwritten', async () => {
+      await writeFile(file, twin)
+      expect((await run(['--column', 'name', '--yes', '--out', file])).stderr).to.match(/is the file itself/)
+      expect(await readFile(file, 'utf8')).to.equal(twin)
+    })
     it('on mainnet without --max-total', async () => {
       await writeFile(file, 'name\nTwin Fixture\n')
       const args = ['client', '--mode', 'mainnet', '--url', service.url, 'reconcile', file, '--column', 'name', '--yes']
@@ -198,7 +181,7 @@ describe('[15.11] the command client reconcile', function () {
       await run(['--column', 'Supplier', '--yes', '--out', `${out}.single`])
       const single = parse(await readFile(`${out}.single`), { columns: true, bom: true }) as Record<string, string>[]
       let lines: string[] = []
-      expect(await transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
+      expect(await service.transfersOf(async () => ({ lines } = await run(batched)))).to.equal(1)
       expect(lines.join()).to.contain('missing or quarantined are charged')
       const rows = await readOut()
       expect(withoutReceipts(rows)).to.deep.equal(withoutReceipts(single))
@@ -216,17 +199,17 @@ describe('[15.11] the command client reconcile', function () {
       await run(['--column', 'Supplier', '--yes'])
       const longer = `${LIST}8,Numbered Fixture 1,\n9,Numbered Fixture 2,\n`
       await writeFile(file, longer)
-      expect(await transfersOf(() => run(batched))).to.equal(1)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
       const text = await readFile(out)
-      expect(await transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
+      expect(await service.transfersOf(() => run(['--column', 'Supplier', '--yes']))).to.equal(0)
       expect((await readFile(out)).equals(text)).to.equal(true)
       await writeFile(file, `${longer}10,Numbered Fixture 3,\n`)
-      expect(await transfersOf(() => run(batched))).to.equal(1)
+      expect(await service.transfersOf(() => run(batched))).to.equal(1)
     })
 
     it('charges a missing number beside an answer, with its receipt', async () => {
       await writeFile(file, 'name,number\nPlain Fixture,\n,999999\n')
-      expect(await transfersOf(() => run(numbered))).to.equal(1)
+      expect(await service.transfersOf(() => run(numbered))).to.equal(1)
       const [found, missing] = await readOut()
       expect(missing).to.include({ decision: 'company_not_found', company_number: '', receipt: found?.['receipt'] })
       expect(missing?.['receipt']).to.match(/^list\.reconciled\.csv\.purchases\//)
@@ -239,7 +222,7 @@ describe('[15.11] the command client reconcile', function () {
         if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) sent.push(new URL(input).pathname)
         return fetch(input, init)
       }
-      expect(await transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
+      expect(await service.transfersOf(() => run(numbered, { fetch: record }))).to.equal(0)
       expect((await readOut()).map(({ decision }) => decision)).to.deep.equal([
         'company_not_found',
         'company_not_found',
@@ -264,20 +247,6 @@ describe('[15.11] the command client reconcile', function () {
       expect(text).to.contain('above 3998 micro-USDC')
       expect(await purchases()).to.deep.equal([])
     })
-
-    it('pays once when the answer to a batch was lost', async () => {
-      await writeFile(file, LIST)
-      const loseAnswers: typeof fetch = async (input, init) => {
-        const response = await fetch(input, init)
-        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
-        throw new TypeError('fetch failed')
-      }
-      const paid = await transfersOf(async () => {
-        expect((await run(batched, { fetch: loseAnswers })).code).to.equal(4)
-        expect((await run(batched)).code).to.equal(0)
-      })
-      expect(paid).to.equal(1)
-    })
   })
 
   it('stops after an interruption, and continues with the same command', async () => {
@@ -288,7 +257,7 @@ describe('[15.11] the command client reconcile', function () {
       if (new Headers(init?.headers).has('PAYMENT-SIGNATURE')) controller.abort()
       return fetch(input, init)
     }
-    const paid = await transfersOf(async () => {
+    const paid = await service.transfersOf(async () => {
       const first = await run(['--column', 'name', '--yes'], {
         fetch: interruptAtFirst,
         interrupted: () => controller.signal,
@@ -301,37 +270,33 @@ describe('[15.11] the command client reconcile', function () {
     expect((await readOut()).every(({ company_number }) => company_number !== undefined)).to.equal(true)
   })
 
-  it('states that the outcome is unknown, and pays once when the service answers again', async () => {
-    await writeFile(file, 'name\nPlain Fixture\n')
-    const loseAnswers: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init)
-      if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
-      throw new TypeError('fetch failed')
-    }
-    const paid = await transfersOf(async () => {
-      const lost = await run(['--column', 'name', '--yes'], { fetch: loseAnswers })
-      expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
-      expect((await run(['--column', 'name', '--yes'])).code).to.equal(0)
+  for (const args of [[], ['--batch']])
+    it(`states that the outcome is unknown, and pays once when the service answers again, ${args.join('')}`, async () => {
+      await writeFile(file, 'name\nPlain Fixture\n')
+      const loseAnswers: typeof fetch = async (input, init) => {
+        const response = await fetch(input, init)
+        if (!new Headers(init?.headers).has('PAYMENT-SIGNATURE')) return response
+        throw new TypeError('fetch failed')
+      }
+      const command = ['--column', 'name', '--yes', ...args]
+      const paid = await service.transfersOf(async () => {
+        const lost = await run(command, { fetch: loseAnswers })
+        expect([lost.code, lost.lines.at(-1)]).to.deep.equal([4, 'The same command continues, and pays nothing twice.'])
+        expect((await run(command)).code).to.equal(0)
+      })
+      expect(paid).to.equal(1)
     })
-    expect(paid).to.equal(1)
-  })
 
-  it('ends at a refused payment with its reason', async () => {
+  it('ends at a refused payment with its reason, and replaces it after it has expired', async () => {
     await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
     await writeFile(file, 'name\nPlain Fixture\n')
-    const { code, text } = await run(['--column', 'name', '--yes'])
-    expect(code).to.equal(1)
-    expect(text).to.contain('insufficient_funds')
-  })
-
-  it('replaces a refused payment after it has expired', async () => {
-    await writeFile(join(directory, 'buyer.key'), generatePrivateKey(), { mode: 0o600 })
-    await writeFile(file, 'name\nPlain Fixture\n')
-    await run(['--column', 'name', '--yes'])
+    const refused = await run(['--column', 'name', '--yes'])
+    expect(refused.code).to.equal(1)
+    expect(refused.text).to.contain('insufficient_funds')
     await writeFile(join(directory, 'buyer.key'), service.buyerKey, { mode: 0o600 })
     expect((await run(['--column', 'name', '--yes'])).code).to.equal(1)
     const later = () => new Date(Date.now() + 600_000)
-    expect(await transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
+    expect(await service.transfersOf(() => run(['--column', 'name', '--yes'], { now: later }))).to.equal(1)
     expect((await readOut())[0]).to.include({ company_number: '73848' })
   })
 })
