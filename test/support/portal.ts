@@ -15,13 +15,13 @@ export async function startPortal(host = '127.0.0.1') {
     if (answer) answer(request, response)
     else response.writeHead(404).end()
   })
-  const { url, close } = await listen(server)
+  const listening = await listen(server)
   return {
-    url: url.replace('127.0.0.1', host),
+    url: listening.url.replace('127.0.0.1', host),
     requests,
     /** Sets the answer of a path. */
     on: (path: string, answer: RequestListener) => void routes.set(path, answer),
-    close: async () => close(),
+    close: async () => listening.close(),
   }
 }
 
