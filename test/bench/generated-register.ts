@@ -1,4 +1,5 @@
 /** Generated registers for the benchmarks, imported by the product's own import in a process of its own. */
+import { join } from 'node:path'
 import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
@@ -20,7 +21,7 @@ export async function generateArchive({ rows, seed, path }: GeneratedRegister): 
   await generateRegister({ rows, seed, out: path })
 }
 
-export interface ImportCost {
+interface ImportCost {
   rows: number
   seconds: number
   cpuSeconds: number
@@ -34,6 +35,29 @@ export async function runImport(kind: string, path: string, directory: string): 
   if ((await child.ended) !== 0) throw new Error(child.stderr())
   const read = (name: string) => Number(child.said.get(name))
   return { rows: read('rows'), seconds: read('seconds'), cpuSeconds: read('cpu'), memory: read('memory') }
+}
+
+export interface ImportedRegister {
+  archive: string
+  dataDirectory: string
+  cost: ImportCost
+}
+
+/** Generates and imports a register. */
+export async function makeRegister(directory: string, rows: number): Promise<ImportedRegister> {
+  const [archive, dataDirectory] = [join(directory, `${rows}.zip`), join(directory, `imported-${rows}`)]
+  await generateArchive({ rows, seed: 1, path: archive })
+  return { archive, dataDirectory, cost: await runImport('import', archive, dataDirectory) }
+}
+
+/** Makes each register on first use. */
+export function sharedRegisters(directory: string): (rows: number) => Promise<ImportedRegister> {
+  const made = new Map<number, Promise<ImportedRegister>>()
+  return (rows) => {
+    const register = made.get(rows) ?? makeRegister(directory, rows)
+    made.set(rows, register)
+    return register
+  }
 }
 
 export function* readableCompanies(snapshot: Snapshot): Generator<Company> {

@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sharedRegisters } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
@@ -27,13 +28,14 @@ import { PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
   full: {
-    rounds: 9,
+    // With five rounds, a disturbance of one or two of them does not change the median.
+    rounds: 5,
     requestShare: 1,
-    warmUpRequests: 3_000,
+    warmUpRequests: 1_500,
     registerRows: 100_000,
     queries: 1_000,
     importRows: 1_000_000,
-    starts: 5,
+    starts: 3,
   },
   // Shows that every row can be measured, and nothing about speed.
   ci: {
@@ -56,7 +58,7 @@ export async function perf({ size = 'full', only }: Record<string, string>): Pro
   if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
   const directory = await mkdtemp(join(tmpdir(), 'perf-'))
   try {
-    const measurements = await measureAll({ size: chosen, directory }, only)
+    const measurements = await measureAll({ size: chosen, directory, register: sharedRegisters(directory) }, only)
     process.stdout.write(`${describeMachine()}; size ${size}\n\n${toTable(measurements, size === 'full')}\n`)
     for (const each of measurements)
       if (each.kind === 'failed') process.stdout.write(`\n${each.file} failed: ${each.reason}\n`)
@@ -112,7 +114,8 @@ async function measureAll(context: PerfContext, only: string | undefined): Promi
     processes: () => measureProcesses(context),
     'open-payments': () => measureOpenPayments(context),
   })
-  await measure(() => openNamesBench(context), { search: measureSearch, resolve: measureResolve })
+  const openNames = async () => openNamesBench(await context.register(size.registerRows), size.queries)
+  await measure(openNames, { search: measureSearch, resolve: measureResolve })
   await measure(async () => nothing, {
     'search-million': () => measureSearchMillion(context),
     import: () => measureImport(context),

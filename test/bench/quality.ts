@@ -6,7 +6,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { openBenchRegister, type BenchRegister } from './bench-register.ts'
-import { exhaustiveOf } from './search/exhaustive.ts'
 import { loadSearchPeers, productContender } from './search/peers.ts'
 import { calibrationTable } from './quality/calibration.ts'
 import { OMITTED_CLASS } from './quality/classes.ts'
@@ -104,25 +103,18 @@ ${recoverableNote(evaluations)}
 `
 }
 
-async function peerReport({ opened, seed, questions, classes }: Run): Promise<{ text: string; targets: Target[] }> {
-  const compared = await compare({
-    questions: comparedQuestions(questions, seed, classes ? questions.length : undefined),
-    register: opened.register,
-    contenders: [async () => productContender(opened.context), ...(await loadSearchPeers())],
-    exhaustive: classes ? undefined : exhaustiveOf(opened.context),
-    onProgress: (name) => process.stderr.write(`${name} ...\n`),
-  })
+async function peerReport({ opened, seed, questions }: Run): Promise<{ text: string; targets: Target[] }> {
+  const contenders = [async () => productContender(opened.context), ...(await loadSearchPeers())]
+  const compared = await compare(comparedQuestions(questions, seed), opened.register, contenders)
   const targets = comparisonTargets(compared)
   const text = `
 ## Compared with other search engines
 
-The same names and queries in one run, about the same number of each class. Peers get names without legal form and accents
-and use their own ranking. Recall is relative to the ten best names by this service's similarity in an exhaustive scan, so
-it shows whether the service overlooks names; top 1 and top 5 compare the engines.
+The same names and queries in one run. Peers get names without legal form and accents and use their own ranking.
 
 ${comparisonTable(compared)}
 
-The share of right first answers by class. Parts of names, s1 to s5, have several right answers:
+The share of right first answers by class. Parts of names, s1 to s6, have several right answers:
 
 ${comparisonByClass(compared)}
 

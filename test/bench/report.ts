@@ -52,7 +52,7 @@ function describeCommit(): string {
 }
 
 async function runSection(section: ReportSection, size: ReportSize, commit: string): Promise<ReportedRun> {
-  const { name, programme, target, isMarkdown } = section
+  const { name, programme, target } = section
   const args = [programme, ...section.arguments[size].split(' ').filter(Boolean)]
   const command = `npm run bench -- ${args.join(' ')}`
   process.stdout.write(`${command}\n`)
@@ -70,7 +70,7 @@ async function runSection(section: ReportSection, size: ReportSize, commit: stri
     },
     measured: last.startsWith('|') ? 'see below' : last,
     isPassed,
-    details: toDetails({ isMarkdown, isPassed, output }),
+    details: toDetails(isPassed, output),
   }
 }
 
@@ -85,8 +85,9 @@ async function runProgramme(args: string[]): Promise<{ isPassed: boolean; output
   return { isPassed, output: shown.toString().trim() }
 }
 
-function toDetails({ isMarkdown, isPassed, output }: Record<'isMarkdown' | 'isPassed', boolean> & { output: string }) {
-  if (isMarkdown) return output
+/** Everything, if it has a table; otherwise nothing, unless the programme has failed. */
+function toDetails(isPassed: boolean, output: string): string {
+  if (/^\|/m.test(output)) return output
   return isPassed ? '' : `\`\`\`text\n${output}\n\`\`\``
 }
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
 import type { Contender } from './search/contender.ts'
+import { makeRegister } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { openNamesBench } from './perf/names.ts'
@@ -34,16 +35,7 @@ interface Measured {
 export async function slowest({ minutes = '10', rows = '1000000', seed = '1' }: Record<string, string>) {
   const directory = await mkdtemp(join(tmpdir(), 'slowest-'))
   try {
-    const size = {
-      rounds: 1,
-      requestShare: 0,
-      warmUpRequests: 0,
-      registerRows: Number(rows),
-      queries: QUERIES_PER_CLASS,
-      importRows: 0,
-      starts: 0,
-    }
-    await using bench = await openNamesBench({ size, directory })
+    await using bench = await openNamesBench(await makeRegister(directory, Number(rows)), QUERIES_PER_CLASS)
     const end = performance.now() + Number(minutes) * 60_000
     const classes = bench.groups.map(({ queries }) => queries)
     const search = new SlowestSearch([bench.search, bench.resolve], randomFor(Number(seed), 0, 0))

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
 import { testTerms } from '../../support/payments.ts'
-import { generateArchive, readCorpus } from '../generated-register.ts'
+import { readCorpus } from '../generated-register.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
 import {
@@ -43,10 +43,9 @@ export interface HttpBench extends AsyncDisposable {
 }
 
 /** The service on a generated register, and its baselines with responses of the same size. */
-export async function openHttpBench({ size, directory }: PerfContext): Promise<HttpBench> {
+export async function openHttpBench({ size, directory, register }: PerfContext): Promise<HttpBench> {
   await installPeers()
-  const path = join(directory, 'served.zip')
-  await generateArchive({ rows: size.registerRows, seed: 1, path })
+  const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
   const servers = new Map<string, ServerProcess>()
   const stopAll = async () => {
@@ -55,12 +54,12 @@ export async function openHttpBench({ size, directory }: PerfContext): Promise<H
   try {
     const remotes = await startRemotes()
     servers.set(remotes.name, remotes)
-    const environment = serviceEnvironment(dataDirectory, { dataset: path, remotes: remotes.url })
+    const environment = serviceEnvironment(dataDirectory, { dataset: archive, remotes: remotes.url })
     const service = await startService(SERVICE, environment)
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
     for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
-    return { dataset: path, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
+    return { dataset: archive, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
   } catch (cause) {
     await stopAll()
     throw cause

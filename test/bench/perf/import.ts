@@ -3,17 +3,15 @@
  * inflating the archive and splitting its lines. Only the service's import checks for contradictions and computes an id.
  */
 import { join } from 'node:path'
-import { generateArchive, runImport } from '../generated-register.ts'
+import { runImport } from '../generated-register.ts'
 import { installPeers } from '../install-peers.ts'
 import { withBaseline, type MeasureRows } from './perf-row.ts'
 
-export const measureImport: MeasureRows = async ({ size, directory }) => {
+export const measureImport: MeasureRows = async ({ size, directory, register }) => {
   await installPeers()
-  const path = join(directory, 'imported.zip')
-  await generateArchive({ rows: size.importRows, seed: 1, path })
-  const split = await runImport('split', path, directory)
-  const own = await runImport('import', path, importedDirectory(directory))
-  const sqlite = await runImport('sqlite', path, join(directory, 'sqlite'))
+  const { archive, cost: own } = await register(size.importRows)
+  const split = await runImport('split', archive, directory)
+  const sqlite = await runImport('sqlite', archive, join(directory, 'sqlite'))
   if (own.rows !== size.importRows) throw new Error(`${own.rows} of ${size.importRows} rows were imported`)
   const peer = (value: number) => ({ name: 'SQLite, trigram index', value })
   return [
@@ -21,9 +19,4 @@ export const measureImport: MeasureRows = async ({ size, directory }) => {
     withBaseline('import time', own.seconds, { name: 'inflate and split lines', value: split.seconds }),
     withBaseline('import memory', own.memory, peer(sqlite.memory)),
   ]
-}
-
-/** The data directory with the imported register. */
-export function importedDirectory(directory: string): string {
-  return join(directory, 'imported')
 }

@@ -1,14 +1,12 @@
 /** Queries by name in process, one at a time, for the rows of search and resolve. */
-import { join } from 'node:path'
 import { noJournal } from '../../support/journal.ts'
 import { openCatalog } from '../../../store/dataset/catalog.ts'
-import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
+import { readableCompanies, type ImportedRegister } from '../generated-register.ts'
 import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
 import { timed, type Contender, type TimedQueries } from '../search/contender.ts'
 import { exhaustiveOf } from '../search/exhaustive.ts'
 import { loadSearchPeers, productContender } from '../search/peers.ts'
 import { makeQueries, type QueryGroup } from '../search/queries.ts'
-import type { PerfContext } from './perf-row.ts'
 
 const SEED = 1
 /** Peers take a tenth of a second and more for some queries. */
@@ -26,18 +24,15 @@ export interface NamesBench extends AsyncDisposable {
   openPeer: () => Promise<Contender>
 }
 
-export async function openNamesBench({ size, directory }: PerfContext): Promise<NamesBench> {
-  const path = join(directory, 'names.zip')
-  const dataDirectory = join(directory, 'names')
-  await generateArchive({ rows: size.registerRows, seed: SEED, path })
-  await runImport('import', path, dataDirectory)
+/** @param count how many queries of each group are made */
+export async function openNamesBench({ dataDirectory }: ImportedRegister, count: number): Promise<NamesBench> {
   const catalog = openCatalog(dataDirectory)
   const dataset = catalog.current()
   if (!dataset) throw new Error('Nothing is imported')
   const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
   // The clock stands still, so that no slow search is refused.
   const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
-  const groups = makeQueries(register, { count: size.queries, seed: SEED })
+  const groups = makeQueries(register, { count, seed: SEED })
   return {
     search: productContender(context),
     resolve: productContender(context, 'resolve'),

@@ -15,7 +15,8 @@ const ON_POSTGRES = 'service on PostgreSQL'
 
 const ROWS = { [SERVICE]: 'paid', [ON_POSTGRES]: 'postgres' } as const
 
-export async function measurePaidLookup(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
+export async function measurePaidLookup(bench: HttpBench, context: PerfContext): Promise<PerfRow[]> {
+  const { size, directory } = context
   await using database = await startDatabase()
   const environment = serviceEnvironment(join(directory, 'served-postgres'), bench)
   await using onPostgres = await startService(ON_POSTGRES, { ...environment, RESPONSE_LOG: database.url })
@@ -38,5 +39,5 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
   })
   const cpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
   const p50 = rows.find(({ id }) => id === 'paid p50')?.value ?? Number.NaN
-  return [...rows, await measureWrites(bench, { size, directory }, p50), ...(await measureReceipt(bench, size, cpu))]
+  return [...rows, await measureWrites(bench, context, p50), ...(await measureReceipt(bench, size, cpu))]
 }

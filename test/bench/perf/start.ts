@@ -1,13 +1,11 @@
 /** From the start of the process to its ready line, beside a Node.js process that does nothing. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../../support/child.ts'
 import { residentMemory } from '../load/server-process.ts'
 import { median } from '../statistics.ts'
-import { importedDirectory, measureImport } from './import.ts'
 import { withBaseline, type MeasureRows } from './perf-row.ts'
 
 interface Start {
@@ -15,17 +13,15 @@ interface Start {
   memory: number
 }
 
-export const measureStart: MeasureRows = async (context) => {
-  const { size, directory } = context
-  // The rows of `import` leave a register behind, unless only this file is measured.
-  if (!existsSync(importedDirectory(directory))) await measureImport(context)
+export const measureStart: MeasureRows = async ({ size, directory, register }) => {
+  const { dataDirectory } = await register(size.importRows)
   const [empty, first, large] = [[] as Start[], [] as Start[], [] as Start[]]
   for (let run = 0; run < size.starts; run += 1) {
     empty.push(await startEmpty())
     const fresh = join(directory, 'fresh')
     first.push(await startService(fresh))
     await rm(fresh, { recursive: true })
-    large.push(await startService(importedDirectory(directory)))
+    large.push(await startService(dataDirectory))
   }
   const time = (starts: Start[]) => median(starts.map(({ milliseconds }) => milliseconds))
   const baseline = { name: 'node -e ""', value: time(empty) }
