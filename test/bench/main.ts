@@ -28,7 +28,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   quality: {
     run: quality,
     usage:
-      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--debug FILE] [--removals N] [--classes ID,...]',
+      '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
@@ -53,7 +53,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
 }
 
 const VALUES =
-  'batch classes connections data days debug from half log minutes names only out removals rounds rows runs sales samples seconds seed seeds servers size unlisted workers'
+  'batch connections dataset days debug from half log minutes names only out removals rows runs sales samples seconds seed seeds servers size workers'
 const OPTIONS = {
   ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
   peers: { type: 'boolean' },

@@ -1,44 +1,55 @@
-/** From the start of the process to its ready line, beside a Node.js process that does nothing. */
+/**
+ * An import of a generated register, beside one of the same records into SQLite with a trigram index of names. Only the
+ * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of the
+ * process to its ready line, beside a Node.js process that does nothing.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../../support/child.ts'
+import { runImport } from '../generated-register.ts'
+import { installPeers } from '../install-peers.ts'
 import { residentMemory } from '../load/server-process.ts'
 import { median } from '../statistics.ts'
 import { withBaseline, type MeasureRows } from './perf-row.ts'
 
-interface Start {
-  milliseconds: number
-  memory: number
+export const measureImport: MeasureRows = async ({ size, directory, register }) => {
+  await installPeers()
+  const { archive, cost: own } = await register(size.importRows)
+  const sqlite = await runImport('sqlite', archive, join(directory, 'sqlite'))
+  if (own.rows !== size.importRows) throw new Error(`${own.rows} of ${size.importRows} rows were imported`)
+  const peer = (value: number) => ({ name: 'SQLite, trigram index', value })
+  return [
+    withBaseline('import cpu', own.cpuSeconds, peer(sqlite.cpuSeconds)),
+    withBaseline('import time', own.seconds, peer(sqlite.seconds)),
+    withBaseline('import memory', own.memory, peer(sqlite.memory)),
+  ]
 }
 
 export const measureStart: MeasureRows = async ({ size, directory, register }) => {
   const { dataDirectory } = await register(size.importRows)
-  const [empty, first, large] = [[] as Start[], [] as Start[], [] as Start[]]
+  const [empty, first, large, memory] = [[] as number[], [] as number[], [] as number[], [] as number[]]
   for (let run = 0; run < size.starts; run += 1) {
-    empty.push(await startEmpty())
+    const began = performance.now()
+    await once(spawn(process.execPath, ['-e', '']), 'close')
+    empty.push(performance.now() - began)
     const fresh = join(directory, 'fresh')
-    first.push(await startService(fresh))
+    first.push((await startService(fresh)).milliseconds)
     await rm(fresh, { recursive: true })
-    large.push(await startService(dataDirectory))
+    const started = await startService(dataDirectory)
+    large.push(started.milliseconds)
+    memory.push(started.memory)
   }
-  const time = (starts: Start[]) => median(starts.map(({ milliseconds }) => milliseconds))
-  const baseline = { name: 'node -e ""', value: time(empty) }
+  const baseline = { name: 'node -e ""', value: median(empty) }
   return [
-    withBaseline('start new', time(first), baseline),
-    withBaseline('start large', time(large), baseline),
-    { id: 'start memory', value: median(large.map(({ memory }) => memory)) },
+    withBaseline('start new', median(first), baseline),
+    withBaseline('start large', median(large), baseline),
+    { id: 'start memory', value: median(memory) },
   ]
 }
 
-async function startEmpty(): Promise<Start> {
-  const began = performance.now()
-  await once(spawn(process.execPath, ['-e', '']), 'close')
-  return { milliseconds: performance.now() - began, memory: Number.NaN }
-}
-
-async function startService(directory: string): Promise<Start> {
+async function startService(directory: string): Promise<{ milliseconds: number; memory: number }> {
   const began = performance.now()
   const child = startChild('agent/main.js', ['serve'], { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'silent' })
   await ready(child)

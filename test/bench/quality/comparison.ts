@@ -1,6 +1,6 @@
 /** Compares the service with peers on the same queries: right first answers, in all and by class, and latency. */
 import { markdown, percent, type Target } from '../markdown.ts'
-import { groupedBy } from './grouped.ts'
+import { CLASSES } from './classes.ts'
 import { timed, type OpenContender } from '../search/contender.ts'
 import { quantile } from '../statistics.ts'
 import type { Question } from './questions.ts'
@@ -8,7 +8,7 @@ import type { ReferenceRegister } from './register.ts'
 import { shuffled } from './sample.ts'
 
 /** The slowest peers need over 100 ms per query. */
-const QUESTIONS_PER_CLASS = 25
+const QUESTIONS_PER_CLASS = 40
 
 /** The classes with a part of a name, as people type it into a search. */
 const PARTS_OF_NAMES = /^s\d$/
@@ -25,26 +25,24 @@ interface Comparison {
   compared: readonly Compared[]
 }
 
-/** The same number of questions of every class that has enough, so that no class dominates. */
-export function comparedQuestions(questions: readonly Question[], seed: number): Question[] {
-  const findable = questions.filter(({ expected }) => expected)
-  const classes = [...groupedBy(findable, (question) => question.class.id).values()]
-  return classes.flatMap((ofClass) => shuffled(ofClass, seed).slice(0, QUESTIONS_PER_CLASS))
-}
-
-/** Opens one contender after the other: two at once would share memory and processor caches. */
+/**
+ * Asks the same number of questions of every class that has enough, so that no class dominates. Opens one contender after the
+ * other: two at once would share memory and processor caches.
+ */
 export async function compare(
-  questions: readonly Question[],
-  register: ReferenceRegister,
-  contenders: readonly OpenContender[],
+  all: readonly Question[],
+  { seed, register, contenders }: { seed: number; register: ReferenceRegister; contenders: readonly OpenContender[] },
 ): Promise<Comparison> {
+  const findable = shuffled(all, seed).filter(({ expected }) => expected)
+  const questions = CLASSES.flatMap(({ id }) =>
+    findable.filter((question) => question.class.id === id).slice(0, QUESTIONS_PER_CLASS),
+  )
   const names = questions.map(({ asked }) => asked.name)
   const compared: Compared[] = []
   for (const open of contenders) {
-    const contender = await open(register.companies)
+    await using contender = await open(register.companies)
     if (!contender) continue
     const { rankings, times } = await timed(contender, names)
-    await contender.close()
     const ranks = questions.map(
       ({ accepted }, at) => rankings[at]?.findIndex((number) => accepted.includes(number)) ?? -1,
     )

@@ -1,12 +1,7 @@
 /** Parts of names as people type them into a search. Several companies can be a right answer to each. */
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { fold, partsOf } from './names.ts'
+import { coreWords } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
-
-/** Words of names before the legal form, normalised. */
-export function coreWords(name: string): string[] {
-  return fold(partsOf(name).core).split(' ')
-}
 
 const LETTERS = /^\p{L}+$/u
 const BRAND_LETTERS_MIN = 4
@@ -18,7 +13,7 @@ const INITIALS = { min: 3, max: 8 }
 /** The rarest word of the name. */
 export function brandOnly(_random: Random, { name }: BenchCompany, register: ReferenceRegister): string | undefined {
   const words = coreWords(name).filter((word) => LETTERS.test(word) && word.length >= BRAND_LETTERS_MIN)
-  const uses = (word: string) => register.withWord(word).length
+  const uses = (word: string) => register.find('word', word).length
   return words.toSorted((one, other) => uses(one) - uses(other))[0]
 }
 
@@ -49,14 +44,10 @@ export function withoutSpaces(_random: Random, { name }: BenchCompany): string |
 }
 
 export function initialsOnly(_random: Random, { name }: BenchCompany): string | undefined {
-  const initials = initialsOf(name)
+  const initials = coreWords(name)
+    .map((word) => word.charAt(0))
+    .join('')
   return LETTERS.test(initials) && initials.length >= INITIALS.min && initials.length <= INITIALS.max
     ? initials
     : undefined
-}
-
-export function initialsOf(name: string): string {
-  return coreWords(name)
-    .map((word) => word.charAt(0))
-    .join('')
 }

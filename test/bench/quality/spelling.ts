@@ -20,19 +20,6 @@ const JOINING = /(?<=\S)\s*(?:[&+]|\b(?:AND|AGUS)\b)\s*(?=\S)/iu
 
 export const andRewritten = oneOf(['&', '+', 'AND', 'AGUS'].map((sign) => (text) => text.replace(JOINING, ` ${sign} `)))
 
-const FADAS: Readonly<Record<string, string>> = { A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú' }
-const DOTS: Readonly<Record<string, string>> = {
-  BH: 'Ḃ',
-  CH: 'Ċ',
-  DH: 'Ḋ',
-  FH: 'Ḟ',
-  GH: 'Ġ',
-  MH: 'Ṁ',
-  PH: 'Ṗ',
-  SH: 'Ṡ',
-  TH: 'Ṫ',
-}
-
 const withoutMarks: Rewrite = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')
 const decomposed: Rewrite = (text) => text.normalize('NFD')
 /** UTF-8 decoded as Latin-1. */
@@ -46,9 +33,11 @@ const fadaAdded: Rewrite = (text, random) => {
   const vowels = [...text.matchAll(/[AEIOU]/gu)]
   if (vowels.length === 0) return text
   const { 0: vowel, index } = pick(random, vowels)
-  return text.slice(0, index) + (FADAS[vowel] ?? vowel) + text.slice(index + 1)
+  return text.slice(0, index) + `${vowel}\u0301`.normalize('NFC') + text.slice(index + 1)
 }
-const dotted: Rewrite = (text) => text.replace(/[BCDFGMPST]H/u, (pair) => DOTS[pair] ?? pair)
+/** The old notation of a lenited consonant: a dot above it instead of an H after it. */
+const dotted: Rewrite = (text) =>
+  text.replace(/[BCDFGMPST]H/u, ([consonant = '']) => `${consonant}\u0307`.normalize('NFC'))
 
 /** Every name could get an accent, which would make too many such queries. */
 const FADA_ADDED_RATE = 0.2
@@ -103,21 +92,9 @@ export function punctuationChanged(random: Random, name: string): string | undef
   return happens(random, PUNCTUATION_ADDED_RATE) ? punctuationAdded(random, name) : undefined
 }
 
-const SOUNDS: readonly (readonly [string, string])[] = [
-  ['PH', 'F'],
-  ['CK', 'K'],
-  ['IE', 'Y'],
-  ['EE', 'EA'],
-  ['OU', 'OO'],
-  ['KS', 'X'],
-  ['QU', 'KW'],
-  ['C', 'K'],
-  ['S', 'Z'],
-  ['I', 'Y'],
-  ['AI', 'AY'],
-]
+const SOUNDS = 'PH F,CK K,IE Y,EE EA,OU OO,KS X,QU KW,C K,S Z,I Y,AI AY'.split(',').map((pair) => pair.split(' '))
 
-const soundsChanged = SOUNDS.flatMap(([one, other]): Rewrite[] => [
+const soundsChanged = SOUNDS.flatMap(([one = '', other = '']): Rewrite[] => [
   (text) => text.replace(one, other),
   (text) => text.replace(other, one),
 ])

@@ -49,54 +49,24 @@ export function withTwoTypos(random: Random, text: string): string | undefined {
 }
 
 /** Digits that look like letters. */
-const LOOKALIKE: Readonly<Record<string, string>> = {
-  O: '0',
-  I: '1',
-  L: '1',
-  S: '5',
-  B: '8',
-  G: '6',
-  Z: '2',
-  E: '3',
-  A: '4',
-  T: '7',
-}
+const DIGITS = new Map(
+  ['O0', 'I1', 'L1', 'S5', 'B8', 'G6', 'Z2', 'E3', 'A4', 'T7'].map(([letter = '', digit = '']) => [letter, digit]),
+)
 
 /** A digit for one letter of a word of five letters or more. */
 export function withDigit(random: Random, text: string): string | undefined {
   const places = [...text.matchAll(/\p{L}{5,}/gu)].flatMap(({ 0: word, index }) =>
-    Array.from(word).flatMap((letter, at) => (letter in LOOKALIKE ? [index + at] : [])),
+    Array.from(word).flatMap((letter, at) => (DIGITS.has(letter) ? [index + at] : [])),
   )
   if (places.length === 0) return undefined
   const at = pick(random, places)
-  return text.slice(0, at) + LOOKALIKE[text.charAt(at)] + text.slice(at + 1)
+  return text.slice(0, at) + DIGITS.get(text.charAt(at)) + text.slice(at + 1)
 }
 
 /** What optical character recognition confuses. */
-const MISREAD: readonly (readonly [string, string])[] = [
-  ...([
-    ['O', '0'],
-    ['I', '1'],
-    ['L', '1'],
-    ['S', '5'],
-    ['B', '8'],
-    ['G', '6'],
-    ['Z', '2'],
-    ['I', 'L'],
-    ['L', 'I'],
-  ] as const),
-  ...([
-    ['RN', 'M'],
-    ['M', 'RN'],
-    ['CL', 'D'],
-    ['D', 'CL'],
-    ['W', 'VV'],
-    ['U', 'V'],
-    ['V', 'U'],
-    ['O', 'Q'],
-    ['C', 'G'],
-  ] as const),
-]
+const MISREAD = 'O 0,I 1,L 1,S 5,B 8,G 6,Z 2,I L,L I,RN M,M RN,CL D,D CL,W VV,U V,V U,O Q,C G'
+  .split(',')
+  .map((pair) => pair.split(' ') as [written: string, misread: string])
 const OCR_ERRORS = 3
 const OCR_LETTERS_MIN = 8
 

@@ -1,6 +1,6 @@
-/** Word changes: order, omitted, added, abbreviated, joined and split words, and numbers. */
+/** Word changes: order, omitted, added, abbreviated, joined and split words, numbers, and legal forms. */
 import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { joined, partsOf } from './names.ts'
+import { fold, joined, LEGAL_FORMS, partsOf } from './names.ts'
 
 /** Changes the words before the legal form. */
 function overWords(change: (random: Random, words: string[]) => string[] | undefined) {
@@ -137,4 +137,25 @@ export const initialOrNumberJoined = overWords((random, words) => {
 /** `The` at the beginning, added or left out. */
 export function articleChanged(_random: Random, name: string): string | undefined {
   return /^THE\s/iu.test(name) ? name.replace(/^THE\s+/iu, '') : `THE ${name}`
+}
+
+export function formSwapped(random: Random, name: string): string | undefined {
+  const { core, surface, form } = partsOf(name)
+  if (form === undefined) return undefined
+  const others = LEGAL_FORMS[form].filter((written) => fold(written) !== fold(surface))
+  return joined({ core, surface: pick(random, others) })
+}
+
+export function formDropped(_random: Random, name: string): string | undefined {
+  const { core, form } = partsOf(name)
+  return form === undefined ? undefined : core
+}
+
+/** A legal form of another class, so the name identifies no company. */
+export function formWrong(random: Random, name: string): string | undefined {
+  const { core, form } = partsOf(name)
+  if (form === undefined) return undefined
+  const others = Object.entries(LEGAL_FORMS).filter(([other]) => other !== form)
+  const [, written] = pick(random, others)
+  return joined({ core, surface: pick(random, written) })
 }

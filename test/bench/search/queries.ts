@@ -1,11 +1,10 @@
 /** The kinds of queries that are timed, from exact names to queries designed to be slow. */
 import { below, pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { formSwapped } from '../quality/legal-forms.ts'
-import { fold, joined, partsOf } from '../quality/names.ts'
+import { coreWords, joined, partsOf } from '../quality/names.ts'
 import type { ReferenceRegister } from '../quality/register.ts'
 import { shuffled } from '../quality/sample.ts'
 import { withTwoTypos, withTypo } from '../quality/typos.ts'
-import { wordsSwapped } from '../quality/words.ts'
+import { formSwapped, wordsSwapped } from '../quality/words.ts'
 
 export interface QueryGroup {
   name: string
@@ -115,7 +114,7 @@ function firstOf(names: readonly string[], change: Change, { count, seed }: { co
 function commonWords({ companies }: ReferenceRegister): string[] {
   const uses = new Map<string, number>()
   for (const { name } of companies) {
-    for (const word of fold(partsOf(name).core).split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1)
+    for (const word of coreWords(name)) uses.set(word, (uses.get(word) ?? 0) + 1)
   }
   const byUse = [...uses].toSorted(([, one], [, other]) => other - one)
   return byUse.slice(0, COMMON_WORDS).map(([word]) => word)
