@@ -103,7 +103,8 @@ async function measureAll(context: PerfContext, only: string | undefined) {
 function toTable(rows: readonly PerfRow[], isJudged: boolean): string {
   const show = (value: number | undefined, digits: number) => value?.toFixed(digits) ?? '-'
   const lines = rows.map((row) => {
-    const { file, row: name, unit, digits, limit } = PERF_TARGETS[row.id] as PerfTarget
+    const rowTarget: PerfTarget = PERF_TARGETS[row.id]
+    const { file, row: name, unit, digits, limit } = rowTarget
     return [
       `bench perf --only ${file}`,
       name,

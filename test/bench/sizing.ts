@@ -18,14 +18,12 @@ import { diskMib } from './disk.ts'
 import { makeRegister, readCorpus } from './generated-register.ts'
 import { sendLoad, type LoadRequest } from './load/client.ts'
 import { residentMemory, startService, startRemotes, type ServerProcess } from './load/server-process.ts'
-import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
+import { WORKLOADS, type WorkloadName } from './load/workloads.ts'
 import { startDatabase } from './log-kind.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
 
-const ROWS_DEFAULT = '1000000'
-const SALES_DEFAULT = '10000'
 /** With the share of the sales that are stored: a batch takes many times the disk of another sale. */
 const OPERATIONS = {
   'paid lookup': 1,
@@ -44,7 +42,7 @@ const MIB = 2 ** 20
 
 type Row = readonly [what: string, per: string, mib: number]
 
-export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Record<string, string>): Promise<boolean> {
+export async function sizing({ rows = '1000000', sales = '10000' }: Record<string, string>): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'sizing-'))
   try {
     const { measured, samples } = await measureDataset(Number(rows), directory)
@@ -54,10 +52,8 @@ export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Rec
       measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, count)])
       if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, count)))
     }
-    const table = markdown(
-      ['what', 'per', 'MiB'],
-      measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)]),
-    )
+    const lines = measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)])
+    const table = markdown(['what', 'per', 'MiB'], lines)
     process.stdout.write(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n\n`)
     process.stdout.write(`${sales} sales of each operation in each log, a tenth as many batches, scaled to a million\n`)
     return measured.every(([, , mib]) => mib > 0)
@@ -76,7 +72,7 @@ async function measureDataset(rows: number, directory: string) {
   const corpus = await readCorpus(data)
   const samples = new Map<SizedOperation, ResponseRecord[]>()
   for (const operation of Object.keys(OPERATIONS) as SizedOperation[])
-    samples.set(operation, await buy(service, { operation, corpus, data }))
+    samples.set(operation, await buy(service, WORKLOADS[operation].build(corpus, SAMPLES), data))
   const measured: Row[] = [
     ['archive of the register', 'million companies', (statSync(archive).size / MIB / rows) * MILLION],
     ['one snapshot', 'million companies', (snapshot / rows) * MILLION],
@@ -88,11 +84,7 @@ async function measureDataset(rows: number, directory: string) {
 }
 
 /** @returns the records of some sales */
-async function buy(
-  service: ServerProcess,
-  { operation, corpus, data }: { operation: WorkloadName; corpus: Corpus; data: string },
-): Promise<ResponseRecord[]> {
-  const requests = WORKLOADS[operation].build(corpus, SAMPLES)
+async function buy(service: ServerProcess, requests: LoadRequest[], data: string): Promise<ResponseRecord[]> {
   await sendLoad(service, { requests, connections: 1, usesRemotes: true })
   const log = openResponseLog(data, { readOnly: true })
   try {

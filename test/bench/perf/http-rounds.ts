@@ -82,15 +82,11 @@ async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: s
   ]
 }
 
-interface ServedOptions {
-  /** The archive of the register. */
-  dataset: string
-  /** The URL of the facilitator and the chain node. */
-  remotes: string
-}
-
 /** The limits of the service but for the rate, which is out of reach. */
-export function serviceEnvironment(dataDirectory: string, { dataset, remotes }: ServedOptions): Record<string, string> {
+export function serviceEnvironment(
+  dataDirectory: string,
+  { dataset, remotes }: Pick<HttpBench, 'dataset' | 'remotes'>,
+) {
   const ports = { PORT: '0', ADMIN_PORT: '0' }
   const rate = { RATE_LIMIT_PER_MINUTE: '100000', ADDRESS_BUDGET: '900000000' }
   return { DATA_DIR: dataDirectory, DATASET: dataset, ...remotesEnvironment(remotes), ...ports, ...rate }
@@ -113,15 +109,11 @@ interface Side {
   replace?: Partial<LoadRequest>
 }
 
-interface Rounds {
-  workload: WorkloadName
-  connections: number
-  size: PerfSize
-  sides: Record<string, Side>
-}
-
 /** @returns the results of every round, by side */
-export async function measureRounds(bench: HttpBench, options: Rounds): Promise<Map<string, LoadResult[]>> {
+export async function measureRounds(
+  bench: HttpBench,
+  options: { workload: WorkloadName; connections: number; size: PerfSize; sides: Record<string, Side> },
+): Promise<Map<string, LoadResult[]>> {
   const { workload, connections, size, sides } = options
   using _ = pinClient()
   const load = ({ server: name, workload: own = workload, replace }: Side, count: number, atOnce: number) => {
@@ -144,18 +136,15 @@ export async function measureRounds(bench: HttpBench, options: Rounds): Promise<
   return results
 }
 
-interface Comparison {
-  id: PerfRowId
-  /** Default: the service. */
-  side?: string
-  baseline: string
-  pick: (result: LoadResult) => number
-}
-
-/** The row of one side beside one baseline: medians, and the median of the ratios of each round. */
+/** The row of one side, by default the service, beside one baseline: medians, and the median of the ratios of each round. */
 export function compareRounds(
   results: Map<string, LoadResult[]>,
-  { id, side = SERVICE, baseline, pick }: Comparison,
+  {
+    id,
+    side = SERVICE,
+    baseline,
+    pick,
+  }: { id: PerfRowId; side?: string; baseline: string; pick: (result: LoadResult) => number },
 ): PerfRow {
   const values = (results.get(side) ?? []).map(pick)
   const baselines = (results.get(baseline) ?? []).map(pick)

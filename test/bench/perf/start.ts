@@ -1,10 +1,8 @@
 /**
  * An import of a generated register, beside one of the same records into SQLite with a trigram index of names. Only the
  * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of the
- * process to its ready line, beside a Node.js process that does nothing.
+ * process to its ready line.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../../support/child.ts'
@@ -29,11 +27,8 @@ export const measureImport: MeasureRows = async ({ size, directory, register }) 
 
 export const measureStart: MeasureRows = async ({ size, directory, register }) => {
   const { dataDirectory } = await register(size.importRows)
-  const [empty, first, large, memory] = [[] as number[], [] as number[], [] as number[], [] as number[]]
+  const [first, large, memory] = [[] as number[], [] as number[], [] as number[]]
   for (let run = 0; run < size.starts; run += 1) {
-    const began = performance.now()
-    await once(spawn(process.execPath, ['-e', '']), 'close')
-    empty.push(performance.now() - began)
     const fresh = join(directory, 'fresh')
     first.push((await startService(fresh)).milliseconds)
     await rm(fresh, { recursive: true })
@@ -41,10 +36,9 @@ export const measureStart: MeasureRows = async ({ size, directory, register }) =
     large.push(started.milliseconds)
     memory.push(started.memory)
   }
-  const baseline = { name: 'node -e ""', value: median(empty) }
   return [
-    withBaseline('start new', median(first), baseline),
-    withBaseline('start large', median(large), baseline),
+    { id: 'start new', value: median(first) },
+    { id: 'start large', value: median(large) },
     { id: 'start memory', value: median(memory) },
   ]
 }

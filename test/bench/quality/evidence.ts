@@ -21,10 +21,6 @@ export function withWrongEircode(random: Random, { name, eircode }: BenchCompany
   return { name, eircode: routingKey + Array.from({ length: 4 }, () => pick(random, EIRCODE_CHARACTERS)).join('') }
 }
 
-export function withRightEircode(_random: Random, { name, eircode }: BenchCompany): QueryInput | undefined {
-  return eircode === null ? undefined : { name, eircode }
-}
-
 export function withAddressFragment(random: Random, { name, addressLines }: BenchCompany): QueryInput | undefined {
   const address = pickFragment(addressLines, random)
   return address === undefined ? undefined : { name, address }

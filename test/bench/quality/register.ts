@@ -16,13 +16,10 @@ export function toBenchCompany({ company_number, legal_name, status, registered_
   return { number: company_number, name: legal_name, status: status ?? '', eircode, addressLines: lines }
 }
 
-const FIVE_LETTERS = 5
-
 /** Texts by which companies are found, made from the words of their names before the legal form. */
 const TEXTS = {
   core: (words: string[]) => [words.join(' ')],
   word: (words: string[]) => new Set(words),
-  fiveLetters: (words: string[]) => new Set(words.map((word) => word.slice(0, FIVE_LETTERS))),
   lettersOnly: (words: string[]) => [words.join('')],
   initials: (words: string[]) => [words.map((word) => word.charAt(0)).join('')],
 }

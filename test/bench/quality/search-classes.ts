@@ -1,12 +1,11 @@
 /** Parts of names as people type them into a search. Several companies can be a right answer to each. */
-import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { below, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { coreWords } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
 
 const LETTERS = /^\p{L}+$/u
 const BRAND_LETTERS_MIN = 4
 const PREFIX_LETTERS_MIN = 3
-const PREFIX_ALONE_LETTERS = 5
 const UNSPACED_WORDS_MIN = 3
 const INITIALS = { min: 3, max: 8 }
 
@@ -31,11 +30,6 @@ export function firstWordAndTwoLetters(_random: Random, { name }: BenchCompany):
   const [first = '', second = ''] = coreWords(name)
   const isLong = LETTERS.test(first) && first.length >= BRAND_LETTERS_MIN && LETTERS.test(second) && second.length > 2
   return isLong ? `${first} ${second.slice(0, 2)}` : undefined
-}
-
-export function prefixAlone(random: Random, { name }: BenchCompany): string | undefined {
-  const words = coreWords(name).filter((word) => LETTERS.test(word) && word.length > PREFIX_ALONE_LETTERS)
-  return words.length === 0 ? undefined : pick(random, words).slice(0, PREFIX_ALONE_LETTERS)
 }
 
 export function withoutSpaces(_random: Random, { name }: BenchCompany): string | undefined {

@@ -1,4 +1,4 @@
-/** Other notations of a name ("and", accents, initials, punctuation) and phonetic spellings. */
+/** Other notations of a name: "and", accents, initials, punctuation. */
 import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { joined, partsOf } from './names.ts'
 
@@ -91,17 +91,6 @@ export function punctuationChanged(random: Random, name: string): string | undef
   if (/['\u2019(),.-]/u.test(partsOf(name).core)) return punctuationRewritten(random, name)
   return happens(random, PUNCTUATION_ADDED_RATE) ? punctuationAdded(random, name) : undefined
 }
-
-const SOUNDS = 'PH F,CK K,IE Y,EE EA,OU OO,KS X,QU KW,C K,S Z,I Y,AI AY'.split(',').map((pair) => pair.split(' '))
-
-const soundsChanged = SOUNDS.flatMap(([one = '', other = '']): Rewrite[] => [
-  (text) => text.replace(one, other),
-  (text) => text.replace(other, one),
-])
-const doubledOnce: Rewrite = (text) => text.replace(/(?<=[AEIOU])([BDFGLMNPRT])(?=[AEIOU])/u, '$1$1')
-const undoubled: Rewrite = (text) => text.replace(/(\p{Lu})\1/u, '$1')
-
-export const spelledBySound = oneOf([...soundsChanged, doubledOnce, undoubled])
 
 const HIDDEN = ['\u200B', '\uFEFF', '\u00AD', '\u200E', '\u200F', '\u202A', '\uFE0F', '\u2060'] as const
 

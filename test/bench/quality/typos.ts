@@ -63,34 +63,6 @@ export function withDigit(random: Random, text: string): string | undefined {
   return text.slice(0, at) + DIGITS.get(text.charAt(at)) + text.slice(at + 1)
 }
 
-/** What optical character recognition confuses. */
-const MISREAD = 'O 0,I 1,L 1,S 5,B 8,G 6,Z 2,I L,L I,RN M,M RN,CL D,D CL,W VV,U V,V U,O Q,C G'
-  .split(',')
-  .map((pair) => pair.split(' ') as [written: string, misread: string])
-const OCR_ERRORS = 3
-const OCR_LETTERS_MIN = 8
-
-/** Three errors of optical character recognition in a name of eight letters or more. */
-export function misreadByOcr(random: Random, text: string): string | undefined {
-  if (text.replace(/\P{L}/gu, '').length < OCR_LETTERS_MIN) return undefined
-  let read = text
-  const done = new Set<number>()
-  for (let error = 0; error < OCR_ERRORS; error += 1) {
-    const places = MISREAD.flatMap(([written, misread]) =>
-      [...read.matchAll(new RegExp(written, 'gu'))].flatMap(({ index }) =>
-        done.has(index) ? [] : [{ index, written, misread }],
-      ),
-    )
-    if (places.length === 0) return undefined
-    const { index, written, misread } = pick(random, places)
-    read = read.slice(0, index) + misread + read.slice(index + written.length)
-    const moved = [...done].map((at) => (at > index ? at + misread.length - written.length : at))
-    done.clear()
-    for (const at of [...moved, index, index + misread.length - 1]) done.add(at)
-  }
-  return fold(read) === fold(text) ? undefined : read
-}
-
 function transposed(letters: string[], at: number): string[] {
   const [first, second] = letters.slice(at, at + 2)
   return first !== undefined && second !== undefined && /\p{L}/u.test(second)

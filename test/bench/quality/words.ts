@@ -105,20 +105,6 @@ function replaceKnown(
   return words.toSpliced(at, 1, pick(random, others))
 }
 
-const ORDINALS = 'FIRST SECOND THIRD FOURTH FIFTH SIXTH SEVENTH EIGHTH NINTH TENTH'.split(' ')
-const ENDINGS = ['ST', 'ND', 'RD']
-const OTHER_ORDINALS = new Map(
-  ORDINALS.flatMap((word, at) => {
-    const digits = `${at + 1}${ENDINGS[at] ?? 'TH'}`
-    return [
-      [word, [digits]],
-      [digits, [word]],
-    ] as [string, string[]][]
-  }),
-)
-
-export const ordinalsRewritten = overWords((random, words) => replaceKnown(random, words, OTHER_ORDINALS))
-
 /** Joins a single letter, or a number with a digit or of Roman numerals, with the word beside it, or splits such words. */
 export const initialOrNumberJoined = overWords((random, words) => {
   const isShort = (word = '') => /^(?:\p{L}|\d+|I{2,3}|IV|VI{0,3}|IX|XI{0,3})$/u.test(word)
