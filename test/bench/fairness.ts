@@ -90,7 +90,9 @@ async function withService(
   try {
     await using remotes = await startRemotes('client', NODE_MS)
     const files = { DATA_DIR: directory, DATASET: REGISTER, PORT: '0', ADMIN_PORT: 'off' }
-    const all = { ...files, RATE_LIMIT_PER_MINUTE: '10000', ...remotesEnvironment(remotes.url), ...environment }
+    // The budget of the default limit of sales, which is too low for the honest requests.
+    const limits = { RATE_LIMIT_PER_MINUTE: '10000', ADDRESS_BUDGET: '300' }
+    const all = { ...files, ...limits, ...remotesEnvironment(remotes.url), ...environment }
     await using served = await startService('service', all)
     await work({ url: served.url, remotes, runs: 0, otherPayers: new Set() })
   } finally {
