@@ -19,13 +19,13 @@ const OUT_DEFAULT = join(ROOT, 'docs/benchmarks.md')
 
 export async function report({ size = 'full', out = OUT_DEFAULT, only }: Record<string, string>): Promise<boolean> {
   if (size !== 'full' && size !== 'ci') throw new Error('--size is full or ci')
-  const names = REPORT_SECTIONS.map(({ name }) => name)
+  const names = REPORT_SECTIONS.map(([name]) => name)
   const wanted = only?.split(',') ?? names
   if (!wanted.every((name) => names.includes(name))) throw new Error(`--only is a list of ${names.join(', ')}`)
   const commit = describeCommit()
   const style = { ...(await resolveConfig(OUT_DEFAULT)), parser: 'markdown' }
   let failed = 0
-  for (const section of REPORT_SECTIONS.filter(({ name }) => wanted.includes(name))) {
+  for (const section of REPORT_SECTIONS.filter(([name]) => wanted.includes(name))) {
     const run = await runSection(section, size, commit)
     if (!run.isPassed) failed += 1
     const earlier = existsSync(out) ? await readFile(out, 'utf8') : ''
@@ -42,9 +42,12 @@ function describeCommit(): string {
   return git('rev-parse', '--short', 'HEAD') + (changes && ' with changes')
 }
 
-async function runSection(section: ReportSection, size: 'full' | 'ci', commit: string): Promise<ReportedRun> {
-  const { name, programme, target } = section
-  const args = [programme, ...section[size].split(' ').filter(Boolean)]
+async function runSection(
+  [name, full, ci, target]: ReportSection,
+  size: 'full' | 'ci',
+  commit: string,
+): Promise<ReportedRun> {
+  const args = [name.replace(/-postgres$/, ''), ...(size === 'full' ? full : ci).split(' ').filter(Boolean)]
   const command = `npm run bench -- ${args.join(' ')}`
   process.stdout.write(`${command}\n`)
   const began = performance.now()
