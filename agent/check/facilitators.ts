@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Config, RemoteFacilitatorConfig } from '../config.ts'
 import { DEPLOYMENTS, X402_VERSION } from '../payment/terms.ts'
-import { authorizationOf } from '../remote-facilitators.ts'
+import { authorizationOf } from '../externals.ts'
 import { fetchText, type Fetch } from '../client/bounded-fetch.ts'
 import { parseJson } from '../rpc/read-body.ts'
 import { failed, passed, type Check, type CheckResult } from './check.ts'

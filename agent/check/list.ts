@@ -1,7 +1,6 @@
 /** The list of all checks of a configuration, in the order in which they are printed. */
 import type { Config } from '../config.ts'
 import type { Fetch } from '../client/bounded-fetch.ts'
-import { authorizationOf } from '../externals.ts'
 import { findings, type Check } from './check.ts'
 import { facilitatorChecks } from './facilitators.ts'
 import { checkDataDirectory, checkDisk, checkKeys, checkProxies, checkReceiver, checkVariables } from './machine.ts'

@@ -1,64 +1,91 @@
 /** Generated registers for the benchmarks, imported by the product's own import in a process of its own. */
+import { join } from 'node:path'
 import { generateRegister } from '../../agent/sandbox/generate-register.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
 import type { Company } from '../../store/dataset/company.ts'
 import type { Snapshot } from '../../store/dataset/snapshot.ts'
 import { startChild } from '../support/child.ts'
+import { noJournal } from '../support/journal.ts'
 import { signPayment } from './load/sign.ts'
 import type { Corpus } from './load/workloads.ts'
+import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
 
 const CORPUS_COMPANIES = 300
 
-interface GeneratedRegister {
+/** Writes an archive. The same rows and seed give the same bytes. */
+export async function generateArchive({
+  path,
+  ...options
+}: {
   rows: number
   seed: number
   path: string
+}): Promise<void> {
+  await generateRegister({ ...options, out: path })
 }
 
-/** Writes an archive. The same rows and seed give the same bytes. */
-export async function generateArchive({ rows, seed, path }: GeneratedRegister): Promise<void> {
-  await generateRegister({ rows, seed, out: path })
-}
-
-export interface ImportCost {
-  rows: number
-  seconds: number
-  cpuSeconds: number
-  /** Peak resident memory in MiB. */
-  memory: number
-}
-
-/** Runs `run-import` in a process of its own, so that its memory and CPU time are its own. */
-export async function runImport(kind: string, path: string, directory: string): Promise<ImportCost> {
+/** Runs `run-import` in a process of its own, so that its memory and CPU time are its own. `memory`: the peak, in MiB. */
+export async function runImport(kind: string, path: string, directory: string) {
   const child = startChild('test/programs/run-import.js', [kind, path, directory], {})
   if ((await child.ended) !== 0) throw new Error(child.stderr())
   const read = (name: string) => Number(child.said.get(name))
   return { rows: read('rows'), seconds: read('seconds'), cpuSeconds: read('cpu'), memory: read('memory') }
 }
 
-export function* readableCompanies(snapshot: Snapshot): Generator<Company> {
-  for (const [, entry] of snapshot.entries()) if (entry !== 'quarantined') yield entry
+export type ImportedRegister = Awaited<ReturnType<typeof makeRegister>>
+
+/** Generates and imports a register. */
+export async function makeRegister(directory: string, rows: number) {
+  const [archive, dataDirectory] = [join(directory, `${rows}.zip`), join(directory, `imported-${rows}`)]
+  await generateArchive({ rows, seed: 1, path: archive })
+  return { archive, dataDirectory, cost: await runImport('import', archive, dataDirectory) }
+}
+
+/** Makes each register on first use. */
+export function sharedRegisters(directory: string): (rows: number) => Promise<ImportedRegister> {
+  const made = new Map<number, Promise<ImportedRegister>>()
+  return (rows) => {
+    const register = made.get(rows) ?? makeRegister(directory, rows)
+    made.set(rows, register)
+    return register
+  }
+}
+
+/** The imported register as the skills and as the benchmarks read it. */
+export function openNames(dataDirectory: string) {
+  const { catalog, dataset, companies } = openCurrent(dataDirectory)
+  return {
+    register: new ReferenceRegister(companies.map(toBenchCompany)),
+    // The clock stands still, so that no slow search is refused.
+    context: { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) },
+    [Symbol.asyncDispose]: () => catalog.close(),
+  }
 }
 
 /** Company numbers and names of the imported register, evenly spread over it. */
 export async function readCorpus(dataDirectory: string): Promise<Corpus> {
-  const catalog = openCatalog(dataDirectory)
-  try {
-    const snapshot = catalog.current()?.snapshot
-    if (!snapshot) throw new Error(`${dataDirectory} has no imported register`)
-    const companies = [...readableCompanies(snapshot)]
-    const step = Math.max(1, Math.floor(companies.length / CORPUS_COMPANIES))
-    const chosen = companies.filter((_, index) => index % step === 0).slice(0, CORPUS_COMPANIES)
-    const names = chosen.map(({ legal_name }) => legal_name).filter((name) => name.length > 4)
-    return {
-      companyNumbers: chosen.map(({ company_number }) => company_number),
-      names,
-      searchTexts: names.map(toSearchText),
-      replayed: signPayment(),
-    }
-  } finally {
-    await catalog.close()
+  const { catalog, companies } = openCurrent(dataDirectory)
+  await catalog.close()
+  const step = Math.max(1, Math.floor(companies.length / CORPUS_COMPANIES))
+  const chosen = companies.filter((_, index) => index % step === 0).slice(0, CORPUS_COMPANIES)
+  const names = chosen.map(({ legal_name }) => legal_name).filter((name) => name.length > 4)
+  return {
+    companyNumbers: chosen.map(({ company_number }) => company_number),
+    names,
+    searchTexts: names.map(toSearchText),
+    replayed: signPayment(),
   }
+}
+
+function openCurrent(dataDirectory: string) {
+  const catalog = openCatalog(dataDirectory)
+  const dataset = catalog.current()
+  if (!dataset) throw new Error(`${dataDirectory} has no imported register`)
+  return { catalog, dataset, companies: readableCompanies(dataset.snapshot) }
+}
+
+export function readableCompanies(snapshot: Snapshot): Company[] {
+  return Array.from(snapshot.entries()).flatMap(([, entry]) => (entry === 'quarantined' ? [] : [entry]))
 }
 
 function toSearchText(name: string, index: number): string {

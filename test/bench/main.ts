@@ -28,7 +28,7 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   quality: {
     run: quality,
     usage:
-      '[--data DIR | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--unlisted FILE] [--peers] [--debug FILE] [--removals N] [--classes ID,...]',
+      '[--dataset FILE | --rows N] [--samples N] [--seed S] [--half tuning|report|all] [--peers] [--debug FILE] [--removals N]',
   },
   slowest: { run: slowest, usage: '[--minutes N] [--rows N] [--seed S]' },
   simulate: {
@@ -52,21 +52,18 @@ const PROGRAMMES: Record<string, { run: Programme; usage: string }> = {
   report: { run: report, usage: '[--size full|ci] [--out FILE] [--only NAME,...]' },
 }
 
-const VALUES =
-  'batch classes data days debug from half log minutes names only out removals rounds rows runs sales samples seconds seed seeds size unlisted workers'
-const OPTIONS = {
-  ...Object.fromEntries(VALUES.split(' ').map((name) => [name, { type: 'string' } as const])),
-  peers: { type: 'boolean' },
-  trace: { type: 'boolean' },
-} as const
+/** An option with a value has it in capitals or as a list of words. */
+const OPTIONS = Object.fromEntries(
+  Object.values(PROGRAMMES).flatMap(({ usage }) =>
+    Array.from(usage.matchAll(/--(\w+)( \w)?/g), ([, name, value]) => [
+      name,
+      { type: value === undefined ? 'boolean' : 'string' } as const,
+    ]),
+  ),
+)
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
-
-function usage(): string {
-  const lines = Object.entries(PROGRAMMES).map(([name, { usage: options }]) => `  ${name.padEnd(14)} ${options}\n`)
-  return `usage: npm run bench -- PROGRAMME [OPTIONS]\n\n${lines.join('')}`
-}
 
 function readArguments(): { run: Programme; options: Record<string, string> } | undefined {
   try {
@@ -82,6 +79,7 @@ function readArguments(): { run: Programme; options: Record<string, string> } | 
 const chosen = readArguments()
 if (chosen) process.exitCode = (await chosen.run(chosen.options)) ? 0 : EXIT_FAILED
 else {
-  process.stdout.write(usage())
+  const lines = Object.entries(PROGRAMMES).map(([name, { usage }]) => `  ${name.padEnd(14)} ${usage}\n`)
+  process.stdout.write(`usage: npm run bench -- PROGRAMME [OPTIONS]\n\n${lines.join('')}`)
   process.exitCode = EXIT_USAGE
 }

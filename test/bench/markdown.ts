@@ -11,14 +11,6 @@ export function allMet(targets: readonly Target[]): boolean {
   return targets.every(({ isMet }) => isMet !== false)
 }
 
-/** A value of NaN was not measured. */
-export function targetOf(
-  target: string,
-  { value, text, isMet }: { value: number; text: string; isMet: boolean },
-): Target {
-  return { target, measured: text, isMet: Number.isNaN(value) ? undefined : isMet }
-}
-
 export function targetTable(targets: readonly Target[]): string {
   const lines = targets.map(({ target, measured, isMet }) => [target, measured, toVerdict(isMet)])
   return markdown(['target', 'measured', ''], lines)

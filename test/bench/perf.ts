@@ -5,35 +5,30 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { sharedRegisters } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { measureBatch } from './perf/batch.ts'
-import { measureForged } from './perf/forged.ts'
 import { openHttpBench } from './perf/http-rounds.ts'
-import { measureImport } from './perf/import.ts'
-import { measureMcp } from './perf/mcp.ts'
-import { openNamesBench } from './perf/names.ts'
+import { measureSearch, measureSearchMillion } from './perf/names.ts'
 import { measureOpenPayments } from './perf/open-payments.ts'
 import { measurePaidLookup } from './perf/paid-lookup.ts'
 import type { PerfContext, PerfRow, PerfSize } from './perf/perf-row.ts'
 import { measureProcesses } from './perf/processes.ts'
-import { measureQuote } from './perf/quote.ts'
-import { measureReplay } from './perf/replay.ts'
-import { measureResolve } from './perf/resolve.ts'
-import { measureSearch } from './perf/search.ts'
-import { measureSearchMillion } from './perf/search-million.ts'
-import { measureStart } from './perf/start.ts'
-import { PERF_TARGETS, type PerfRowId, type PerfTarget } from './targets.ts'
+import { measureForged, measureMcp, measureQuote, measureReplay } from './perf/requests.ts'
+import { measureImport, measureStart } from './perf/start.ts'
+import { PERF_TARGETS, type PerfTarget } from './targets.ts'
 
 const PERF_SIZES: Record<string, PerfSize> = {
   full: {
-    rounds: 9,
+    // With five rounds, a disturbance of one or two of them does not change the median.
+    rounds: 5,
     requestShare: 1,
-    warmUpRequests: 3_000,
+    warmUpRequests: 1_500,
     registerRows: 100_000,
     queries: 1_000,
     importRows: 1_000_000,
-    starts: 5,
+    starts: 3,
   },
   // Shows that every row can be measured, and nothing about speed.
   ci: {
@@ -47,115 +42,88 @@ const PERF_SIZES: Record<string, PerfSize> = {
   },
 }
 
-type Measurement = { kind: 'row'; row: PerfRow } | { kind: 'failed'; file: string; reason: string }
+/** The rows that share one running service. */
+const HTTP_FILES = {
+  quote: measureQuote,
+  forged: measureForged,
+  replay: measureReplay,
+  'paid-lookup': measurePaidLookup,
+  mcp: measureMcp,
+  batch: measureBatch,
+}
+const OTHER_FILES = {
+  processes: measureProcesses,
+  'open-payments': measureOpenPayments,
+  search: measureSearch,
+  'search-million': measureSearchMillion,
+  import: measureImport,
+  start: measureStart,
+}
 
 export async function perf({ size = 'full', only }: Record<string, string>): Promise<boolean> {
   const chosen = PERF_SIZES[size]
   if (!chosen) throw new Error(`--size is ${Object.keys(PERF_SIZES).join(' or ')}`)
-  const files = [...new Set(Object.values<PerfTarget>(PERF_TARGETS).map(({ file }) => file))]
+  const files = [...Object.keys(HTTP_FILES), ...Object.keys(OTHER_FILES)]
   if (only !== undefined && !files.includes(only)) throw new Error(`--only is one of ${files.join(', ')}`)
   const directory = await mkdtemp(join(tmpdir(), 'perf-'))
   try {
-    const measurements = await measureAll({ size: chosen, directory }, only)
-    process.stdout.write(`${describeMachine()}; size ${size}\n\n${toTable(measurements, size === 'full')}\n`)
-    for (const each of measurements)
-      if (each.kind === 'failed') process.stdout.write(`\n${each.file} failed: ${each.reason}\n`)
-    const failed = measurements.filter(({ kind }) => kind === 'failed').length
-    const missed = measurements.filter((each) => each.kind === 'row' && verdictOf(each.row) === 'MISSED').length
+    const context = { size: chosen, directory, register: sharedRegisters(directory) }
+    const { rows, failures } = await measureAll(context, only)
     const isJudged = size === 'full'
+    process.stdout.write(`${describeMachine()}; size ${size}\n\n${toTable(rows, isJudged)}\n`)
+    for (const failure of failures) process.stdout.write(`\n${failure}\n`)
+    const missed = rows.filter((row) => verdictOf(row) === 'MISSED').length
     const verdict = isJudged ? `${missed} targets missed` : 'targets not judged at this size'
-    process.stdout.write(`\n${measurements.length - failed} rows, ${failed} failed, ${verdict}\n`)
-    return failed === 0 && !(isJudged && missed > 0)
+    process.stdout.write(`\n${rows.length} rows, ${failures.length} failed, ${verdict}\n`)
+    return failures.length === 0 && !(isJudged && missed > 0)
   } finally {
     await rm(directory, { recursive: true })
   }
 }
 
-async function measureAll(context: PerfContext, only: string | undefined): Promise<Measurement[]> {
-  const { size } = context
-  const measurements: Measurement[] = []
+/** A file that cannot be measured does not prevent the others. */
+async function measureAll(context: PerfContext, only: string | undefined) {
+  const [rows, failures] = [[] as PerfRow[], [] as string[]]
   const isWanted = (file: string) => only === undefined || only === file
-  const fail = (file: string, cause: unknown) => {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    measurements.push({ kind: 'failed', file, reason })
-  }
-  /** Opens what the files share, and measures the rows of each of them. */
-  async function measure<Bench>(
-    open: () => Promise<Bench & AsyncDisposable>,
-    files: Record<string, (bench: Bench) => Promise<PerfRow[]>>,
-  ): Promise<void> {
-    const wanted = Object.entries(files).filter(([file]) => isWanted(file))
-    if (wanted.length === 0) return
+  const measure = async (file: string, rowsOf: () => Promise<PerfRow[]>) => {
     try {
-      await using bench = await open()
-      for (const [file, rowsOf] of wanted) {
-        try {
-          for (const row of await rowsOf(bench)) measurements.push({ kind: 'row', row })
-        } catch (cause) {
-          fail(file, cause)
-        }
-      }
+      if (isWanted(file)) rows.push(...(await rowsOf()))
     } catch (cause) {
-      for (const [file] of wanted) fail(file, cause)
+      failures.push(`${file} failed: ${String(cause)}`)
     }
   }
-  await measure(() => openHttpBench(context), {
-    quote: (bench) => measureQuote(bench, size),
-    forged: (bench) => measureForged(bench, size),
-    replay: (bench) => measureReplay(bench, size),
-    'paid-lookup': (bench) => measurePaidLookup(bench, context),
-    mcp: (bench) => measureMcp(bench, size),
-    batch: (bench) => measureBatch(bench, context),
-  })
-  const nothing = { [Symbol.asyncDispose]: async () => undefined }
-  await measure(async () => nothing, {
-    processes: () => measureProcesses(context),
-    'open-payments': () => measureOpenPayments(context),
-  })
-  await measure(() => openNamesBench(context), { search: measureSearch, resolve: measureResolve })
-  await measure(async () => nothing, {
-    'search-million': () => measureSearchMillion(context),
-    import: () => measureImport(context),
-    start: () => measureStart(context),
-  })
-  return measurements
+  if (Object.keys(HTTP_FILES).some(isWanted)) {
+    await using bench = await openHttpBench(context)
+    for (const [file, rowsOf] of Object.entries(HTTP_FILES)) await measure(file, () => rowsOf(bench, context))
+  }
+  for (const [file, rowsOf] of Object.entries(OTHER_FILES)) await measure(file, () => rowsOf(context))
+  return { rows, failures }
 }
 
-function toTable(measurements: readonly Measurement[], isJudged: boolean): string {
-  const rows = measurements.flatMap((each) => (each.kind === 'row' ? [each.row] : []))
-  const order = Object.keys(PERF_TARGETS)
-  const lines = rows
-    .toSorted((one, other) => order.indexOf(one.id) - order.indexOf(other.id))
-    .map((row) => toLine(row, isJudged))
+function toTable(rows: readonly PerfRow[], isJudged: boolean): string {
+  const show = (value: number | undefined, digits: number) => value?.toFixed(digits) ?? '-'
+  const lines = rows.map((row) => {
+    const rowTarget: PerfTarget = PERF_TARGETS[row.id]
+    const { file, row: name, unit, digits, limit } = rowTarget
+    return [
+      `bench perf --only ${file}`,
+      name,
+      unit,
+      show(row.value, digits),
+      row.baseline?.name ?? '-',
+      show(row.baseline?.value, digits),
+      show(row.ratio, 2),
+      limit ? `${limit.of} ${limit.bound} ${Number(limit.value.toFixed(2))}` : '-',
+      isJudged ? verdictOf(row) : 'not judged',
+    ]
+  })
   return markdown(['command', 'row', 'unit', 'value', 'baseline', 'its value', 'ratio', 'target', 'verdict'], lines)
-}
-
-function toLine(row: PerfRow, isJudged: boolean): string[] {
-  const { file, row: name, unit, digits }: PerfTarget = PERF_TARGETS[row.id]
-  const show = (value: number | undefined) => (value === undefined ? '-' : value.toFixed(digits))
-  return [
-    `bench perf --only ${file}`,
-    name,
-    unit,
-    show(row.value),
-    row.baseline?.name ?? '-',
-    show(row.baseline?.value),
-    row.ratio?.toFixed(2) ?? '-',
-    describeLimit(row.id),
-    isJudged ? verdictOf(row) : 'not judged',
-  ]
-}
-
-function describeLimit(id: PerfRowId): string {
-  const { limit, unit }: PerfTarget = PERF_TARGETS[id]
-  if (!limit) return '-'
-  if ('min' in limit) return `ratio at least ${limit.min}`
-  return limit.of === 'ratio' ? `ratio at most ${Number(limit.max.toFixed(2))}` : `at most ${limit.max} ${unit}`
 }
 
 function verdictOf({ id, value, ratio = Number.NaN }: PerfRow): 'met' | 'MISSED' | '-' {
   const { limit }: PerfTarget = PERF_TARGETS[id]
   if (!limit) return '-'
-  const isMet = 'min' in limit ? ratio >= limit.min : (limit.of === 'ratio' ? ratio : value) <= limit.max
+  const judged = limit.of === 'ratio' ? ratio : value
+  const isMet = limit.bound === 'at least' ? judged >= limit.value : judged <= limit.value
   return isMet ? 'met' : 'MISSED'
 }

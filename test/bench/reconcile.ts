@@ -9,17 +9,15 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { stringify } from 'csv-stringify/sync'
 import { generatePrivateKey } from 'viem/accounts'
-import { openCatalog } from '../../store/dataset/catalog.ts'
 import { startChild } from '../support/child.ts'
-import { noJournal } from '../support/journal.ts'
-import { generateArchive, readableCompanies } from './generated-register.ts'
+import { generateArchive, openNames } from './generated-register.ts'
 import { residentMemory, startRemotes, startService } from './load/server-process.ts'
 import { describeMachine } from './machine.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
-import { createProduct, type Resolved } from './quality/product.ts'
+import { resolve } from './quality/evaluate.ts'
 import { makeQuestions, type Question } from './quality/questions.ts'
-import { ReferenceRegister, toBenchCompany } from './quality/register.ts'
-import { drawAll, shuffled } from './quality/sample.ts'
+import type { ReferenceRegister } from './quality/register.ts'
+import { shuffled } from './quality/sample.ts'
 
 const ROWS_DEFAULT = '10000'
 const NAMES_DEFAULT = '3000'
@@ -34,10 +32,14 @@ const MEMORY_READ_MS = 50
 const COLUMNS = ['name', 'company_number', 'eircode', 'address'] as const
 
 /** What both ways must decide alike. */
-type Decision = Pick<Resolved, 'status'> & { number: string; score: string }
+interface Decision {
+  status: ReturnType<typeof resolve>['status']
+  number: string
+  score: string
+}
 
 export async function reconcile(options: Record<string, string>): Promise<boolean> {
-  const { rows = ROWS_DEFAULT, names = NAMES_DEFAULT, batch } = options
+  const { rows = ROWS_DEFAULT, batch } = options
   const directory = await mkdtemp(join(tmpdir(), 'reconcile-'))
   try {
     const dataset = join(directory, 'register.zip')
@@ -49,32 +51,26 @@ export async function reconcile(options: Record<string, string>): Promise<boolea
       'service',
       serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
     )
-    const { questions, decide } = await openRegister(dataDirectory, Number(rows))
+    await using names = openNames(dataDirectory)
+    const questions = makeList(names.register, Number(rows))
+    // By the code of the service without HTTP and payments.
+    const decide = (question: Question): Decision => {
+      const { status, match, first } = resolve(question.resolve, names.context)
+      return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
+    }
     const list = await runList({ directory, url: service.url, questions, isBatch: batch === 'true' })
-    const compared = questions.slice(0, Number(names))
+    const compared = questions.slice(0, Number(options['names'] ?? NAMES_DEFAULT))
     return report({ list, companies, compared, singles: compared.map(decide) })
   } finally {
     await rm(directory, { recursive: true })
   }
 }
 
-/** The questions of the list, and the decision of the code of the service without HTTP and payments. */
-async function openRegister(dataDirectory: string, rows: number) {
-  const catalog = openCatalog(dataDirectory)
-  const dataset = catalog.current()
-  if (!dataset) throw new Error('The service has no register')
-  const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
-  const sample = drawAll(register, SEED).slice(0, Math.ceil(rows / ROWS_PER_COMPANY))
-  const { questions } = makeQuestions({ register, sample, removed: [], seed: SEED })
+function makeList(register: ReferenceRegister, rows: number): Question[] {
+  const sample = shuffled(register.companies, SEED).slice(0, Math.ceil(rows / ROWS_PER_COMPANY))
+  const questions = makeQuestions({ register, sample, removed: [], seed: SEED })
   if (questions.length < rows) throw new Error(`Only ${questions.length} rows can be made`)
-  // The clock stands still, so that no slow search is refused.
-  const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
-  const product = createProduct(context)
-  const decide = ({ resolve }: Question): Decision => {
-    const { status, match, first } = product.resolve(resolve)
-    return { status, number: match?.number ?? '', score: String(first?.score ?? '') }
-  }
-  return { questions: shuffled(questions, SEED).slice(0, rows), decide }
+  return shuffled(questions, SEED).slice(0, rows)
 }
 
 interface ListOptions {
@@ -131,7 +127,7 @@ const STATUSES: ReadonlySet<string> = new Set(['matched', 'ambiguous', 'conflict
 
 /** The columns that the command adds come after those of the list, so `company_number_2` is the company of the row. */
 function toDecision({ decision = '', company_number_2: number = '', score = '' }: Record<string, string>): Decision {
-  return { status: STATUSES.has(decision) ? (decision as Resolved['status']) : 'refused', number, score }
+  return { status: STATUSES.has(decision) ? (decision as Decision['status']) : 'refused', number, score }
 }
 
 interface Results {

@@ -9,7 +9,7 @@ const PARTS = `What is real and what is fake:
   node are fakes in another process, which the service calls over HTTP on the loopback interface. They answer at once, keep
   transfers and blocks, and check no signature. \`@x402/express\` is the published package with the same facilitator. It
   checks no signature, asks no chain and writes nothing. CPU is that of the server process alone; PostgreSQL is not counted.
-  The row of the two durable writes and the rows of receipts call the code of the service without HTTP.
+  The rows of receipts call the code of the service without HTTP.
 - **perf**, rows of search, resolve, import and start, **quality** and **slowest**: the code of the service, without HTTP except
   for start, on registers that are made up. The other engines are real.
 - **reconcile**: the command \`client reconcile\` as a process, with the service, facilitator and node of perf. The register is

@@ -15,17 +15,15 @@ import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog, type ResponseLog } from '../../store/log/responses.ts'
 import { findPostgres, withPool } from '../support/postgres.ts'
 import { diskMib } from './disk.ts'
-import { generateArchive, readCorpus, runImport } from './generated-register.ts'
-import { Connection, toBytes, type LoadRequest } from './load/client.ts'
-import { residentMemory, startService, startRemotes } from './load/server-process.ts'
-import { WORKLOADS, type Corpus, type WorkloadName } from './load/workloads.ts'
+import { makeRegister, readCorpus } from './generated-register.ts'
+import { sendLoad, type LoadRequest } from './load/client.ts'
+import { residentMemory, startService, startRemotes, type ServerProcess } from './load/server-process.ts'
+import { WORKLOADS, type WorkloadName } from './load/workloads.ts'
 import { startDatabase } from './log-kind.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { serviceEnvironment } from './perf/http-rounds.ts'
 
-const ROWS_DEFAULT = '1000000'
-const SALES_DEFAULT = '10000'
 /** With the share of the sales that are stored: a batch takes many times the disk of another sale. */
 const OPERATIONS = {
   'paid lookup': 1,
@@ -44,7 +42,7 @@ const MIB = 2 ** 20
 
 type Row = readonly [what: string, per: string, mib: number]
 
-export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Record<string, string>): Promise<boolean> {
+export async function sizing({ rows = '1000000', sales = '10000' }: Record<string, string>): Promise<boolean> {
   const directory = await mkdtemp(join(tmpdir(), 'sizing-'))
   try {
     const { measured, samples } = await measureDataset(Number(rows), directory)
@@ -54,10 +52,8 @@ export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Rec
       measured.push([`LMDB, ${operation}`, 'million sales', await measureLmdb(folder, records, count)])
       if (findPostgres() !== undefined) measured.push(...(await measurePostgres(operation, records, count)))
     }
-    const table = markdown(
-      ['what', 'per', 'MiB'],
-      measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)]),
-    )
+    const lines = measured.map(([what, per, mib]) => [what, per, mib.toFixed(0)])
+    const table = markdown(['what', 'per', 'MiB'], lines)
     process.stdout.write(`${describeMachine()}; a register of ${rows} companies\n\n${table}\n\n`)
     process.stdout.write(`${sales} sales of each operation in each log, a tenth as many batches, scaled to a million\n`)
     return measured.every(([, , mib]) => mib > 0)
@@ -68,10 +64,7 @@ export async function sizing({ rows = ROWS_DEFAULT, sales = SALES_DEFAULT }: Rec
 
 /** Imports a register, and buys from a service that serves it. */
 async function measureDataset(rows: number, directory: string) {
-  const archive = join(directory, 'register.zip')
-  const data = join(directory, 'data')
-  await generateArchive({ rows, seed: 1, path: archive })
-  const { memory } = await runImport('import', archive, data)
+  const { archive, dataDirectory: data, cost } = await makeRegister(directory, rows)
   const snapshot = await diskMib(join(data, 'snapshots'))
   await using remotes = await startRemotes()
   const environment = serviceEnvironment(data, { dataset: archive, remotes: remotes.url })
@@ -79,11 +72,11 @@ async function measureDataset(rows: number, directory: string) {
   const corpus = await readCorpus(data)
   const samples = new Map<SizedOperation, ResponseRecord[]>()
   for (const operation of Object.keys(OPERATIONS) as SizedOperation[])
-    samples.set(operation, await buy(service.url, { operation, corpus, data }))
+    samples.set(operation, await buy(service, WORKLOADS[operation].build(corpus, SAMPLES), data))
   const measured: Row[] = [
     ['archive of the register', 'million companies', (statSync(archive).size / MIB / rows) * MILLION],
     ['one snapshot', 'million companies', (snapshot / rows) * MILLION],
-    ['peak memory of an import', 'process', memory],
+    ['peak memory of an import', 'process', cost.memory],
     ['resident memory of the service, with mapped files', 'process', residentMemory(service.child.pid)],
     ['resident memory of the service, anonymous', 'process', residentMemory(service.child.pid, 'RssAnon')],
   ]
@@ -91,16 +84,8 @@ async function measureDataset(rows: number, directory: string) {
 }
 
 /** @returns the records of some sales */
-async function buy(
-  url: string,
-  { operation, corpus, data }: { operation: WorkloadName; corpus: Corpus; data: string },
-): Promise<ResponseRecord[]> {
-  using connection = await Connection.open(url)
-  const requests = WORKLOADS[operation].build(corpus, SAMPLES)
-  for (const request of requests) {
-    const { status } = await connection.send(toBytes(request))
-    if (status !== request.status) throw new Error(`${request.path} got ${status}`)
-  }
+async function buy(service: ServerProcess, requests: LoadRequest[], data: string): Promise<ResponseRecord[]> {
+  await sendLoad(service, { requests, connections: 1, usesRemotes: true })
   const log = openResponseLog(data, { readOnly: true })
   try {
     return await Promise.all(requests.map((request) => readRecord(log, request)))

@@ -6,10 +6,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { below, pick, randomFor, type Random } from '../../agent/sandbox/sample-random.ts'
-import type { Contender } from './search/contender.ts'
+import { makeRegister } from './generated-register.ts'
 import { describeMachine } from './machine.ts'
 import { markdown } from './markdown.ts'
 import { openNamesBench } from './perf/names.ts'
+import type { Contender } from './search/contender.ts'
 import { HOSTILE, QUERY_CHARACTERS_MAX } from './search/queries.ts'
 
 const QUERY_MS_MAX = 25
@@ -23,10 +24,10 @@ const FINAL_MEASUREMENTS = 21
 /** Changes without an improvement after which the search starts again from another query. */
 const FAILED_CHANGES_MAX = 60
 const REPORTED = 5
-const WORDS_SHOWN_CHARACTERS = 60
+const QUERY_SHOWN_CHARACTERS = 60
 
 interface Measured {
-  operation: string
+  contender: Contender
   query: string
   milliseconds: number
 }
@@ -34,26 +35,42 @@ interface Measured {
 export async function slowest({ minutes = '10', rows = '1000000', seed = '1' }: Record<string, string>) {
   const directory = await mkdtemp(join(tmpdir(), 'slowest-'))
   try {
-    const size = {
-      rounds: 1,
-      requestShare: 0,
-      warmUpRequests: 0,
-      registerRows: Number(rows),
-      queries: QUERIES_PER_CLASS,
-      importRows: 0,
-      starts: 0,
+    await using bench = await openNamesBench(await makeRegister(directory, Number(rows)), QUERIES_PER_CLASS)
+    const random = randomFor(Number(seed), 0, 0)
+    const contenders = [bench.search, bench.resolve]
+    /** Without duplicates, slowest first. */
+    let worst: Measured[] = []
+    let count = 0
+    const measure = (query: string): number => {
+      count += 1
+      const measured = contenders.map((contender) => measureCpu(contender, query, MEASUREMENTS))
+      const others = worst.filter((each) => each.query !== query)
+      worst = [...others, ...measured.toSorted(bySlowest).slice(0, 1)].toSorted(bySlowest).slice(0, REPORTED)
+      return Math.max(...measured.map(({ milliseconds }) => milliseconds))
     }
-    await using bench = await openNamesBench({ size, directory })
+
+    const drawn = bench.groups.flatMap(({ queries }) => queries)
     const end = performance.now() + Number(minutes) * 60_000
-    const classes = bench.groups.map(({ queries }) => queries)
-    const search = new SlowestSearch([bench.search, bench.resolve], randomFor(Number(seed), 0, 0))
-    for (const query of classes.flat()) search.measure(query)
-    while (performance.now() < end) search.climb(classes)
-    const found = search.remeasureSlowest()
+    for (const query of drawn) measure(query)
+    const starts = [
+      () => pick(random, drawn),
+      () => pick(random, HOSTILE)(random, drawn.slice(0, QUERIES_PER_CLASS)),
+      () => pick(random, worst).query,
+    ]
+    while (performance.now() < end) climb(pick(random, starts)(), { random, measure })
+
+    const found = worst
+      .map(({ contender, query }) => measureCpu(contender, query, FINAL_MEASUREMENTS))
+      .toSorted(bySlowest)
+    const lines = found.map(({ contender, query, milliseconds }) => [
+      milliseconds.toFixed(1),
+      contender.name,
+      String(query.length),
+      query.slice(0, QUERY_SHOWN_CHARACTERS),
+    ])
+    const table = markdown(['CPU ms', 'operation', 'characters', 'query, its beginning'], lines)
+    process.stdout.write(`${describeMachine()}; ${rows} rows, seed ${seed}, ${count} queries\n\n${table}\n\n`)
     const isJudged = Number(minutes) >= JUDGED_MINUTES_MIN
-    process.stdout.write(
-      `${describeMachine()}; ${rows} rows, seed ${seed}, ${search.measured} queries\n\n${toTable(found)}\n\n`,
-    )
     const slowestMs = found[0]?.milliseconds ?? Number.NaN
     process.stdout.write(`slowest ${slowestMs.toFixed(1)} ms${isJudged ? '' : ', not judged below one minute'}\n`)
     return !isJudged || slowestMs <= QUERY_MS_MAX
@@ -62,63 +79,17 @@ export async function slowest({ minutes = '10', rows = '1000000', seed = '1' }: 
   }
 }
 
-class SlowestSearch {
-  measured = 0
-  readonly #contenders: readonly Contender[]
-  readonly #random: Random
-  /** By query, without duplicates; the slowest operation of each. */
-  readonly #best = new Map<string, Measured>()
-
-  constructor(contenders: readonly Contender[], random: Random) {
-    this.#contenders = contenders
-    this.#random = random
-  }
-
-  measure(query: string): number {
-    this.measured += 1
-    const [slower] = this.#contenders
-      .map((contender) => ({
-        operation: contender.name,
-        query,
-        milliseconds: leastCpuMs(contender, query, MEASUREMENTS),
-      }))
-      .toSorted(bySlowest)
-    if (!slower) return 0
-    this.#best.set(query, slower)
-    if (this.#best.size > REPORTED) {
-      const fastest = [...this.#best.values()].toSorted(bySlowest).at(-1)
-      if (fastest) this.#best.delete(fastest.query)
-    }
-    return slower.milliseconds
-  }
-
-  /** Changes one query for as long as that makes it slower: a drawn one, a hostile one, or the slowest so far. */
-  climb(classes: readonly (readonly string[])[]): void {
-    const random = this.#random
-    const drawn = pick(random, classes)
-    const starts = [
-      () => (drawn.length > 0 ? pick(random, drawn) : 'KERRY'),
-      () => pick(random, HOSTILE)(random, classes.flat().slice(0, QUERIES_PER_CLASS)),
-      () => pick(random, [...this.#best.keys()]),
-    ]
-    let query = pick(random, starts)()
-    let time = this.measure(query)
-    for (let failed = 0; failed < FAILED_CHANGES_MAX; failed += 1) {
-      const changed = pick(random, CHANGES)(query, random).slice(0, QUERY_CHARACTERS_MAX).trim()
-      const changedTime = this.measure(changed)
-      if (changedTime <= time) continue
-      query = changed
-      time = changedTime
-      failed = 0
-    }
-  }
-
-  remeasureSlowest(): Measured[] {
-    const remeasured = [...this.#best.values()].map(({ operation, query }) => {
-      const contender = this.#contenders.find(({ name }) => name === operation)
-      return { operation, query, milliseconds: contender ? leastCpuMs(contender, query, FINAL_MEASUREMENTS) : 0 }
-    })
-    return remeasured.toSorted(bySlowest)
+/** Changes a query for as long as that makes it slower. */
+function climb(start: string, { random, measure }: { random: Random; measure: (query: string) => number }): void {
+  let query = start
+  let time = measure(query)
+  for (let failed = 0; failed < FAILED_CHANGES_MAX; failed += 1) {
+    const changed = pick(random, CHANGES)(query, random).slice(0, QUERY_CHARACTERS_MAX).trim()
+    const changedTime = measure(changed)
+    if (changedTime <= time) continue
+    query = changed
+    time = changedTime
+    failed = 0
   }
 }
 
@@ -132,8 +103,6 @@ const CHANGES: readonly ((query: string, random: Random) => string)[] = [
   (query, random) => splice(query, below(random, query.length + 1), 0, ' '),
   (query, random) => withWords(query, (words) => words.toSpliced(below(random, words.length), 1)),
   (query, random) => withWords(query, (words) => [...words, pick(random, words)]),
-  (query, random) =>
-    withWords(query, (words) => words.map((word) => (random() < 0.5 ? word : shuffledLetters(word, random)))),
 ]
 
 function splice(text: string, at: number, removed: number, added: string): string {
@@ -141,38 +110,22 @@ function splice(text: string, at: number, removed: number, added: string): strin
 }
 
 function withWords(query: string, change: (words: string[]) => string[]): string {
-  return change(query.split(' ').filter((word) => word !== '')).join(' ')
-}
-
-function shuffledLetters(word: string, random: Random): string {
-  return Array.from(word, (letter) => ({ letter, key: random() }))
-    .toSorted((one, other) => one.key - other.key)
-    .map(({ letter }) => letter)
-    .join('')
+  const words = query.split(' ').filter((word) => word !== '')
+  return words.length === 0 ? query : change(words).join(' ')
 }
 
 /** CPU time, because elapsed time also passes while the machine runs other processes. */
-function leastCpuMs(contender: Contender, query: string, measurements: number): number {
-  let least = Number.POSITIVE_INFINITY
+function measureCpu(contender: Contender, query: string, measurements: number): Measured {
+  let milliseconds = Number.POSITIVE_INFINITY
   for (let each = 0; each < measurements; each += 1) {
     const began = process.cpuUsage()
     void contender.top(query)
     const { user, system } = process.cpuUsage(began)
-    least = Math.min(least, (user + system) / 1000)
+    milliseconds = Math.min(milliseconds, (user + system) / 1000)
   }
-  return least
+  return { contender, query, milliseconds }
 }
 
 function bySlowest(one: Measured, other: Measured): number {
   return other.milliseconds - one.milliseconds
-}
-
-function toTable(found: readonly Measured[]): string {
-  const lines = found.map(({ operation, query, milliseconds }) => [
-    milliseconds.toFixed(1),
-    operation,
-    String(query.length),
-    `${query.slice(0, WORDS_SHOWN_CHARACTERS)}${query.length > WORDS_SHOWN_CHARACTERS ? ' ...' : ''}`,
-  ])
-  return markdown(['CPU ms', 'operation', 'characters', 'query'], lines)
 }

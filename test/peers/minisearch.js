@@ -13,6 +13,6 @@ export async function open(companies, limit) {
         .search(text, OPTIONS)
         .slice(0, limit)
         .map(({ id }) => String(id)),
-    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
   }
 }

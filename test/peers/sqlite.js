@@ -18,7 +18,7 @@ export async function open(companies, limit) {
       if (trigrams.length === 0) return []
       return select.all(trigrams.map((trigram) => `"${trigram}"`).join(' OR ')).map(({ number }) => number)
     },
-    close: async () => void database.close(),
+    [Symbol.asyncDispose]: async () => void database.close(),
   }
 }
 

@@ -35,36 +35,28 @@ function dieSoon(): Promise<never> {
 const isTarget = (identity: string) => identity.toLowerCase().endsWith(nonce)
 
 function killableLog(log: ResponseLog): ResponseLog {
-  return {
-    countSales: () => log.countSales(),
-    unfinished: () => log.unfinished(),
-    noteUnrecorded: (payment) => log.noteUnrecorded(payment),
-    unrecorded: () => log.unrecorded(),
-    prune: (request) => log.prune(request),
-    owner: () => log.owner(),
-    setOwner: (next, current) => log.setOwner(next, current),
-    newestRecords: () => log.newestRecords(),
-    close: () => log.close(),
-    checkWritable: () => log.checkWritable(),
-    read: (identity, paymentId) => (point === 'request' && isTarget(identity) ? die() : log.read(identity, paymentId)),
-    async claim(record) {
-      const writing = log.claim(record)
+  const [read, claim, advance] = [log.read.bind(log), log.claim.bind(log), log.advance.bind(log)]
+  return Object.assign(log, {
+    read: ((identity, paymentId) =>
+      point === 'request' && isTarget(identity) ? die() : read(identity, paymentId)) satisfies ResponseLog['read'],
+    async claim(record: Parameters<ResponseLog['claim']>[0]) {
+      const writing = claim(record)
       if (!isTarget(record.identity)) return writing
       if (point === 'claiming') return dieSoon()
-      const claim = await writing
-      return point === 'claimed' ? die() : claim
+      const claimed = await writing
+      return point === 'claimed' ? die() : claimed
     },
-    async advance(from, change) {
+    async advance(...[from, change]: Parameters<ResponseLog['advance']>) {
       const hasReceipt = change.state === 'settled' && change.receipt !== undefined
       if (point === 'receipted' && hasReceipt && isTarget(from.identity)) return die()
-      const writing = log.advance(from, change)
+      const writing = advance(from, change)
       if (!isTarget(from.identity)) return writing
       if (point === 'settling' && change.state === 'settled') return dieSoon()
       if (point === 'confirming' && change.state === 'confirmed') return dieSoon()
       const record = await writing
       return point === 'settled' && change.state === 'settled' ? die() : record
     },
-  }
+  })
 }
 
 type Payload = Parameters<Externals['facilitator']['settle']>[0]

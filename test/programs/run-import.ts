@@ -1,14 +1,13 @@
 /**
  * One import as a process of its own, to be measured or killed. Run as `node run-import.js KIND PATH DIRECTORY [MS_LATER]`. `import`
- * is the import of the service; `split` only inflates the archive and counts lines; `sqlite` stores the same records in SQLite.
- * Linux only.
+ * is the import of the service; `sqlite` stores the same records in SQLite. Linux only.
  * Prints `began`, each `phase`, and at the end its rows, seconds, CPU seconds and peak memory.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import type { Company } from '../../store/dataset/company.ts'
+import { companySchema, type Company } from '../../store/dataset/company.ts'
 import { openCsv } from '../../store/import/archive.ts'
 import { openBuildProcesses } from '../../store/import/build-process.ts'
 import { normalise } from '../../store/import/normalise.ts'
@@ -17,7 +16,6 @@ import { importDataset } from '../../store/import/run.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { peerPath } from '../bench/install-peers.ts'
 
-const LINE_FEED = 10
 const TICKS_PER_SECOND = 100
 
 const print = (line: string) => void process.stdout.write(`${line}\n`)
@@ -44,32 +42,10 @@ async function importAll(path: string, dataDirectory: string): Promise<number> {
   return info.row_count
 }
 
-async function split(path: string): Promise<number> {
-  let lines = 0
-  for await (const chunk of (await openCsv(path)) as AsyncIterable<Buffer>) {
-    for (let at = chunk.indexOf(LINE_FEED); at !== -1; at = chunk.indexOf(LINE_FEED, at + 1)) lines += 1
-  }
-  return lines
-}
-
-const TEXT_COLUMNS = [
-  'company_number',
-  'legal_name',
-  'status',
-  'status_code',
-  'company_type',
-  'company_type_code',
-  'nace_v2_code',
-  'principal_object_code',
-  'registered_date',
-  'dissolved_date',
-  'last_annual_return_date',
-  'next_annual_return_date',
-  'last_accounts_date',
-  'status_date',
-  'name_effective_date',
-  'type_effective_date',
-] as const satisfies (keyof Company)[]
+const TEXT_COLUMNS = Object.keys(companySchema.omit({ registered_address: true }).shape) as Exclude<
+  keyof Company,
+  'registered_address'
+>[]
 
 type ImportIntoSqlite = (options: {
   path: string
@@ -104,7 +80,7 @@ function toValues(company: Company): (string | null)[] {
   return [...TEXT_COLUMNS.map((name) => company[name]), eircode, JSON.stringify(lines), nameKey]
 }
 
-const KINDS = { import: importAll, split, sqlite }
+const KINDS = { import: importAll, sqlite }
 
 const [kind = 'import', path = '', directory = '', msLater = '0'] = process.argv.slice(2)
 print('began')

@@ -113,12 +113,6 @@ class DevToolsPage {
     return result.value
   }
 
-  /** The whole page as PNG. */
-  async screenshot(): Promise<Buffer> {
-    const { data } = await this.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true })
-    return Buffer.from(String(data), 'base64')
-  }
-
   #record(method: string, params: Record<string, unknown>): void {
     if (method === 'Page.loadEventFired') this.#loaded()
     if (method === 'Network.requestWillBeSent') this.requests.push((params['request'] as { url: string }).url)

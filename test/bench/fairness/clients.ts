@@ -36,15 +36,31 @@ export const lookupOverA2a = (url: string, headers: Record<string, string> = {})
   }),
 })
 
+const MCP_HEADERS = { Accept: 'application/json, text/event-stream', 'MCP-Protocol-Version': '2025-11-25' }
+
+export const overMcp = (message: object): Sent => ({
+  path: '/mcp',
+  headers: MCP_HEADERS,
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+})
+
+/** The same purchase over MCP. */
+export const lookupOverMcp = (meta?: object): Sent =>
+  overMcp({
+    method: 'tools/call',
+    params: { name: 'lookup_company', arguments: { company_number: '00000000' }, ...(meta && { _meta: meta }) },
+  })
+
+/** One connection from an address. */
 export class AddressedClient {
   readonly #agent: Agent
   readonly #url: string
   readonly #address: string
 
-  constructor(url: string, address: string, connections: number) {
+  constructor(url: string, address: string) {
     this.#url = url
     this.#address = address
-    this.#agent = new Agent({ keepAlive: true, maxSockets: connections })
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 1 })
   }
 
   send({ path, headers = {}, body }: Sent): Promise<Reply> {

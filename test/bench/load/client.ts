@@ -1,6 +1,6 @@
 /** An HTTP/1.1 client over plain sockets. A client library would take more CPU time than the server under test. */
 import { connect, type Socket } from 'node:net'
-import { quantile } from '../statistics.ts'
+import { median } from '../statistics.ts'
 import { cpuMicroseconds, type ServerProcess } from './server-process.ts'
 
 export interface LoadRequest {
@@ -92,24 +92,23 @@ export function toBytes({ method = 'GET', path, headers = {}, body }: LoadReques
 export interface LoadResult {
   /** Milliseconds. */
   p50: number
-  p99: number
   /** CPU time of the server for each request. */
   cpuMicroseconds: number
   /** Requests a second. */
   rate: number
 }
 
-interface Load {
-  requests: readonly LoadRequest[]
-  connections: number
-  /** The remote services of the server run on the core of this client, which then must not keep it busy. */
-  usesRemotes?: boolean
-}
-
-/** Sends all requests over so many connections. Throws at a response with another status than expected. */
+/**
+ * Sends all requests over so many connections. Throws at a response with another status than expected. The remote services of
+ * the server run on the core of this client, which then must not keep it busy.
+ */
 export async function sendLoad(
   server: ServerProcess,
-  { requests, connections, usesRemotes = false }: Load,
+  {
+    requests,
+    connections,
+    usesRemotes = false,
+  }: { requests: readonly LoadRequest[]; connections: number; usesRemotes?: boolean },
 ): Promise<LoadResult> {
   const messages = requests.map((request) => ({ bytes: toBytes(request), request }))
   const times: number[] = []
@@ -131,7 +130,7 @@ export async function sendLoad(
   await Promise.all(Array.from({ length: connections }, work))
   const cpu = cpuMicroseconds(server.child) - before
   const rate = times.length / ((performance.now() - began) / 1000)
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), cpuMicroseconds: cpu / times.length, rate }
+  return { p50: median(times), cpuMicroseconds: cpu / times.length, rate }
 }
 
 /**

@@ -33,17 +33,17 @@ const JSON_HEADERS = { 'Content-Type': 'application/json' }
 
 export const WORKLOADS: Record<WorkloadName, Workload> = {
   quote: {
-    requests: 2_500,
+    requests: 1_500,
     build: ({ companyNumbers }, count) =>
       cycle(companyNumbers, count, (number) => ({ path: lookupPath(number), status: 402 })),
   },
   replay: {
-    requests: 2_500,
+    requests: 1_500,
     build: ({ companyNumbers: [number = ''], replayed }, count) =>
       cycle([number], count, () => ({ path: lookupPath(number), status: 200, headers: paid(replayed) })),
   },
   'paid lookup': {
-    requests: 400,
+    requests: 300,
     usesRemotes: true,
     build: ({ companyNumbers }, count) =>
       cycle(companyNumbers, count, (number) => ({
@@ -53,7 +53,7 @@ export const WORKLOADS: Record<WorkloadName, Workload> = {
       })),
   },
   'paid lookup over MCP': {
-    requests: 400,
+    requests: 300,
     usesRemotes: true,
     connectionsMax: CALLS_MAX,
     build: ({ companyNumbers }, count) => cycle(companyNumbers, count, lookupOverMcp),

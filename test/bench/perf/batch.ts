@@ -18,7 +18,7 @@ import { HOSTILE } from '../search/queries.ts'
 import { median } from '../statistics.ts'
 import type { PerfRowId } from '../targets.ts'
 import { compareRounds, measureRounds, SERVICE, serviceEnvironment, type HttpBench } from './http-rounds.ts'
-import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
+import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 
 const SINGLE = '100 single lookups'
 const LOOKUPS = 100
@@ -77,11 +77,10 @@ async function measureHolds({ dataset, remotes, corpus }: HttpBench, { size, dir
     'batch holds as_of': () => batchRequest({ operation: 'as_of', inputs: onDay }),
     'batch holds mcp': () => batchRequest({ operation: 'as_of', inputs: onDay }, 'MCP'),
   }
-  const idle = await holdsDuring(service, size, () => [])
   const rows: PerfRow[] = []
   for (const [id, make] of Object.entries(requests)) {
-    const held = await holdsDuring(service, size, () => Array.from({ length: BATCHES }, make))
-    rows.push(withBaseline(id as PerfRowId, held, { name: 'no request', value: idle }))
+    const value = await holdsDuring(service, size, () => Array.from({ length: BATCHES }, make))
+    rows.push({ id: id as PerfRowId, value })
   }
   return rows
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { buildRequirements } from '../../../agent/payment/terms.ts'
 import type { BareResponse } from '../../programs/bare-server.ts'
 import { testTerms } from '../../support/payments.ts'
-import { generateArchive, readCorpus } from '../generated-register.ts'
+import { readCorpus } from '../generated-register.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
 import { sendLoad, type LoadRequest, type LoadResult } from '../load/client.ts'
 import {
@@ -43,10 +43,9 @@ export interface HttpBench extends AsyncDisposable {
 }
 
 /** The service on a generated register, and its baselines with responses of the same size. */
-export async function openHttpBench({ size, directory }: PerfContext): Promise<HttpBench> {
+export async function openHttpBench({ size, directory, register }: PerfContext): Promise<HttpBench> {
   await installPeers()
-  const path = join(directory, 'served.zip')
-  await generateArchive({ rows: size.registerRows, seed: 1, path })
+  const { archive } = await register(size.registerRows)
   const dataDirectory = join(directory, 'served')
   const servers = new Map<string, ServerProcess>()
   const stopAll = async () => {
@@ -55,12 +54,12 @@ export async function openHttpBench({ size, directory }: PerfContext): Promise<H
   try {
     const remotes = await startRemotes()
     servers.set(remotes.name, remotes)
-    const environment = serviceEnvironment(dataDirectory, { dataset: path, remotes: remotes.url })
+    const environment = serviceEnvironment(dataDirectory, { dataset: archive, remotes: remotes.url })
     const service = await startService(SERVICE, environment)
     servers.set(SERVICE, service)
     const corpus = await readCorpus(dataDirectory)
     for (const baseline of await startBaselines(service, corpus, remotes.url)) servers.set(baseline.name, baseline)
-    return { dataset: path, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
+    return { dataset: archive, remotes: remotes.url, corpus, servers, [Symbol.asyncDispose]: stopAll }
   } catch (cause) {
     await stopAll()
     throw cause
@@ -83,15 +82,11 @@ async function startBaselines(service: ServerProcess, corpus: Corpus, remotes: s
   ]
 }
 
-interface ServedOptions {
-  /** The archive of the register. */
-  dataset: string
-  /** The URL of the facilitator and the chain node. */
-  remotes: string
-}
-
 /** The limits of the service but for the rate, which is out of reach. */
-export function serviceEnvironment(dataDirectory: string, { dataset, remotes }: ServedOptions): Record<string, string> {
+export function serviceEnvironment(
+  dataDirectory: string,
+  { dataset, remotes }: Pick<HttpBench, 'dataset' | 'remotes'>,
+) {
   const ports = { PORT: '0', ADMIN_PORT: '0' }
   const rate = { RATE_LIMIT_PER_MINUTE: '100000', ADDRESS_BUDGET: '900000000' }
   return { DATA_DIR: dataDirectory, DATASET: dataset, ...remotesEnvironment(remotes), ...ports, ...rate }
@@ -114,15 +109,11 @@ interface Side {
   replace?: Partial<LoadRequest>
 }
 
-interface Rounds {
-  workload: WorkloadName
-  connections: number
-  size: PerfSize
-  sides: Record<string, Side>
-}
-
 /** @returns the results of every round, by side */
-export async function measureRounds(bench: HttpBench, options: Rounds): Promise<Map<string, LoadResult[]>> {
+export async function measureRounds(
+  bench: HttpBench,
+  options: { workload: WorkloadName; connections: number; size: PerfSize; sides: Record<string, Side> },
+): Promise<Map<string, LoadResult[]>> {
   const { workload, connections, size, sides } = options
   using _ = pinClient()
   const load = ({ server: name, workload: own = workload, replace }: Side, count: number, atOnce: number) => {
@@ -145,18 +136,15 @@ export async function measureRounds(bench: HttpBench, options: Rounds): Promise<
   return results
 }
 
-interface Comparison {
-  id: PerfRowId
-  /** Default: the service. */
-  side?: string
-  baseline: string
-  pick: (result: LoadResult) => number
-}
-
-/** The row of one side beside one baseline: medians, and the median of the ratios of each round. */
+/** The row of one side, by default the service, beside one baseline: medians, and the median of the ratios of each round. */
 export function compareRounds(
   results: Map<string, LoadResult[]>,
-  { id, side = SERVICE, baseline, pick }: Comparison,
+  {
+    id,
+    side = SERVICE,
+    baseline,
+    pick,
+  }: { id: PerfRowId; side?: string; baseline: string; pick: (result: LoadResult) => number },
 ): PerfRow {
   const values = (results.get(side) ?? []).map(pick)
   const baselines = (results.get(baseline) ?? []).map(pick)

@@ -1,77 +1,121 @@
-/** Queries by name in process, one at a time, for the rows of search and resolve. */
-import { join } from 'node:path'
-import { noJournal } from '../../support/journal.ts'
-import { openCatalog } from '../../../store/dataset/catalog.ts'
-import { generateArchive, readableCompanies, runImport } from '../generated-register.ts'
-import { ReferenceRegister, toBenchCompany } from '../quality/register.ts'
-import { timed, type Contender, type TimedQueries } from '../search/contender.ts'
+/**
+ * Searches and resolutions in process, one at a time, from their input to the body of their response, beside another search
+ * engine with the same queries.
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { openNames, type ImportedRegister } from '../generated-register.ts'
+import { recall, timed, type Contender } from '../search/contender.ts'
 import { exhaustiveOf } from '../search/exhaustive.ts'
 import { loadSearchPeers, productContender } from '../search/peers.ts'
 import { makeQueries, type QueryGroup } from '../search/queries.ts'
-import type { PerfContext } from './perf-row.ts'
+import { quantile } from '../statistics.ts'
+import type { PerfRowId } from '../targets.ts'
+import { withBaseline, type MeasureRows, type PerfRow } from './perf-row.ts'
 
 const SEED = 1
 /** Peers take a tenth of a second and more for some queries. */
 const PEER_QUERIES_MAX = 100
+/** An exhaustive scan of a million names takes over a second. */
+const RECALL_QUERIES = 10
+const MIB = 1024 * 1024
 
-export interface NamesBench extends AsyncDisposable {
-  search: Contender
-  resolve: Contender
-  groups: readonly QueryGroup[]
-  /** The queries of a kind, as many as a peer is asked. */
-  peerQueries: (kind: QueryGroup['kind']) => string[]
-  /** The reference for recall. */
-  openExhaustive: () => Promise<Contender>
-  /** The first installed peer: PostgreSQL where there is one, otherwise SQLite. */
-  openPeer: () => Promise<Contender>
-}
+type NamesBench = Awaited<ReturnType<typeof openNamesBench>>
 
-export async function openNamesBench({ size, directory }: PerfContext): Promise<NamesBench> {
-  const path = join(directory, 'names.zip')
-  const dataDirectory = join(directory, 'names')
-  await generateArchive({ rows: size.registerRows, seed: SEED, path })
-  await runImport('import', path, dataDirectory)
-  const catalog = openCatalog(dataDirectory)
-  const dataset = catalog.current()
-  if (!dataset) throw new Error('Nothing is imported')
-  const register = new ReferenceRegister([...readableCompanies(dataset.snapshot)].map(toBenchCompany))
-  // The clock stands still, so that no slow search is refused.
-  const context = { dataset, journal: noJournal, hasSyntheticCompany: false, now: () => new Date(0) }
-  const groups = makeQueries(register, { count: size.queries, seed: SEED })
+/** @param count how many queries of each group are made */
+export async function openNamesBench({ dataDirectory }: ImportedRegister, count: number) {
+  const names = openNames(dataDirectory)
+  const groups = makeQueries(names.register, { count, seed: SEED })
   return {
-    search: productContender(context),
-    resolve: productContender(context, 'resolve'),
+    search: productContender(names.context),
+    resolve: productContender(names.context, 'resolve'),
     groups,
-    peerQueries: (kind) =>
-      groups.filter((group) => group.kind === kind).flatMap(({ queries }) => queries.slice(0, PEER_QUERIES_MAX)),
-    async openExhaustive() {
-      const exhaustive = await exhaustiveOf(context)(register.companies)
-      if (!exhaustive) throw new Error('There is no exhaustive scan')
-      return exhaustive
-    },
+    /** Queries of a kind, of each group at most so many. */
+    queriesOf: (kind: QueryGroup['kind'], max = Infinity) =>
+      groups.filter((group) => group.kind === kind).flatMap(({ queries }) => queries.slice(0, max)),
+    /** The reference for recall. */
+    exhaustive: () => exhaustiveOf(names.context),
+    /** The first installed peer: PostgreSQL where there is one, otherwise SQLite. */
     async openPeer() {
       for (const open of await loadSearchPeers()) {
-        const peer = await open(register.companies)
+        const peer = await open(names.register.companies)
         if (peer) return peer
       }
       throw new Error('No peer is installed')
     },
-    [Symbol.asyncDispose]: () => catalog.close(),
+    [Symbol.asyncDispose]: () => names[Symbol.asyncDispose](),
   }
 }
 
-/** @returns the times of all queries of a kind. Throws if an exact name is not found: a failure would be fast. */
-export async function timesOf(
-  contender: Contender,
-  groups: readonly QueryGroup[],
-  kind: QueryGroup['kind'],
-): Promise<number[]> {
-  const times: number[] = []
-  for (const { queries } of groups.filter((group) => group.kind === kind)) {
-    const measured: TimedQueries = await timed(contender, queries)
-    const missing = queries.find((_, index) => measured.rankings[index]?.length === 0)
-    if (kind === 'exact' && missing !== undefined) throw new Error(`${contender.name} did not find ${missing}`)
-    times.push(...measured.times)
+/** The row of a share of the times, such as 0.99 for p99. */
+function timeRow(id: PerfRowId, share: number, times: readonly number[], peer: { name: string; times: number[] }) {
+  return withBaseline(id, quantile(times, share), { name: peer.name, value: quantile(peer.times, share) })
+}
+
+export const measureSearch: MeasureRows = async ({ size, register }) => {
+  await using bench = await openNamesBench(await register(size.registerRows), size.queries)
+  const { search, resolve, queriesOf } = bench
+  const timesOf = async (contender: Contender, kind: QueryGroup['kind']) =>
+    (await timed(contender, queriesOf(kind))).times
+  const found = await timed(search, queriesOf('exact'))
+  // A failure would be fast.
+  if (found.rankings.some(({ length }) => length === 0)) throw new Error('An exact name is not found')
+  const [exact, fuzzy] = [found.times, await timesOf(search, 'fuzzy')]
+  const others = [...(await timesOf(search, 'broad')), ...(await timesOf(search, 'hostile'))]
+  const resolved = await timesOf(resolve, 'exact')
+  await using peer = await bench.openPeer()
+  const peerOf = async (kind: QueryGroup['kind']) => ({
+    name: peer.name,
+    times: (await timed(peer, queriesOf(kind, PEER_QUERIES_MAX))).times,
+  })
+  const [peerExact, peerFuzzy] = [await peerOf('exact'), await peerOf('fuzzy')]
+  return [
+    timeRow('search exact p99', 0.99, exact, peerExact),
+    timeRow('search fuzzy p50', 0.5, fuzzy, peerFuzzy),
+    timeRow('search fuzzy p99', 0.99, fuzzy, peerFuzzy),
+    { id: 'search slowest', value: Math.max(...exact, ...fuzzy, ...others) },
+    timeRow('resolve p99', 0.99, resolved, peerExact),
+  ]
+}
+
+/** A million companies: times, share of the ten best names that is missed, and memory of the index. */
+export const measureSearchMillion: MeasureRows = async ({ size, register }) => {
+  const count = Math.min(size.queries, PEER_QUERIES_MAX)
+  await using bench = await openNamesBench(await register(size.importRows), count)
+  const memory = indexMemory(bench)
+  await using peer = await bench.openPeer()
+  const { times } = await timed(bench.search, bench.queriesOf('fuzzy'))
+  const ofPeer = { name: peer.name, times: (await timed(peer, bench.queriesOf('fuzzy'))).times }
+  return [
+    timeRow('million p50', 0.5, times, ofPeer),
+    timeRow('million p99', 0.99, times, ofPeer),
+    await missedRow(bench, peer),
+    memory,
+  ]
+}
+
+/** The share of the ten best names of an exhaustive scan that are not found. */
+async function missedRow({ queriesOf, search, exhaustive }: NamesBench, peer: Contender): Promise<PerfRow> {
+  const queries = queriesOf('fuzzy', RECALL_QUERIES)
+  const best = queries.map(exhaustive())
+  const missedBy = async (contender: Contender) => {
+    let found = 0
+    for (const [at, query] of queries.entries()) found += recall(await contender.top(query), best[at] ?? [])
+    return 100 * (1 - found / queries.length)
   }
-  return times
+  return withBaseline('million missed', await missedBy(search), { name: peer.name, value: await missedBy(peer) })
+}
+
+/** The memory that the first search adds, because it loads the index. */
+function indexMemory({ search, groups }: NamesBench): PerfRow {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const used = () => {
+    collectGarbage()
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return (arrayBuffers + heapUsed) / MIB
+  }
+  const before = used()
+  void search.top(groups[0]?.queries[0] ?? '')
+  return { id: 'million memory', value: used() - before }
 }

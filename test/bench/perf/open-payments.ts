@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { generateArchive, readCorpus } from '../generated-register.ts'
 import { sendLoad } from '../load/client.ts'
-import { cpuMicroseconds, startService, startRemotes } from '../load/server-process.ts'
+import { cpuMicroseconds, startService, startRemotes, type ServerProcess } from '../load/server-process.ts'
 import { WORKLOADS } from '../load/workloads.ts'
 import { serviceEnvironment } from './http-rounds.ts'
 import { withBaseline, type PerfContext, type PerfRow } from './perf-row.ts'
@@ -22,22 +22,21 @@ export async function measureOpenPayments({ size, directory }: PerfContext): Pro
   const dataset = join(directory, 'open-payments.zip')
   await generateArchive({ rows: REGISTER_ROWS, seed: 1, path: dataset })
   await using remotes = await startRemotes()
-  const dataDirectory = join(directory, 'open-payments')
-  await using service = await startService(
-    'service',
-    serviceEnvironment(dataDirectory, { dataset, remotes: remotes.url }),
-  )
-  const measuredMs = Math.max(MEASURED_MS_MIN, MINUTE_MS * size.requestShare)
-  const cpuPerMinute = async () => {
-    const before = cpuMicroseconds(service.child)
-    await sleep(measuredMs)
-    return ((cpuMicroseconds(service.child) - before) / 1000) * (MINUTE_MS / measuredMs)
-  }
-  const idle = await cpuPerMinute()
+  const start = (name: string) =>
+    startService(name, serviceEnvironment(join(directory, name), { dataset, remotes: remotes.url }))
+  await using idle = await start('no open payment')
+  await using service = await start('open payments')
   const requests = WORKLOADS['paid lookup'].build(
-    await readCorpus(dataDirectory),
+    await readCorpus(join(directory, service.name)),
     Math.ceil(OPEN_PAYMENTS * size.requestShare),
   )
   await sendLoad(service, { requests, connections: CONNECTIONS, usesRemotes: true })
-  return [withBaseline('open payments', await cpuPerMinute(), { name: 'no open payment', value: idle })]
+  const measuredMs = Math.max(MEASURED_MS_MIN, MINUTE_MS * size.requestShare)
+  const cpuPerMinute = async ({ child }: ServerProcess) => {
+    const before = cpuMicroseconds(child)
+    await sleep(measuredMs)
+    return ((cpuMicroseconds(child) - before) / 1000) * (MINUTE_MS / measuredMs)
+  }
+  const [value, baseline] = await Promise.all([cpuPerMinute(service), cpuPerMinute(idle)])
+  return [withBaseline('open payments', value, { name: idle.name, value: baseline })]
 }

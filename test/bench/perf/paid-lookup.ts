@@ -1,19 +1,26 @@
 /**
  * A lookup with a new payment, with the response log in LMDB and in PostgreSQL, beside `@x402/express` with the same
- * facilitator. Facilitator and chain node are in another process and are called over HTTP.
+ * facilitator. Then the receipt of a lookup in process: digest of the answer, claims and signature, beside a whole paid lookup
+ * and beside the same receipt signed by jose.
  */
+import { CompactSign } from 'jose'
 import { join } from 'node:path'
+import { RECEIPT_ALGORITHM, RECEIPT_TYPE, type ReceiptClaims } from '../../../agent/receipt/claims.ts'
+import { signReceipt } from '../../../agent/receipt/sign.ts'
+import { issueReceipt } from '../../../agent/settlement/receipts.ts'
+import type { ResponseRecord } from '../../../store/log/record.ts'
+import { makeRecord } from '../../support/records.ts'
+import { makeReceiptKey, type TestKey } from '../../support/signed-receipt.ts'
 import { startService } from '../load/server-process.ts'
+import { WORKLOADS } from '../load/workloads.ts'
 import { startDatabase } from '../log-kind.ts'
-import type { PerfRowId } from '../targets.ts'
+import { median } from '../statistics.ts'
 import { compareRounds, measureRounds, SERVICE, serviceEnvironment, STOCK, type HttpBench } from './http-rounds.ts'
-import type { PerfContext, PerfRow } from './perf-row.ts'
-import { measureReceipt } from './receipt.ts'
-import { measureWrites } from './writes.ts'
+import { withBaseline, type PerfContext, type PerfRow, type PerfSize } from './perf-row.ts'
 
 const ON_POSTGRES = 'service on PostgreSQL'
-
-const ROWS = { [SERVICE]: 'paid', [ON_POSTGRES]: 'postgres' } as const
+const RECEIPTS_PER_ROUND = 1_000
+const TRANSACTION = `0x${'ab'.repeat(32)}`
 
 export async function measurePaidLookup(bench: HttpBench, { size, directory }: PerfContext): Promise<PerfRow[]> {
   await using database = await startDatabase()
@@ -24,19 +31,64 @@ export async function measurePaidLookup(bench: HttpBench, { size, directory }: P
   const options = { workload: 'paid lookup', size, sides } as const
   const alone = await measureRounds({ ...bench, servers }, { ...options, connections: 1 })
   const many = await measureRounds({ ...bench, servers }, { ...options, connections: 64 })
-  const rows = Object.entries(ROWS).flatMap(([side, prefix]) => {
-    const row = (unit: 'p50' | 'cpu' | 'rate') => ({
-      id: `${prefix} ${unit}` satisfies PerfRowId,
-      side,
-      baseline: STOCK,
-    })
+  const rowsOf = (side: string, prefix: 'paid' | 'postgres') => {
+    const sideAndBaseline = { side, baseline: STOCK }
     return [
-      compareRounds(alone, { ...row('p50'), pick: ({ p50 }) => p50 }),
-      compareRounds(many, { ...row('cpu'), pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
-      compareRounds(many, { ...row('rate'), pick: ({ rate }) => rate }),
+      compareRounds(alone, { id: `${prefix} p50`, ...sideAndBaseline, pick: ({ p50 }) => p50 }),
+      compareRounds(many, { id: `${prefix} cpu`, ...sideAndBaseline, pick: ({ cpuMicroseconds }) => cpuMicroseconds }),
+      compareRounds(many, { id: `${prefix} rate`, ...sideAndBaseline, pick: ({ rate }) => rate }),
     ]
+  }
+  const rows = [...rowsOf(SERVICE, 'paid'), ...rowsOf(ON_POSTGRES, 'postgres')]
+  const paidCpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
+  return [...rows, ...(await measureReceipt(bench, size, paidCpu))]
+}
+
+const signWithJose = (claims: ReceiptClaims, { kid, privateKey }: TestKey) =>
+  new CompactSign(new TextEncoder().encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: RECEIPT_ALGORITHM, typ: RECEIPT_TYPE, kid })
+    .sign(privateKey)
+
+/** @param paidMicroseconds CPU time of one paid lookup in the same run */
+async function measureReceipt(bench: HttpBench, size: PerfSize, paidMicroseconds: number): Promise<PerfRow[]> {
+  const record = makeRecord({
+    body: await buyAnswer(bench),
+    operation: { operation: 'lookup', input: { company_number: bench.corpus.companyNumbers[0] } },
   })
-  const cpu = rows.find(({ id }) => id === 'paid cpu')?.value ?? Number.NaN
-  const p50 = rows.find(({ id }) => id === 'paid p50')?.value ?? Number.NaN
-  return [...rows, await measureWrites(bench, { size, directory }, p50), ...(await measureReceipt(bench, size, cpu))]
+  const key = await makeReceiptKey()
+  const microseconds = await measureIssue(size, record, async (claims) => signReceipt(claims, key))
+  const joseMicroseconds = await measureIssue(size, record, (claims) => signWithJose(claims, key))
+  return [
+    withBaseline('receipt cpu', microseconds, { name: 'paid lookup', value: paidMicroseconds }),
+    withBaseline('receipt jose', microseconds, { name: 'signed by jose', value: joseMicroseconds }),
+  ]
+}
+
+/** @returns microseconds of CPU for each receipt */
+async function measureIssue(
+  size: PerfSize,
+  record: ResponseRecord,
+  sign: (claims: ReceiptClaims) => Promise<string>,
+): Promise<number> {
+  const services = { signReceipt: sign, now: () => new Date(), report: () => undefined }
+  const issue = () => issueReceipt(services as unknown as Parameters<typeof issueReceipt>[0], record, TRANSACTION)
+  const round = async (count: number) => {
+    const before = process.cpuUsage()
+    for (let made = 0; made < count; made += 1)
+      if ((await issue()) === undefined) throw new Error('No receipt was made')
+    const { user, system } = process.cpuUsage(before)
+    return (user + system) / count
+  }
+  await round(size.warmUpRequests)
+  const rounds: number[] = []
+  for (let each = 0; each < size.rounds; each += 1)
+    rounds.push(await round(Math.ceil(RECEIPTS_PER_ROUND * size.requestShare)))
+  return median(rounds)
+}
+
+async function buyAnswer({ servers, corpus }: HttpBench): Promise<string> {
+  const [request] = WORKLOADS['paid lookup'].build(corpus, 1)
+  const response = await fetch(`${servers.get(SERVICE)?.url}${request?.path}`, { headers: request?.headers ?? {} })
+  if (response.status !== 200) throw new Error(`A lookup got ${response.status}`)
+  return response.text()
 }

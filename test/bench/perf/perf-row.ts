@@ -1,4 +1,5 @@
 /** One measured row of `perf`, and what its file needs to measure it. */
+import type { ImportedRegister } from '../generated-register.ts'
 import type { PerfRowId } from '../targets.ts'
 
 export interface PerfSize {
@@ -21,6 +22,8 @@ export interface PerfContext {
   size: PerfSize
   /** A temporary directory for everything that rows leave on disk. */
   directory: string
+  /** A register with this many rows. All rows of the benchmark share it. */
+  register: (rows: number) => Promise<ImportedRegister>
 }
 
 export interface PerfRow {

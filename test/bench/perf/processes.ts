@@ -16,7 +16,7 @@ import type { PerfContext, PerfRow, PerfSize } from './perf-row.ts'
 /** Only lookups are measured, so a small register is enough. */
 const REGISTER_ROWS = 3_000
 const CONNECTIONS = 64
-const REQUESTS = 1_600
+const REQUESTS = 1_200
 
 interface Side {
   corpus: Corpus

@@ -1,48 +1,49 @@
-/** From the start of the process to its ready line, beside a Node.js process that does nothing. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+/**
+ * An import of a generated register, beside one of the same records into SQLite with a trigram index of names. Only the
+ * service's import checks for contradictions and computes an id. Then starts of the service with it, from the start of the
+ * process to its ready line.
+ */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ready, startChild } from '../../support/child.ts'
+import { runImport } from '../generated-register.ts'
+import { installPeers } from '../install-peers.ts'
 import { residentMemory } from '../load/server-process.ts'
 import { median } from '../statistics.ts'
-import { importedDirectory, measureImport } from './import.ts'
 import { withBaseline, type MeasureRows } from './perf-row.ts'
 
-interface Start {
-  milliseconds: number
-  memory: number
-}
-
-export const measureStart: MeasureRows = async (context) => {
-  const { size, directory } = context
-  // The rows of `import` leave a register behind, unless only this file is measured.
-  if (!existsSync(importedDirectory(directory))) await measureImport(context)
-  const [empty, first, large] = [[] as Start[], [] as Start[], [] as Start[]]
-  for (let run = 0; run < size.starts; run += 1) {
-    empty.push(await startEmpty())
-    const fresh = join(directory, 'fresh')
-    first.push(await startService(fresh))
-    await rm(fresh, { recursive: true })
-    large.push(await startService(importedDirectory(directory)))
-  }
-  const time = (starts: Start[]) => median(starts.map(({ milliseconds }) => milliseconds))
-  const baseline = { name: 'node -e ""', value: time(empty) }
+export const measureImport: MeasureRows = async ({ size, directory, register }) => {
+  await installPeers()
+  const { archive, cost: own } = await register(size.importRows)
+  const sqlite = await runImport('sqlite', archive, join(directory, 'sqlite'))
+  if (own.rows !== size.importRows) throw new Error(`${own.rows} of ${size.importRows} rows were imported`)
+  const peer = (value: number) => ({ name: 'SQLite, trigram index', value })
   return [
-    withBaseline('start new', time(first), baseline),
-    withBaseline('start large', time(large), baseline),
-    { id: 'start memory', value: median(large.map(({ memory }) => memory)) },
+    withBaseline('import cpu', own.cpuSeconds, peer(sqlite.cpuSeconds)),
+    withBaseline('import time', own.seconds, peer(sqlite.seconds)),
+    withBaseline('import memory', own.memory, peer(sqlite.memory)),
   ]
 }
 
-async function startEmpty(): Promise<Start> {
-  const began = performance.now()
-  await once(spawn(process.execPath, ['-e', '']), 'close')
-  return { milliseconds: performance.now() - began, memory: Number.NaN }
+export const measureStart: MeasureRows = async ({ size, directory, register }) => {
+  const { dataDirectory } = await register(size.importRows)
+  const [first, large, memory] = [[] as number[], [] as number[], [] as number[]]
+  for (let run = 0; run < size.starts; run += 1) {
+    const fresh = join(directory, 'fresh')
+    first.push((await startService(fresh)).milliseconds)
+    await rm(fresh, { recursive: true })
+    const started = await startService(dataDirectory)
+    large.push(started.milliseconds)
+    memory.push(started.memory)
+  }
+  return [
+    { id: 'start new', value: median(first) },
+    { id: 'start large', value: median(large) },
+    { id: 'start memory', value: median(memory) },
+  ]
 }
 
-async function startService(directory: string): Promise<Start> {
+async function startService(directory: string): Promise<{ milliseconds: number; memory: number }> {
   const began = performance.now()
   const child = startChild('agent/main.js', ['serve'], { DATA_DIR: directory, PORT: '0', LOG_LEVEL: 'silent' })
   await ready(child)

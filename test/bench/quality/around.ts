@@ -1,9 +1,9 @@
-/** What people write around a name: trading names, notes, places, numbers; and "and" that they leave out. */
+/** What people write around a name: trading names, notes, places, numbers, web addresses; and "and" that they leave out. */
 import { pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { partsOf } from './names.ts'
+import { coreWords, partsOf } from './names.ts'
 import type { BenchCompany } from './register.ts'
 
-const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS'] as const
+const TRADE_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS', 'HARBOUR LIGHTS'] as const
 const TRADING_AS = [' T/A ', ' t/a ', ' trading as ', '. T/A '] as const
 const PLACES = ['RIVERSTICK', 'CORK', 'DUBLIN 2', 'HEAD OFFICE', 'MANOR ESTATE'] as const
 
@@ -27,12 +27,10 @@ export function andDropped(_random: Random, name: string): string | undefined {
   return dropped === core || dropped === '' ? undefined : name.replace(core, dropped)
 }
 
-const OWN_NAMES = ['THE CORNER SHOP', 'QUICKFIX', 'BLUE DOOR CAFE', 'CITY CARS', 'HARBOUR LIGHTS'] as const
-
 /** Only the name after T/A has a legal form, so it is the company. */
 export function afterTradingName(random: Random, name: string): string | undefined {
   if (partsOf(name).form === undefined) return undefined
-  return `${pick(random, OWN_NAMES)}${pick(random, TRADING_AS)}${name}`
+  return `${pick(random, TRADE_NAMES)}${pick(random, TRADING_AS)}${name}`
 }
 
 export function withCompanyNumber(random: Random, { name, number }: BenchCompany): string | undefined {
@@ -44,4 +42,24 @@ export function withCompanyNumber(random: Random, { name, number }: BenchCompany
     `${name} (Co. No. ${number})`,
     `${name} - company registration number: ${number}`,
   ])
+}
+
+const LABEL_LETTERS_MIN = 4
+
+/** The letters of a web address: its domain without the last part. */
+export const LABEL = /([a-z0-9-]+)\.ie/u
+
+const ADDRESSES: readonly ((label: string) => string)[] = [
+  (label) => `${label}.ie`,
+  (label) => `${label.toUpperCase()}.IE`,
+  (label) => `www.${label}.ie`,
+  (label) => `https://www.${label}.ie/contact`,
+  (label) => `info@${label}.ie`,
+  (label) => `${label}.ie Ltd`,
+]
+
+export function asWebAddress(random: Random, name: string): string | undefined {
+  const words = coreWords(name)
+  if (words.join('').length < LABEL_LETTERS_MIN || !/^[a-z0-9 ]+$/.test(words.join(' '))) return undefined
+  return pick(random, ADDRESSES)(words.join(pick(random, ['', '', '-'])))
 }

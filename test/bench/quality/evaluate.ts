@@ -1,36 +1,50 @@
-/** Runs a question as a search and as a resolve, and evaluates both answers. */
-import type { Named, Product, Resolved } from './product.ts'
+/** Asks the skills a question as a search and as a resolve, without HTTP and payment, and evaluates both answers. */
+import type { Operation } from '../../../agent/operation/operation.ts'
+import { resolveResponseSchema } from '../../../agent/operation/resolve.ts'
+import type { Candidate } from '../../../agent/operation/result.ts'
+import { searchResponseSchema } from '../../../agent/operation/search.ts'
+import type { SkillContext } from '../../../agent/skills/registers.ts'
+import { prepareAnswer } from '../../../agent/skills/skills.ts'
 import type { Question } from './questions.ts'
 
-export type Resolution = 'right' | 'wrong' | 'ambiguous' | 'conflicting' | 'no_match' | 'refused'
+export type Named = ReturnType<typeof toNamed>
+type Resolution = 'right' | 'wrong' | 'ambiguous' | 'conflicting' | 'no_match' | 'refused'
+export type Evaluation = ReturnType<typeof evaluate>
 
-export interface Evaluation {
-  question: Question
-  /** The rank, from 0, of the first correct search result; undefined without one. */
-  rank: number | undefined
-  first: Named | undefined
-  resolution: Resolution
-  match: Named | undefined
-  /** The first candidate of the resolution. */
-  resolved: Named | undefined
-}
-
-export function evaluate(question: Question, product: Product): Evaluation {
-  const found = product.search(question.search) ?? []
+export function evaluate(question: Question, context: SkillContext) {
+  const found = search(question.search, context)
   const rank = found.findIndex(({ number }) => question.accepted.includes(number))
-  const resolved = product.resolve(question.resolve)
+  const { status, match, first } = resolve(question.resolve, context)
+  // Among companies with one name only the expected one is right, because a match claims to be unique.
+  const isRight = question.class.mustNotMatch !== true && match?.number === question.expected?.number
+  const resolution: Resolution = status === 'matched' ? (isRight ? 'right' : 'wrong') : status
   return {
     question,
+    /** The rank, from 0, of the first correct search result; undefined without one. */
     rank: rank === -1 ? undefined : rank,
     first: found[0],
-    resolution: resolutionOf(question, resolved),
-    match: resolved.match,
-    resolved: resolved.first,
+    resolution,
+    match,
+    /** The first candidate of the resolution. */
+    resolved: first,
   }
 }
 
-/** Among companies with one name only the expected one is right, because a match claims to be unique. */
-function resolutionOf({ class: { mustNotMatch }, expected }: Question, { status, match }: Resolved): Resolution {
-  if (status !== 'matched') return status
-  return !mustNotMatch && match?.number === expected?.number ? 'right' : 'wrong'
+/** Nothing if the search is refused. */
+function search(operation: Operation, context: SkillContext): Named[] {
+  const prepared = prepareAnswer(operation, context)
+  if (prepared.kind === 'refused') return []
+  return searchResponseSchema.parse(JSON.parse(prepared.body)).candidates.map(toNamed)
+}
+
+/** `first`: the first candidate, whatever the status. */
+export function resolve(operation: Operation, context: SkillContext) {
+  const prepared = prepareAnswer(operation, context)
+  if (prepared.kind === 'refused') return { status: 'refused', match: undefined, first: undefined } as const
+  const { status, match, candidates } = resolveResponseSchema.parse(JSON.parse(prepared.body))
+  return { status, match: match ? toNamed(match) : undefined, first: candidates.map(toNamed)[0] }
+}
+
+function toNamed({ company, score }: Candidate) {
+  return { number: company.company_number, name: company.legal_name, score }
 }

@@ -1,17 +1,10 @@
 /** Adds evidence to a query: the Eircode of the company or another one, and a part of the address. */
 import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
+import type { QueryInput } from './classes.ts'
 import type { BenchCompany } from './register.ts'
 import { withTypo } from './typos.ts'
 import { joined, partsOf } from './names.ts'
 import { numberChanged } from './words.ts'
-
-/** The input of a query. */
-export interface QueryInput {
-  name: string
-  company_number?: string
-  eircode?: string
-  address?: string
-}
 
 /** The characters of Eircodes, which leave out letters that look like others. */
 const EIRCODE_CHARACTERS = Array.from('ACDEFHKNPRTVWXY0123456789')
@@ -26,10 +19,6 @@ export function withWrongEircode(random: Random, { name, eircode }: BenchCompany
     ROUTING_KEYS.filter((key) => !eircode.startsWith(key)),
   )
   return { name, eircode: routingKey + Array.from({ length: 4 }, () => pick(random, EIRCODE_CHARACTERS)).join('') }
-}
-
-export function withRightEircode(_random: Random, { name, eircode }: BenchCompany): QueryInput | undefined {
-  return eircode === null ? undefined : { name, eircode }
 }
 
 export function withAddressFragment(random: Random, { name, addressLines }: BenchCompany): QueryInput | undefined {

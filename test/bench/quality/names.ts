@@ -5,19 +5,14 @@
 
 export type LegalForm = 'ltd' | 'dac' | 'clg' | 'plc' | 'uc'
 
-/** Notations of each legal form, normalised. Notations that also end ordinary names (CN, SE, CTR) are left out. */
-const SURFACES: Record<LegalForm, readonly string[]> = {
-  ltd: ['limited', 'ltd', 'teoranta', 'teo'],
-  dac: ['designated activity company', 'dac', 'cuideachta ghniomhaiochta ainmnithe'],
-  clg: ['company limited by guarantee', 'clg', 'cuideachta faoi theorainn rathaiochta'],
-  plc: ['public limited company', 'plc', 'cuideachta phoibli theoranta', 'cpt'],
-  uc: ['unlimited company', 'uc', 'ulc', 'cuideachta neamhtheoranta'],
+/** Notations of each legal form. Notations that also end ordinary names (CN, SE, CTR) are left out. */
+export const LEGAL_FORMS: Record<LegalForm, readonly string[]> = {
+  ltd: ['LIMITED', 'LTD', 'LTD.', 'TEORANTA', 'TEO', 'Limited', 'Ltd'],
+  dac: ['DESIGNATED ACTIVITY COMPANY', 'DAC', 'D.A.C.', 'CUIDEACHTA GHNÍOMHAÍOCHTA AINMNITHE'],
+  clg: ['COMPANY LIMITED BY GUARANTEE', 'CLG', 'C.L.G.', 'CUIDEACHTA FAOI THEORAINN RÁTHAÍOCHTA'],
+  plc: ['PUBLIC LIMITED COMPANY', 'PLC', 'P.L.C.', 'CUIDEACHTA PHOIBLÍ THEORANTA', 'CPT'],
+  uc: ['UNLIMITED COMPANY', 'UC', 'ULC', 'CUIDEACHTA NEAMHTHEORANTA'],
 }
-
-const FORM_OF_SURFACE = new Map(
-  Object.entries(SURFACES).flatMap(([form, surfaces]) => surfaces.map((surface) => [surface, form as LegalForm])),
-)
-
 const SURFACE_WORDS_MAX = 4
 
 const APOSTROPHES = /['\u2018\u2019\u02BC\u0060\u00B4]/gu
@@ -44,7 +39,11 @@ export function fold(name: string): string {
     .replace(PREFIX_SPACE, '')
 }
 
-export interface NameParts {
+const FORM_OF_SURFACE = new Map(
+  Object.entries(LEGAL_FORMS).flatMap(([form, written]) => written.map((each) => [fold(each), form as LegalForm])),
+)
+
+interface NameParts {
   /** The name before the legal form, as written. */
   core: string
   /** The legal form as written; empty when the name has none. */
@@ -71,7 +70,7 @@ export function joined({ core, surface }: Pick<NameParts, 'core' | 'surface'>): 
   return surface === '' ? core : `${core} ${surface}`
 }
 
-/** The number of letters and digits before the legal form. */
-export function coreLength(name: string): number {
-  return fold(partsOf(name).core).replaceAll(' ', '').length
+/** The words before the legal form, normalised. */
+export function coreWords(name: string): string[] {
+  return fold(partsOf(name).core).split(' ')
 }

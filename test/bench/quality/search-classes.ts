@@ -1,24 +1,18 @@
 /** Parts of names as people type them into a search. Several companies can be a right answer to each. */
-import { below, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { fold, partsOf } from './names.ts'
+import { below, type Random } from '../../../agent/sandbox/sample-random.ts'
+import { coreWords } from './names.ts'
 import type { BenchCompany, ReferenceRegister } from './register.ts'
-
-/** Words of names before the legal form, normalised. */
-export function coreWords(name: string): string[] {
-  return fold(partsOf(name).core).split(' ')
-}
 
 const LETTERS = /^\p{L}+$/u
 const BRAND_LETTERS_MIN = 4
 const PREFIX_LETTERS_MIN = 3
-const PREFIX_ALONE_LETTERS = 5
 const UNSPACED_WORDS_MIN = 3
 const INITIALS = { min: 3, max: 8 }
 
 /** The rarest word of the name. */
 export function brandOnly(_random: Random, { name }: BenchCompany, register: ReferenceRegister): string | undefined {
   const words = coreWords(name).filter((word) => LETTERS.test(word) && word.length >= BRAND_LETTERS_MIN)
-  const uses = (word: string) => register.withWord(word).length
+  const uses = (word: string) => register.find('word', word).length
   return words.toSorted((one, other) => uses(one) - uses(other))[0]
 }
 
@@ -38,25 +32,16 @@ export function firstWordAndTwoLetters(_random: Random, { name }: BenchCompany):
   return isLong ? `${first} ${second.slice(0, 2)}` : undefined
 }
 
-export function prefixAlone(random: Random, { name }: BenchCompany): string | undefined {
-  const words = coreWords(name).filter((word) => LETTERS.test(word) && word.length > PREFIX_ALONE_LETTERS)
-  return words.length === 0 ? undefined : pick(random, words).slice(0, PREFIX_ALONE_LETTERS)
-}
-
 export function withoutSpaces(_random: Random, { name }: BenchCompany): string | undefined {
   const words = coreWords(name)
   return words.length < UNSPACED_WORDS_MIN ? undefined : words.join('')
 }
 
 export function initialsOnly(_random: Random, { name }: BenchCompany): string | undefined {
-  const initials = initialsOf(name)
+  const initials = coreWords(name)
+    .map((word) => word.charAt(0))
+    .join('')
   return LETTERS.test(initials) && initials.length >= INITIALS.min && initials.length <= INITIALS.max
     ? initials
     : undefined
-}
-
-export function initialsOf(name: string): string {
-  return coreWords(name)
-    .map((word) => word.charAt(0))
-    .join('')
 }

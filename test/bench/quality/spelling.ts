@@ -1,4 +1,4 @@
-/** Other notations of a name ("and", accents, initials, punctuation) and phonetic spellings. */
+/** Other notations of a name: "and", accents, initials, punctuation. */
 import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
 import { joined, partsOf } from './names.ts'
 
@@ -20,19 +20,6 @@ const JOINING = /(?<=\S)\s*(?:[&+]|\b(?:AND|AGUS)\b)\s*(?=\S)/iu
 
 export const andRewritten = oneOf(['&', '+', 'AND', 'AGUS'].map((sign) => (text) => text.replace(JOINING, ` ${sign} `)))
 
-const FADAS: Readonly<Record<string, string>> = { A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú' }
-const DOTS: Readonly<Record<string, string>> = {
-  BH: 'Ḃ',
-  CH: 'Ċ',
-  DH: 'Ḋ',
-  FH: 'Ḟ',
-  GH: 'Ġ',
-  MH: 'Ṁ',
-  PH: 'Ṗ',
-  SH: 'Ṡ',
-  TH: 'Ṫ',
-}
-
 const withoutMarks: Rewrite = (text) => text.normalize('NFD').replace(/\p{M}/gu, '').normalize('NFC')
 const decomposed: Rewrite = (text) => text.normalize('NFD')
 /** UTF-8 decoded as Latin-1. */
@@ -46,9 +33,11 @@ const fadaAdded: Rewrite = (text, random) => {
   const vowels = [...text.matchAll(/[AEIOU]/gu)]
   if (vowels.length === 0) return text
   const { 0: vowel, index } = pick(random, vowels)
-  return text.slice(0, index) + (FADAS[vowel] ?? vowel) + text.slice(index + 1)
+  return text.slice(0, index) + `${vowel}\u0301`.normalize('NFC') + text.slice(index + 1)
 }
-const dotted: Rewrite = (text) => text.replace(/[BCDFGMPST]H/u, (pair) => DOTS[pair] ?? pair)
+/** The old notation of a lenited consonant: a dot above it instead of an H after it. */
+const dotted: Rewrite = (text) =>
+  text.replace(/[BCDFGMPST]H/u, ([consonant = '']) => `${consonant}\u0307`.normalize('NFC'))
 
 /** Every name could get an accent, which would make too many such queries. */
 const FADA_ADDED_RATE = 0.2
@@ -102,29 +91,6 @@ export function punctuationChanged(random: Random, name: string): string | undef
   if (/['\u2019(),.-]/u.test(partsOf(name).core)) return punctuationRewritten(random, name)
   return happens(random, PUNCTUATION_ADDED_RATE) ? punctuationAdded(random, name) : undefined
 }
-
-const SOUNDS: readonly (readonly [string, string])[] = [
-  ['PH', 'F'],
-  ['CK', 'K'],
-  ['IE', 'Y'],
-  ['EE', 'EA'],
-  ['OU', 'OO'],
-  ['KS', 'X'],
-  ['QU', 'KW'],
-  ['C', 'K'],
-  ['S', 'Z'],
-  ['I', 'Y'],
-  ['AI', 'AY'],
-]
-
-const soundsChanged = SOUNDS.flatMap(([one, other]): Rewrite[] => [
-  (text) => text.replace(one, other),
-  (text) => text.replace(other, one),
-])
-const doubledOnce: Rewrite = (text) => text.replace(/(?<=[AEIOU])([BDFGLMNPRT])(?=[AEIOU])/u, '$1$1')
-const undoubled: Rewrite = (text) => text.replace(/(\p{Lu})\1/u, '$1')
-
-export const spelledBySound = oneOf([...soundsChanged, doubledOnce, undoubled])
 
 const HIDDEN = ['\u200B', '\uFEFF', '\u00AD', '\u200E', '\u200F', '\u202A', '\uFE0F', '\u2060'] as const
 

@@ -1,82 +1,88 @@
-/** Formats the results as Markdown tables. */
+/** Formats the results: tables by class and by score, and the failures for --debug. */
 import { markdown, percent } from '../markdown.ts'
-import { groupedBy } from './grouped.ts'
-import { classesOf, isRecoverable, ofClass, share, tally, uniqueOf, type Tally } from './tally.ts'
-import type { Sampled } from './sample.ts'
-import type { Evaluation } from './evaluate.ts'
+import type { Evaluation, Named } from './evaluate.ts'
+import { byPresence, classesOf, isRecoverable, ofClass, tally } from './tally.ts'
 
 const HEADINGS = [
   'class',
+  'not recoverable',
   'asked',
   'top 1',
   'top 5',
-  'top 10',
   'matched right',
   'matched wrong',
   'ambiguous',
   'conflicting',
   'no match',
-  'refused',
-  'collisions',
+  'removed: asked',
+  'matched wrong',
+  'no match',
 ]
 
-export function classTable(evaluations: readonly Evaluation[], collisions: ReadonlyMap<string, number>): string {
-  const lines = classesOf(evaluations).map((each) =>
-    line(`${each.id} ${each.label}`, tally(ofClass(evaluations, each)), collisions.get(each.id) ?? 0),
+/** The last columns are about companies that were removed from the register. */
+export function classTable(evaluations: readonly Evaluation[]): string {
+  const { present, removed } = byPresence(evaluations)
+  const lines = classesOf(evaluations).map(({ id, label, unrecognisable = '-' }) =>
+    [`${id} ${label}`, unrecognisable].concat(cells(ofClass(present, id), ofClass(removed, id))),
   )
-  const collisionCount = [...collisions.values()].reduce((sum, count) => sum + count, 0)
-  return markdown(HEADINGS, [...lines, line('all', tally(evaluations), collisionCount)])
+  return markdown(HEADINGS, [...lines, ['all', '', ...cells(present, removed)]])
 }
 
-/** The questions about removed companies, where every match is wrong. */
-export function removedTable(evaluations: readonly Evaluation[]): string {
-  const lines = [...classesOf(evaluations), undefined].map((each) => {
-    const { asked, resolutions } = tally(each ? ofClass(evaluations, each) : evaluations)
-    const { right, wrong, ambiguous, conflicting, no_match } = resolutions
-    const label = each ? `${each.id} ${each.label}` : 'all'
-    const shares = [ambiguous, conflicting, no_match].map((count) => percent(share(count, asked)))
-    return [label, String(asked), String(right + wrong)].concat(shares)
-  })
-  return markdown(['class', 'asked', 'matched wrong', 'ambiguous', 'conflicting', 'no match'], lines)
-}
-
-function line(label: string, { asked, findable, top1, top5, top10, resolutions }: Tally, collisions: number): string[] {
-  const { right, wrong, ambiguous, conflicting, no_match, refused } = resolutions
+function cells(present: readonly Evaluation[], removed: readonly Evaluation[]): string[] {
+  const { asked, top1, top5, wrong, shareOf } = tally(present)
+  const ofRemoved = tally(removed)
   return [
-    label,
     String(asked),
-    ...[top1, top5, top10].map((count) => percent(share(count, findable))),
-    percent(share(right, asked)),
-    `${wrong} (${percent(share(wrong, asked))})`,
-    ...[ambiguous, conflicting, no_match].map((count) => percent(share(count, asked))),
-    String(refused),
-    String(collisions),
+    percent(top1),
+    percent(top5),
+    percent(shareOf('right')),
+    `${wrong} (${percent(shareOf('wrong'))})`,
+    ...(['ambiguous', 'conflicting', 'no_match'] as const).map((resolution) => percent(shareOf(resolution))),
+    String(ofRemoved.asked),
+    String(ofRemoved.wrong),
+    percent(ofRemoved.shareOf('no_match')),
   ]
 }
 
-/** The classes with another notation of the same name, restricted to unique names. */
-export function uniqueTable(evaluations: readonly Evaluation[]): string {
-  const lines = classesOf(evaluations)
-    .filter(({ isSameName }) => isSameName)
-    .map((each) => {
-      const { asked, findable, top1, resolutions } = uniqueOf(evaluations, each)
-      const matched = percent(share(resolutions.right, asked))
-      return [`${each.id} ${each.label}`, String(asked), percent(share(top1, findable)), matched]
-    })
-  return markdown(['class', 'asked, unique name', 'top 1', 'matched right'], lines)
-}
+/** Points of a score that are counted together. */
+const STEP = 50
+/** With fewer answers, a share says nothing. */
+const SHOWN_MIN = 20
 
-/** States which questions the last target leaves out. */
-export function recoverableNote(evaluations: readonly Evaluation[]): string {
-  const lost = classesOf(evaluations.filter(({ question }) => question.expected && !isRecoverable(question)))
-  const names = lost.map(({ id, label, recoverable }) =>
-    recoverable === 'never' ? `${id} ${label}` : `${id} ${label}, in names of fewer than eight letters`,
+/** The share of first candidates that are the company that was meant, by score. */
+export function scoreTable(evaluations: readonly Evaluation[]): string {
+  // A question that states something else than the register on purpose, such as another legal form, is left out.
+  const asked = evaluations.filter(
+    ({ question: { class: asking, expected } }) => asking.mustNotMatch !== true || expected === undefined,
   )
-  return `Not counted as recoverable: ${names.join('; ')}.`
+  const sides = [(each: Evaluation) => each.first, (each: Evaluation) => each.resolved]
+  const stepOf = (named: Named | undefined) => named && Math.floor(named.score / STEP) * STEP
+  const steps = new Set(sides.flatMap((side) => asked.map((each) => stepOf(side(each)))))
+  const lines = [...steps]
+    .filter((step) => step !== undefined)
+    .toSorted((one, other) => other - one)
+    .map((from) => {
+      const counts = sides.flatMap((side) => {
+        const all = asked.filter((each) => stepOf(side(each)) === from)
+        const right = all.filter((each) => each.question.accepted.includes(side(each)?.number ?? ''))
+        return [String(all.length), all.length < SHOWN_MIN ? '-' : percent(right.length / all.length)]
+      })
+      return [from >= 1000 ? '1000' : `${from} to ${from + STEP - 1}`].concat(counts)
+    })
+  return markdown(['score of the first candidate', 'search', 'right', 'resolve', 'right'], lines)
 }
 
-/** The number of sampled companies per stratum. */
-export function sampleNote(sample: readonly Sampled[]): string {
-  const kinds = [...groupedBy(sample, ({ stratum }) => stratum)].map(([kind, ofKind]) => `${ofKind.length} ${kind}`)
-  return `${sample.length} companies sampled: ${kinds.toSorted().join(', ')}`
+/** The wrong matches, missing matches and missed search results, one a line. */
+export function failures(evaluations: readonly Evaluation[]): string {
+  const failed = evaluations.filter(
+    ({ question, resolution, rank }) =>
+      resolution === 'wrong' ||
+      (question.class.sameName && question.isUnique && resolution !== 'right') ||
+      (isRecoverable(question) && rank !== 0),
+  )
+  return failed
+    .map(({ question: { class: asking, asked, expected }, resolution, rank, match, first }) =>
+      JSON.stringify({ class: asking.id, asked, expected, resolution, rank, match, first }),
+    )
+    .join('\n')
 }

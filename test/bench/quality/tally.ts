@@ -1,40 +1,21 @@
 /** Counts evaluations and compares them with the targets of docs/accuracy.md. */
-import { percent, targetOf, type Target } from '../markdown.ts'
+import { percent, type Target } from '../markdown.ts'
 import { CLASSES, NEGATIVES, type QuestionClass } from './classes.ts'
+import type { Evaluation } from './evaluate.ts'
 import type { Question } from './questions.ts'
-import type { Resolution, Evaluation } from './evaluate.ts'
 
-export interface Tally {
-  asked: number
-  /** Questions about registered companies. */
-  findable: number
-  top1: number
-  top5: number
-  top10: number
-  resolutions: Record<Resolution, number>
+/** Shares are NaN if nothing was asked; a target then counts as not measured. */
+export function tally(evaluations: readonly Evaluation[]) {
+  const asked = evaluations.length
+  const findable = evaluations.filter(({ question }) => question.expected)
+  const within = (count: number) => findable.filter(({ rank = Infinity }) => rank < count).length / findable.length
+  const countOf = (wanted: Evaluation['resolution']) =>
+    evaluations.filter(({ resolution }) => resolution === wanted).length
+  const shareOf = (wanted: Evaluation['resolution']) => countOf(wanted) / asked
+  return { asked, top1: within(1), top5: within(5), wrong: countOf('wrong'), shareOf }
 }
 
-export function tally(evaluations: readonly Evaluation[]): Tally {
-  const found = evaluations.filter(({ question }) => question.expected)
-  const within = (count: number) => found.filter(({ rank }) => rank !== undefined && rank < count).length
-  const resolutions = { right: 0, wrong: 0, ambiguous: 0, conflicting: 0, no_match: 0, refused: 0 }
-  for (const { resolution } of evaluations) resolutions[resolution] += 1
-  return {
-    asked: evaluations.length,
-    findable: found.length,
-    top1: within(1),
-    top5: within(5),
-    top10: within(10),
-    resolutions,
-  }
-}
-
-/** NaN when `whole` is 0; a target then counts as not measured. */
-export function share(part: number, whole: number): number {
-  return part / whole
-}
-
-export function ofClass(evaluations: readonly Evaluation[], { id }: Pick<QuestionClass, 'id'>): Evaluation[] {
+export function ofClass(evaluations: readonly Evaluation[], id: string): Evaluation[] {
   return evaluations.filter(({ question }) => question.class.id === id)
 }
 
@@ -48,50 +29,48 @@ const TYPO_TOP1_MIN = 0.97
 const TYPO_TOP5_MIN = 0.99
 const TOP5_MIN = 0.97
 
-const AS_REGISTERED = { id: '0' }
-
 /** Separates the questions about companies that were removed from the register. */
 export function byPresence(evaluations: readonly Evaluation[]) {
   return {
-    present: evaluations.filter(({ question }) => !question.isRemoved),
-    removed: evaluations.filter(({ question }) => question.isRemoved),
+    present: evaluations.filter(({ question }) => question.isRemoved !== true),
+    removed: evaluations.filter(({ question }) => question.isRemoved === true),
   }
 }
 
 /** The promises of docs/accuracy.md, most important first. */
 export function accuracyTargets(evaluations: readonly Evaluation[]): Target[] {
-  const all = tally(evaluations)
   const { present, removed } = byPresence(evaluations)
-  const typos = tally(evaluations.filter(({ question }) => question.class.id === '1' && question.isLong))
-  const recoverable = tally(evaluations.filter(({ question }) => isRecoverable(question)))
+  const wrongShare = (list: readonly Evaluation[]) => tally(list).shareOf('wrong')
+  const classes = classesOf(evaluations)
+  const [worst] = classes
+    .map(({ id, label }) => ({ name: `${id} ${label}`, wrong: wrongShare(ofClass(evaluations, id)) }))
+    .toSorted((one, other) => other.wrong - one.wrong)
+  const typos = tally(ofClass(evaluations, '1').filter(({ question }) => question.isLong))
   return [
     atMost('wrong matches, the company is in the register', wrongShare(present), WRONG_SHARE_MAX),
     atMost('wrong matches, the company is removed', wrongShare(removed), WRONG_SHARE_MAX),
-    worstClass(evaluations),
-    atMost('refused, all questions', share(all.resolutions.refused, all.asked), 0),
-    ...classesOf(evaluations)
-      .filter(({ isSameName }) => isSameName)
-      .map((each) =>
-        atLeast(
-          `matched where unique, ${each.id} ${each.label}`,
-          uniqueShare(evaluations, each),
-          SAME_NAME_MATCHED_MIN,
-        ),
-      ),
-    atLeast('no match, name of a removed company', noMatchShare(removed, AS_REGISTERED), NO_MATCH_MIN),
-    atLeast('no match, a given list, not registered', noMatchShare(evaluations, NEGATIVES.listed), NO_MATCH_MIN),
-    atLeast('top 1, one typo in eight letters or more', share(typos.top1, typos.findable), TYPO_TOP1_MIN),
-    atLeast('top 5, one typo in eight letters or more', share(typos.top5, typos.findable), TYPO_TOP5_MIN),
-    atLeast('top 5, all recoverable questions', share(recoverable.top5, recoverable.findable), TOP5_MIN),
+    atMost(`wrong matches in the worst class, ${worst?.name}`, worst?.wrong ?? Number.NaN, WRONG_SHARE_OF_CLASS_MAX),
+    atMost('refused, all questions', tally(evaluations).shareOf('refused'), 0),
+    ...classes
+      .filter(({ sameName }) => sameName)
+      .map(({ id, label }) => {
+        const unique = ofClass(present, id).filter(({ question }) => question.isUnique)
+        return atLeast(`matched where unique, ${id} ${label}`, tally(unique).shareOf('right'), SAME_NAME_MATCHED_MIN)
+      }),
+    atLeast('no match, name of a removed company', tally(ofClass(removed, '0')).shareOf('no_match'), NO_MATCH_MIN),
+    atLeast('top 1, one typo in eight letters or more', typos.top1, TYPO_TOP1_MIN),
+    atLeast('top 5, one typo in eight letters or more', typos.top5, TYPO_TOP5_MIN),
+    atLeast(
+      'top 5, all recoverable questions',
+      tally(evaluations.filter(({ question }) => isRecoverable(question))).top5,
+      TOP5_MIN,
+    ),
   ]
 }
 
-export function uniqueOf(evaluations: readonly Evaluation[], questionClass: QuestionClass): Tally {
-  return tally(ofClass(evaluations, questionClass).filter(({ question }) => question.isUnique && !question.isRemoved))
-}
-
-export function isRecoverable({ class: { recoverable }, isLong }: Question): boolean {
-  return recoverable === 'always' || (recoverable === 'long names' && isLong)
+/** Whether the changed name still identifies the company. */
+export function isRecoverable({ class: { unrecognisable }, isLong }: Question): boolean {
+  return unrecognisable === undefined || (unrecognisable === 'short names' && isLong)
 }
 
 /** The classes that occur, in their order. */
@@ -100,32 +79,14 @@ export function classesOf(evaluations: readonly Evaluation[]): QuestionClass[] {
   return [...CLASSES, ...Object.values(NEGATIVES)].filter(({ id }) => asked.has(id))
 }
 
-function worstClass(evaluations: readonly Evaluation[]): Target {
-  const shares = classesOf(evaluations).map((each) => ({ each, wrong: wrongShare(ofClass(evaluations, each)) }))
-  const [worst] = shares.toSorted((one, other) => other.wrong - one.wrong)
-  const name = worst && worst.wrong > 0 ? `, ${worst.each.id} ${worst.each.label}` : ''
-  return atMost(`wrong matches in the worst class${name}`, worst?.wrong ?? Number.NaN, WRONG_SHARE_OF_CLASS_MAX)
-}
-
-function wrongShare(evaluations: readonly Evaluation[]): number {
-  const { asked, resolutions } = tally(evaluations)
-  return share(resolutions.wrong, asked)
-}
-
-function noMatchShare(evaluations: readonly Evaluation[], questionClass: Pick<QuestionClass, 'id'>): number {
-  const { asked, resolutions } = tally(ofClass(evaluations, questionClass))
-  return share(resolutions.no_match, asked)
-}
-
-function uniqueShare(evaluations: readonly Evaluation[], questionClass: QuestionClass): number {
-  const { asked, resolutions } = uniqueOf(evaluations, questionClass)
-  return share(resolutions.right, asked)
-}
-
 function atMost(target: string, value: number, limit: number): Target {
-  return targetOf(`${target} <= ${percent(limit)}`, { value, text: percent(value), isMet: value <= limit })
+  return toTarget(`${target} <= ${percent(limit)}`, value, value <= limit)
 }
 
 function atLeast(target: string, value: number, limit: number): Target {
-  return targetOf(`${target} >= ${percent(limit)}`, { value, text: percent(value), isMet: value >= limit })
+  return toTarget(`${target} >= ${percent(limit)}`, value, value >= limit)
+}
+
+function toTarget(target: string, value: number, isMet: boolean): Target {
+  return { target, measured: percent(value), isMet: Number.isNaN(value) ? undefined : isMet }
 }

@@ -49,76 +49,18 @@ export function withTwoTypos(random: Random, text: string): string | undefined {
 }
 
 /** Digits that look like letters. */
-const LOOKALIKE: Readonly<Record<string, string>> = {
-  O: '0',
-  I: '1',
-  L: '1',
-  S: '5',
-  B: '8',
-  G: '6',
-  Z: '2',
-  E: '3',
-  A: '4',
-  T: '7',
-}
+const DIGITS = new Map(
+  ['O0', 'I1', 'L1', 'S5', 'B8', 'G6', 'Z2', 'E3', 'A4', 'T7'].map(([letter = '', digit = '']) => [letter, digit]),
+)
 
 /** A digit for one letter of a word of five letters or more. */
 export function withDigit(random: Random, text: string): string | undefined {
   const places = [...text.matchAll(/\p{L}{5,}/gu)].flatMap(({ 0: word, index }) =>
-    Array.from(word).flatMap((letter, at) => (letter in LOOKALIKE ? [index + at] : [])),
+    Array.from(word).flatMap((letter, at) => (DIGITS.has(letter) ? [index + at] : [])),
   )
   if (places.length === 0) return undefined
   const at = pick(random, places)
-  return text.slice(0, at) + LOOKALIKE[text.charAt(at)] + text.slice(at + 1)
-}
-
-/** What optical character recognition confuses. */
-const MISREAD: readonly (readonly [string, string])[] = [
-  ...([
-    ['O', '0'],
-    ['I', '1'],
-    ['L', '1'],
-    ['S', '5'],
-    ['B', '8'],
-    ['G', '6'],
-    ['Z', '2'],
-    ['I', 'L'],
-    ['L', 'I'],
-  ] as const),
-  ...([
-    ['RN', 'M'],
-    ['M', 'RN'],
-    ['CL', 'D'],
-    ['D', 'CL'],
-    ['W', 'VV'],
-    ['U', 'V'],
-    ['V', 'U'],
-    ['O', 'Q'],
-    ['C', 'G'],
-  ] as const),
-]
-const OCR_ERRORS = 3
-const OCR_LETTERS_MIN = 8
-
-/** Three errors of optical character recognition in a name of eight letters or more. */
-export function misreadByOcr(random: Random, text: string): string | undefined {
-  if (text.replace(/\P{L}/gu, '').length < OCR_LETTERS_MIN) return undefined
-  let read = text
-  const done = new Set<number>()
-  for (let error = 0; error < OCR_ERRORS; error += 1) {
-    const places = MISREAD.flatMap(([written, misread]) =>
-      [...read.matchAll(new RegExp(written, 'gu'))].flatMap(({ index }) =>
-        done.has(index) ? [] : [{ index, written, misread }],
-      ),
-    )
-    if (places.length === 0) return undefined
-    const { index, written, misread } = pick(random, places)
-    read = read.slice(0, index) + misread + read.slice(index + written.length)
-    const moved = [...done].map((at) => (at > index ? at + misread.length - written.length : at))
-    done.clear()
-    for (const at of [...moved, index, index + misread.length - 1]) done.add(at)
-  }
-  return fold(read) === fold(text) ? undefined : read
+  return text.slice(0, at) + DIGITS.get(text.charAt(at)) + text.slice(at + 1)
 }
 
 function transposed(letters: string[], at: number): string[] {

@@ -1,6 +1,6 @@
-/** Word changes: order, omitted, added, abbreviated, joined and split words, and numbers. */
+/** Word changes: order, omitted, added, abbreviated, joined and split words, numbers, and legal forms. */
 import { below, happens, pick, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { joined, partsOf } from './names.ts'
+import { fold, joined, LEGAL_FORMS, partsOf } from './names.ts'
 
 /** Changes the words before the legal form. */
 function overWords(change: (random: Random, words: string[]) => string[] | undefined) {
@@ -105,20 +105,6 @@ function replaceKnown(
   return words.toSpliced(at, 1, pick(random, others))
 }
 
-const ORDINALS = 'FIRST SECOND THIRD FOURTH FIFTH SIXTH SEVENTH EIGHTH NINTH TENTH'.split(' ')
-const ENDINGS = ['ST', 'ND', 'RD']
-const OTHER_ORDINALS = new Map(
-  ORDINALS.flatMap((word, at) => {
-    const digits = `${at + 1}${ENDINGS[at] ?? 'TH'}`
-    return [
-      [word, [digits]],
-      [digits, [word]],
-    ] as [string, string[]][]
-  }),
-)
-
-export const ordinalsRewritten = overWords((random, words) => replaceKnown(random, words, OTHER_ORDINALS))
-
 /** Joins a single letter, or a number with a digit or of Roman numerals, with the word beside it, or splits such words. */
 export const initialOrNumberJoined = overWords((random, words) => {
   const isShort = (word = '') => /^(?:\p{L}|\d+|I{2,3}|IV|VI{0,3}|IX|XI{0,3})$/u.test(word)
@@ -137,4 +123,25 @@ export const initialOrNumberJoined = overWords((random, words) => {
 /** `The` at the beginning, added or left out. */
 export function articleChanged(_random: Random, name: string): string | undefined {
   return /^THE\s/iu.test(name) ? name.replace(/^THE\s+/iu, '') : `THE ${name}`
+}
+
+export function formSwapped(random: Random, name: string): string | undefined {
+  const { core, surface, form } = partsOf(name)
+  if (form === undefined) return undefined
+  const others = LEGAL_FORMS[form].filter((written) => fold(written) !== fold(surface))
+  return joined({ core, surface: pick(random, others) })
+}
+
+export function formDropped(_random: Random, name: string): string | undefined {
+  const { core, form } = partsOf(name)
+  return form === undefined ? undefined : core
+}
+
+/** A legal form of another class, so the name identifies no company. */
+export function formWrong(random: Random, name: string): string | undefined {
+  const { core, form } = partsOf(name)
+  if (form === undefined) return undefined
+  const others = Object.entries(LEGAL_FORMS).filter(([other]) => other !== form)
+  const [, written] = pick(random, others)
+  return joined({ core, surface: pick(random, written) })
 }

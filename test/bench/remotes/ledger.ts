@@ -14,12 +14,7 @@ export interface LedgerTransfer {
   block: number
 }
 
-export interface LedgerBlock {
-  number: number
-  hash: string
-  /** In seconds. */
-  timestamp: number
-}
+export type LedgerBlock = ReturnType<typeof blockAt>
 
 /** An account that differs from the others, which have no code and much money. In lower case. */
 export interface LedgerAccount {
@@ -100,6 +95,7 @@ export class Ledger {
   }
 }
 
-export function blockAt(number: number): LedgerBlock {
+/** `timestamp` is in seconds. */
+export function blockAt(number: number) {
   return { number, hash: `0xb1${number.toString(16).padStart(62, '0')}`, timestamp: number * BLOCK_SECONDS }
 }

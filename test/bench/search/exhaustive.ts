@@ -5,38 +5,28 @@
 import { findEqualNames } from '../../../agent/search/equal-names.ts'
 import { parseForSimilarity, parseQueryName } from '../../../agent/search/equality.ts'
 import { nameScore } from '../../../agent/search/candidate.ts'
-import { cachedNameIndex, type SkillContext } from '../../../agent/skills/registers.ts'
+import { cachedNameIndex } from '../../../agent/skills/registers.ts'
 import { openQueryBudgets } from '../../../store/index/operation-budget.ts'
+import type { Snapshot } from '../../../store/dataset/snapshot.ts'
 import { searchMeasure } from '../../support/search-similarity.ts'
-import { RANKED, type OpenContender } from './contender.ts'
+import { RANKED } from './contender.ts'
 
-export function exhaustiveOf({ dataset }: SkillContext): OpenContender {
-  return async () => {
-    if (!dataset) throw new Error('The context has no dataset')
-    const index = cachedNameIndex(dataset.snapshot)
-    return {
-      name: 'exhaustive scan',
-      top(text) {
-        const limits = { accepts: () => true, budgets: openQueryBudgets() }
-        const { equal } = findEqualNames({ snapshot: dataset.snapshot, names: index }, parseQueryName(text), limits)
-        const measure = searchMeasure(index, parseForSimilarity(text))
-        const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
-        const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
-        const scored = measured.flatMap(({ name, similarity }) => {
-          const exact = equal.get(name)?.exact
-          const found = similarity(isAlone)
-          if (exact === undefined && found === 0) return []
-          return [{ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', found) }]
-        })
-        return bestAndTies(scored)
-      },
-      close: async () => undefined,
-    }
+/** The function returns the numbers of the ten best companies for a query, and of all that tie with the tenth. */
+export function exhaustiveOf({ dataset: { snapshot } }: { dataset: { snapshot: Snapshot } }) {
+  const index = cachedNameIndex(snapshot)
+  return (text: string): string[] => {
+    const limits = { accepts: () => true, budgets: openQueryBudgets() }
+    const { equal } = findEqualNames({ snapshot, names: index }, parseQueryName(text), limits)
+    const measure = searchMeasure(index, parseForSimilarity(text))
+    const measured = Array.from({ length: index.size }, (_, name) => ({ name, ...measure(name) }))
+    const isAlone = equal.size === 0 && measured.every(({ isContaining }) => !isContaining)
+    const scored = measured.flatMap(({ name, similarity }) => {
+      const exact = equal.get(name)?.exact
+      const found = similarity(isAlone)
+      if (exact === undefined && found === 0) return []
+      return [{ number: index.companyNumber(name), score: nameScore(exact ?? 'fuzzy_name', found) }]
+    })
+    const least = scored.toSorted((one, other) => other.score - one.score)[RANKED - 1]?.score ?? 0
+    return scored.filter(({ score }) => score >= least).map(({ number }) => number)
   }
-}
-
-function bestAndTies(scored: { number: string; score: number }[]): string[] {
-  const sorted = scored.toSorted((one, other) => other.score - one.score)
-  const least = sorted[RANKED - 1]?.score ?? 0
-  return sorted.filter(({ score }) => score >= least).map(({ number }) => number)
 }

@@ -1,37 +1,34 @@
-/** The contenders of a search by name: the product and other search engines, which test/peers installs on demand. */
+/** The contenders of a search by name: the product and other search engines. */
 import { parseOperation } from '../../../agent/operation/operations.ts'
 import type { SearchResponse } from '../../../agent/operation/search.ts'
 import type { SkillContext } from '../../../agent/skills/registers.ts'
 import { prepareAnswer } from '../../../agent/skills/skills.ts'
 import { installPeers, peerPath } from '../install-peers.ts'
-import { fold, partsOf } from '../quality/names.ts'
+import { coreWords } from '../quality/names.ts'
 import { RANKED, type Contender, type OpenContender } from './contender.ts'
+import { openPostgresPeer } from './postgres-peer.ts'
 
-/** What a peer module exports: builds a contender over texts; undefined if its software is not installed. */
-interface PeerModule {
-  open: (companies: { number: string; text: string }[], limit: number) => Promise<Contender | undefined>
-}
+/** Builds a peer over texts; undefined if its software is not installed. */
+type OpenPeer = (companies: { number: string; text: string }[], limit: number) => Promise<Contender | undefined>
 
-const PEER_MODULES = ['postgres', 'sqlite', 'minisearch'] as const
+/** test/peers installs these on demand. */
+const PEER_MODULES = ['sqlite', 'minisearch'] as const
 
 /** Open them one after the other: two at once would share memory and processor caches. */
 export async function loadSearchPeers(): Promise<OpenContender[]> {
   await installPeers()
-  return Promise.all(PEER_MODULES.map(async (name) => withPeerTexts((await import(peerPath(name))) as PeerModule)))
+  const modules = await Promise.all(PEER_MODULES.map((name) => import(peerPath(name)) as Promise<{ open: OpenPeer }>))
+  return [openPostgresPeer, ...modules.map(({ open }) => open)].map(withPeerTexts)
 }
 
-function withPeerTexts({ open }: PeerModule): OpenContender {
+/** Peers get names without the legal form: LIMITED makes any two short names similar to a trigram index. */
+function withPeerTexts(open: OpenPeer): OpenContender {
+  const toText = (name: string) => coreWords(name).join(' ')
   return async (companies) => {
-    const texts = companies.map(({ number, name }) => ({ number, text: toPeerText(name) }))
+    const texts = companies.map(({ number, name }) => ({ number, text: toText(name) }))
     const peer = await open(texts, RANKED)
-    if (!peer) return undefined
-    return { name: peer.name, top: (name) => peer.top(toPeerText(name)), close: () => peer.close() }
+    return peer && { ...peer, top: (name) => peer.top(toText(name)) }
   }
-}
-
-/** Folded and without the legal form. This helps the peers: LIMITED makes any two short names similar to a trigram index. */
-function toPeerText(name: string): string {
-  return fold(partsOf(name).core)
 }
 
 /** The product from the input of a request to the body of its response, with validation of both. */
@@ -46,6 +43,6 @@ export function productContender(context: SkillContext, operation: 'search' | 'r
       const { candidates } = JSON.parse(prepared.body) as Pick<SearchResponse, 'candidates'>
       return candidates.map(({ company }) => company.company_number)
     },
-    close: async () => undefined,
+    [Symbol.asyncDispose]: async () => undefined,
   }
 }

@@ -1,14 +1,12 @@
 /** The kinds of queries that are timed, from exact names to queries designed to be slow. */
 import { below, pick, randomFor, type Random } from '../../../agent/sandbox/sample-random.ts'
-import { formSwapped } from '../quality/legal-forms.ts'
-import { fold, joined, partsOf } from '../quality/names.ts'
+import { coreWords, joined, partsOf } from '../quality/names.ts'
 import type { ReferenceRegister } from '../quality/register.ts'
 import { shuffled } from '../quality/sample.ts'
 import { withTwoTypos, withTypo } from '../quality/typos.ts'
-import { wordsSwapped } from '../quality/words.ts'
+import { formSwapped, wordsSwapped } from '../quality/words.ts'
 
 export interface QueryGroup {
-  name: string
   kind: 'exact' | 'fuzzy' | 'broad' | 'hostile'
   queries: string[]
 }
@@ -49,26 +47,19 @@ export function makeQueries(
   const changed = (change: Change) => firstOf(names, change, { count, seed })
   const made = (make: (random: Random) => string) =>
     Array.from({ length: count }, (_, index) => make(randomFor(seed, index, 1)))
+  // The last word has many completions.
+  const withCutWord = (random: Random) => `${pick(random, common)} ${pick(random, names).slice(0, CUT_WORD_LETTERS)}`
   return [
-    { name: 'exact', kind: 'exact', queries: names.slice(0, count) },
-    { name: 'relaxed', kind: 'exact', queries: changed(formSwapped) },
-    { name: 'one typo', kind: 'fuzzy', queries: changed(inCore(withTypo)) },
-    { name: 'two typos', kind: 'fuzzy', queries: changed(inCore(withTwoTypos)) },
-    { name: 'two words swapped', kind: 'fuzzy', queries: changed(wordsSwapped) },
-    { name: 'one word', kind: 'broad', queries: changed(onlyOneWord) },
-    { name: 'common words', kind: 'broad', queries: made((random) => `${manyOf(random, common, 2)} LIMITED`) },
-    {
-      name: 'a common word, the last one cut',
-      kind: 'broad',
-      queries: made((random) => withCutWord(random, common, names)),
-    },
-    { name: 'hostile', kind: 'hostile', queries: made((random) => pick(random, HOSTILE)(random, common)) },
+    { kind: 'exact', queries: names.slice(0, count) },
+    { kind: 'exact', queries: changed(formSwapped) },
+    { kind: 'fuzzy', queries: changed(inCore(withTypo)) },
+    { kind: 'fuzzy', queries: changed(inCore(withTwoTypos)) },
+    { kind: 'fuzzy', queries: changed(wordsSwapped) },
+    { kind: 'broad', queries: changed(onlyOneWord) },
+    { kind: 'broad', queries: made((random) => `${manyOf(random, common, 2)} LIMITED`) },
+    { kind: 'broad', queries: made(withCutWord) },
+    { kind: 'hostile', queries: made((random) => pick(random, HOSTILE)(random, common)) },
   ]
-}
-
-/** The last word has many completions. */
-function withCutWord(random: Random, common: readonly string[], names: readonly string[]): string {
-  return `${pick(random, common)} ${pick(random, names).slice(0, CUT_WORD_LETTERS)}`
 }
 
 /** Makes a query that is designed to be slow. */
@@ -115,7 +106,7 @@ function firstOf(names: readonly string[], change: Change, { count, seed }: { co
 function commonWords({ companies }: ReferenceRegister): string[] {
   const uses = new Map<string, number>()
   for (const { name } of companies) {
-    for (const word of fold(partsOf(name).core).split(' ')) uses.set(word, (uses.get(word) ?? 0) + 1)
+    for (const word of coreWords(name)) uses.set(word, (uses.get(word) ?? 0) + 1)
   }
   const byUse = [...uses].toSorted(([, one], [, other]) => other - one)
   return byUse.slice(0, COMMON_WORDS).map(([word]) => word)

@@ -1,0 +1,69 @@
+/**
+ * Requests over HTTP beside their baselines: quotes, forged payments, stored responses that are requested again, and lookups
+ * over MCP.
+ */
+import { CALLS_MAX } from '../../../agent/limits/call-limit.ts'
+import { PAYMENT_HEADERS } from '../../../agent/payment/terms.ts'
+import type { LoadResult } from '../load/client.ts'
+import { FORGERIES } from '../load/forgeries.ts'
+import type { PerfRowId } from '../targets.ts'
+import { BARE, BARE_PATHS, compareRounds, measureRounds, SERVICE, STOCK, type HttpBench } from './http-rounds.ts'
+import type { PerfContext, PerfRow } from './perf-row.ts'
+
+const QUOTE = 'quote'
+const REST = 'paid lookup over REST'
+
+const p50 = (result: LoadResult) => result.p50
+const cpu = (result: LoadResult) => result.cpuMicroseconds
+
+/** Beside a bare server that sends as many bytes and beside `@x402/express`. */
+export async function measureQuote(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const sides = {
+    [SERVICE]: { server: SERVICE },
+    [BARE]: { server: BARE, replace: { path: BARE_PATHS.quote } },
+    [STOCK]: { server: STOCK },
+  }
+  const alone = await measureRounds(bench, { workload: 'quote', connections: 1, size, sides })
+  const many = await measureRounds(bench, { workload: 'quote', connections: 16, size, sides })
+  return [
+    compareRounds(alone, { id: 'quote p50', baseline: BARE, pick: p50 }),
+    compareRounds(many, { id: 'quote cpu', baseline: BARE, pick: cpu }),
+    compareRounds(many, { id: 'quote express', baseline: STOCK, pick: cpu }),
+  ]
+}
+
+/** Refusals (402) beside the quote of the same request without a payment. */
+export async function measureForged(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const forged = Object.entries(FORGERIES).map(([id, header]) => {
+    const headers = { [PAYMENT_HEADERS.request]: header }
+    return [id as PerfRowId, { server: SERVICE, replace: { headers } }] as const
+  })
+  const sides = { [QUOTE]: { server: SERVICE }, ...Object.fromEntries(forged) }
+  const results = await measureRounds(bench, { workload: 'quote', connections: 16, size, sides })
+  return forged.map(([id]) => compareRounds(results, { id, side: id, baseline: QUOTE, pick: cpu }))
+}
+
+/** Beside a bare server that sends as many bytes. */
+export async function measureReplay(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const sides = { [SERVICE]: { server: SERVICE }, [BARE]: { server: BARE, replace: { path: BARE_PATHS.sold } } }
+  const alone = await measureRounds(bench, { workload: 'replay', connections: 1, size, sides })
+  const many = await measureRounds(bench, { workload: 'replay', connections: 16, size, sides })
+  return [
+    compareRounds(alone, { id: 'replay p50', baseline: BARE, pick: p50 }),
+    compareRounds(many, { id: 'replay cpu', baseline: BARE, pick: cpu }),
+  ]
+}
+
+/** Beside the same over REST. */
+export async function measureMcp(bench: HttpBench, { size }: PerfContext): Promise<PerfRow[]> {
+  const sides = {
+    [SERVICE]: { server: SERVICE, workload: 'paid lookup over MCP' },
+    [REST]: { server: SERVICE },
+  } as const
+  const alone = await measureRounds(bench, { workload: 'paid lookup', connections: 1, size, sides })
+  const many = await measureRounds(bench, { workload: 'paid lookup', connections: CALLS_MAX, size, sides })
+  return [
+    compareRounds(alone, { id: 'mcp p50', baseline: REST, pick: p50 }),
+    compareRounds(many, { id: 'mcp cpu', baseline: REST, pick: cpu }),
+  ]
+}
