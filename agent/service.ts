@@ -55,7 +55,7 @@ import { startReconciler } from './settlement/reconciler.ts'
 import { startRetention } from './settlement/retention.ts'
 import { buildTerms, type Terms } from './payment/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
-import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
+import { openRegistry, UNREGISTERED, type Registry } from './registry/registry.ts'
 import { exampleCompanies } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/name-index-cache.ts'
 
@@ -67,7 +67,7 @@ export interface Externals {
   /** Only an in-process facilitator has a relayer. */
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<NonNullable<Config['erc8004']>> }
 }
 
 /** Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification. */
@@ -180,8 +180,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const { payments, paymentMutex } = saleContext
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
     closers.push(() => reconciler.stop())
-    const registry = await openAgentRegistry(options, baseUrl)
-    closers.push(() => registry.stop())
+    const registry = await openAgentRegistry(options, { baseUrl, clock })
 
     const observe = metrics?.observeRequests()
     server.open(
@@ -368,15 +367,17 @@ function runIfUnlocked(mutex: KeyedMutex) {
 }
 
 /** Opens the ERC-8004 identity of the service. Mainnet has none. */
-async function openAgentRegistry(options: ServiceOptions, baseUrl: string): Promise<Registry> {
-  const { config, externals, now, random, timer, report } = options
+async function openAgentRegistry(
+  { config, externals, now, timer, report }: ServiceOptions,
+  { baseUrl, clock }: { baseUrl: string; clock: () => number },
+): Promise<Registry> {
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
   const { rpcUrl: url, register } = externals.registry
   const agent = config.erc8004 ?? (await register?.(agentUri))
   if (!agent) return UNREGISTERED
   const { chainId } = buildTerms(config.mode, externals.payTo)
-  return openRegistry({ ...agent, url, chainId, agentUri, now, random, timer, report })
+  return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
 }
 
 async function createRoutes(
