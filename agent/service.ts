@@ -19,12 +19,12 @@ import { openServiceKeys, type ServiceKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
-import { ServiceMetrics, type RequestObserver } from './admin/metrics.ts'
+import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
 import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
-import { addReadinessMetrics, addStateMetrics } from './admin/state-metrics.ts'
+import { addStateMetrics } from './admin/state-metrics.ts'
 import { errorCode } from '../store/base/error-code.ts'
 import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
@@ -242,13 +242,13 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
-  addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  addReadinessMetrics(metrics, readiness)
+  const state = { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, readiness, now, timer }
+  addStateMetrics(metrics, state)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
   if (!isDefaultPort) return server.catch(failToListen)
@@ -390,7 +390,7 @@ async function createRoutes(
     registry: Registry
     clients: Clients
     exampleCompany: () => ExampleCompany | undefined
-    observe: RequestObserver | undefined
+    observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
