@@ -5,7 +5,6 @@ import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
-import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
 import { openJournal, type Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
@@ -25,7 +24,6 @@ import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
 import { addStateMetrics } from './admin/state-metrics.ts'
-import { errorCode } from '../store/base/error-code.ts'
 import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkReceiptKeys } from './check-receipt-keys.ts'
@@ -100,19 +98,9 @@ export interface ServiceOptions {
   onSale?: (line: SaleLine) => void
 }
 
-export interface Service {
-  baseUrl: string
-  /** The port that the service listens on. `PORT=0` uses a free one. */
-  port: number
-  /** The URL of metrics and probes, if configured. */
-  adminUrl: string | undefined
-  /** Stops accepting requests, finishes those in progress, and closes the stores. */
-  stop(): Promise<void>
-}
-
 type Closer = () => Promise<void> | void
 
-export async function startService(given: ServiceOptions): Promise<Service> {
+export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, timer, report } = options
@@ -121,7 +109,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const { baseUrl } = server
   const closers: Closer[] = []
   const stopping = new AbortController()
-  const stop = async () => {
+  /** Stops accepting requests, finishes those in progress, and closes the stores. */
+  const stop = async (): Promise<void> => {
     stopping.abort()
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
@@ -196,6 +185,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
         keys,
       }),
     )
+    // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
     await stop()
@@ -251,21 +241,12 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   addStateMetrics(metrics, state)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  if (!isDefaultPort) return server.catch(failToListen)
-  // The default port is probably in use by another service on this machine. Run without the address.
-  return server.catch((cause: unknown) => report('admin_port_unusable', cause))
-}
-
-/** The message of the system does not say which of the two addresses of the service it means. */
-function failToListen(cause: unknown): never {
-  switch (errorCode(cause)) {
-    case 'EADDRINUSE':
-      throw new ConfigError('ADMIN_PORT is in use by another process', { cause })
-    case 'EACCES':
-      throw new ConfigError('This user may not use ADMIN_PORT', { cause })
-    default:
-      throw new ConfigError('ADMIN_HOST is not an address of this machine', { cause })
-  }
+  return server.catch((cause: unknown) => {
+    // The default port is probably in use by another service on this machine. Run without the address.
+    if (isDefaultPort) return report('admin_port_unusable', cause)
+    // The message of the system does not say which of the two addresses of the service it means.
+    throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
+  })
 }
 
 function createSaleContext(
@@ -325,7 +306,7 @@ async function startDataset(
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = {
+  schedule = await startDailyRetrieval({
     dataDirectory,
     archiveDirectory,
     path,
@@ -337,8 +318,7 @@ async function startDataset(
     timer,
     report,
     onRetrieved,
-  }
-  schedule = await startDailyRetrieval(daily)
+  })
   loadNameIndex(catalog, options.report)
 }
 
@@ -423,7 +403,6 @@ async function createRoutes(
     facts,
     signed: keys.documents,
     pages,
-    testnetClient: await loadTestnetClient(config.mode, baseUrl),
     ...(a2aEnabled && { a2aRoute: route }),
     ...(mcpEnabled && { mcp }),
     registry,
