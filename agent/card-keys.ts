@@ -2,7 +2,6 @@
  * The keys of a running service: the signing key, the key set and the signed agent card. They follow the key directory
  * without a restart.
  */
-import type { SignedCardJson } from '../keys/card-signature.ts'
 import { jwksBody, openKeyring, type Keyring } from '../keys/keyring.ts'
 import type { Documents } from '../rest-facade/documents/current-documents.ts'
 import type { WrittenDocument } from '../rest-facade/documents/render-documents.ts'
@@ -19,7 +18,7 @@ interface ServiceKeysOptions {
   report: Report
 }
 
-type SignCard = (keyring: Keyring) => Promise<SignedCardJson>
+type SignCard = (keyring: Keyring) => Promise<object>
 
 /** The card, and the key that signed it. */
 interface SignedCard {

@@ -56,8 +56,10 @@ const url = z.string().refine((value) => URL.canParse(value), { error: 'must be 
 
 const baseUrl = url.refine((value) => {
   const { protocol, pathname, search, hash } = new URL(value)
-  return ['http:', 'https:'].includes(protocol) && pathname === '/' && !search && !hash && !value.endsWith('/')
-}, 'must be http:// or https:// and a host, with nothing after the host')
+  const isOrigin = ['http:', 'https:'].includes(protocol) && pathname === '/' && !search && !hash
+  // Signatures of the agent card need ASCII.
+  return isOrigin && !value.endsWith('/') && /^[!-~]+$/.test(value)
+}, 'must be http:// or https:// and a host in ASCII, with nothing after the host')
 
 const safeUrl = url.refine(
   (value) => mayFetch(new URL(value)),

@@ -5,7 +5,6 @@ import type { Keyring } from '../keys/keyring.ts'
 import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
-import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
 import { openJournal, type Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
@@ -19,13 +18,12 @@ import { openServiceKeys, type ServiceKeys } from './card-keys.ts'
 import { agentCard, paymentExtensionUri } from './a2a/card.ts'
 import { helpText } from './a2a/help.ts'
 import { a2aRoute } from './a2a/route.ts'
-import { ServiceMetrics, type RequestObserver } from './admin/metrics.ts'
+import { ServiceMetrics } from './admin/metrics.ts'
 import { observeChain, observeFacilitator, observeLog } from './admin/observed-services.ts'
 import { checkServiceReadiness } from './admin/readiness.ts'
 import { startAdminServer } from './admin/server.ts'
 import { traceSale, type SaleLine } from './admin/sale-trace.ts'
-import { addReadinessMetrics, addStateMetrics } from './admin/state-metrics.ts'
-import { errorCode } from '../store/base/error-code.ts'
+import { addStateMetrics } from './admin/state-metrics.ts'
 import { ConfigError, type Config } from './config.ts'
 import { startDailyRetrieval } from './dataset.ts'
 import { checkReceiptKeys } from './check-receipt-keys.ts'
@@ -54,7 +52,7 @@ import { startReconciler } from './settlement/reconciler.ts'
 import { startRetention } from './settlement/retention.ts'
 import { buildTerms, type Terms } from './payment/terms.ts'
 import { signReceipt as signReceiptWith } from './receipt/sign.ts'
-import { openRegistry, UNREGISTERED, type ConfiguredAgent, type Registry } from './registry/registry.ts'
+import { openRegistry, UNREGISTERED, type Registry } from './registry/registry.ts'
 import { exampleCompanies } from './skills/example-number.ts'
 import { cachedNameIndex } from './skills/registers.ts'
 
@@ -66,7 +64,7 @@ export interface Externals {
   /** Only an in-process facilitator has a relayer. */
   relayerFunds?: () => Promise<RelayerFunds>
   /** The ERC-8004 registries. Only the sandbox can register the agent when no identity is configured. */
-  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<ConfiguredAgent> }
+  registry?: { rpcUrl: string; register?: (agentUri: string) => Promise<NonNullable<Config['erc8004']>> }
 }
 
 /** Payments that are verified at once. More than the sales a second of one process, times the seconds of a verification. */
@@ -99,19 +97,9 @@ export interface ServiceOptions {
   onSale?: (line: SaleLine) => void
 }
 
-export interface Service {
-  baseUrl: string
-  /** The port that the service listens on. `PORT=0` uses a free one. */
-  port: number
-  /** The URL of metrics and probes, if configured. */
-  adminUrl: string | undefined
-  /** Stops accepting requests, finishes those in progress, and closes the stores. */
-  stop(): Promise<void>
-}
-
 type Closer = () => Promise<void> | void
 
-export async function startService(given: ServiceOptions): Promise<Service> {
+export async function startService(given: ServiceOptions) {
   const metrics = given.config.admin && new ServiceMetrics(given.operations)
   const options = metrics ? observeExternals(given, metrics) : given
   const { config, now, timer, report } = options
@@ -120,7 +108,8 @@ export async function startService(given: ServiceOptions): Promise<Service> {
   const { baseUrl } = server
   const closers: Closer[] = []
   const stopping = new AbortController()
-  const stop = async () => {
+  /** Stops accepting requests, finishes those in progress, and closes the stores. */
+  const stop = async (): Promise<void> => {
     stopping.abort()
     await server.close()
     for (const close of closers.splice(0).toReversed()) await close()
@@ -180,8 +169,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
     const { payments, paymentMutex } = saleContext
     const reconciler = startReconciler({ payments, timer, runExclusively: runIfUnlocked(paymentMutex) })
     closers.push(() => reconciler.stop())
-    const registry = await openAgentRegistry(options, baseUrl)
-    closers.push(() => registry.stop())
+    const registry = await openAgentRegistry(options, { baseUrl, clock })
 
     const observe = metrics?.observeRequests()
     server.open(
@@ -197,6 +185,7 @@ export async function startService(given: ServiceOptions): Promise<Service> {
         keys,
       }),
     )
+    // `PORT=0` uses a free port.
     return { baseUrl, port: server.port, adminUrl: admin ? admin.url : undefined, stop }
   } catch (cause) {
     await stop()
@@ -243,30 +232,21 @@ async function startAdmin({ config, externals, now, timer, report }: ServiceOpti
   const { relayerFunds } = externals
   const { rateLimitPerMinute } = config
   const isClockWrong = () => chain.isClockWrong()
-  addStateMetrics(metrics, { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, now, timer })
   const usesDisk = config.responseLog === undefined
   const checkDisk = usesDisk
     ? createReserveCheck(responsesFolder(config.dataDirectory), FREE_BYTES_MIN.sale)
     : () => undefined
   const readiness = () => checkServiceReadiness({ catalog, log, checkDisk, chain, now, timer, isStopping })
-  addReadinessMetrics(metrics, readiness)
+  const state = { catalog, log, budgets, rateLimitPerMinute, relayerFunds, isClockWrong, readiness, now, timer }
+  addStateMetrics(metrics, state)
   const { isDefaultPort, ...address } = config.admin
   const server = startAdminServer({ ...address, registry: metrics.registry, readiness, report })
-  if (!isDefaultPort) return server.catch(failToListen)
-  // The default port is probably in use by another service on this machine. Run without the address.
-  return server.catch((cause: unknown) => report('admin_port_unusable', cause))
-}
-
-/** The message of the system does not say which of the two addresses of the service it means. */
-function failToListen(cause: unknown): never {
-  switch (errorCode(cause)) {
-    case 'EADDRINUSE':
-      throw new ConfigError('ADMIN_PORT is in use by another process', { cause })
-    case 'EACCES':
-      throw new ConfigError('This user may not use ADMIN_PORT', { cause })
-    default:
-      throw new ConfigError('ADMIN_HOST is not an address of this machine', { cause })
-  }
+  return server.catch((cause: unknown) => {
+    // The default port is probably in use by another service on this machine. Run without the address.
+    if (isDefaultPort) return report('admin_port_unusable', cause)
+    // The message of the system does not say which of the two addresses of the service it means.
+    throw new ConfigError('ADMIN_PORT must be a free port, and ADMIN_HOST an address of this machine', { cause })
+  })
 }
 
 function createSaleContext(
@@ -325,7 +305,7 @@ async function startDataset(
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  const daily = {
+  schedule = await startDailyRetrieval({
     dataDirectory,
     archiveDirectory,
     path,
@@ -337,8 +317,7 @@ async function startDataset(
     timer,
     report,
     onRetrieved,
-  }
-  schedule = await startDailyRetrieval(daily)
+  })
   loadNameIndex(catalog, options.report)
 }
 
@@ -367,15 +346,17 @@ function runIfUnlocked(mutex: KeyedMutex) {
 }
 
 /** Opens the ERC-8004 identity of the service. Mainnet has none. */
-async function openAgentRegistry(options: ServiceOptions, baseUrl: string): Promise<Registry> {
-  const { config, externals, now, random, timer, report } = options
+async function openAgentRegistry(
+  { config, externals, now, timer, report }: ServiceOptions,
+  { baseUrl, clock }: { baseUrl: string; clock: () => number },
+): Promise<Registry> {
   const agentUri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
   if (!externals.registry || config.mode !== 'testnet') return UNREGISTERED
   const { rpcUrl: url, register } = externals.registry
   const agent = config.erc8004 ?? (await register?.(agentUri))
   if (!agent) return UNREGISTERED
   const { chainId } = buildTerms(config.mode, externals.payTo)
-  return openRegistry({ ...agent, url, chainId, agentUri, now, random, timer, report })
+  return openRegistry({ ...agent, url, chainId, agentUri, now, clock, timer, report })
 }
 
 async function createRoutes(
@@ -388,7 +369,7 @@ async function createRoutes(
     registry: Registry
     clients: Clients
     exampleCompany: () => ExampleCompany | undefined
-    observe: RequestObserver | undefined
+    observe: ReturnType<ServiceMetrics['observeRequests']> | undefined
     keys: ServiceKeys
   },
 ): Promise<ReturnType<typeof createApp>> {
@@ -421,7 +402,6 @@ async function createRoutes(
     facts,
     signed: keys.documents,
     pages,
-    testnetClient: await loadTestnetClient(config.mode, baseUrl),
     ...(a2aEnabled && { a2aRoute: route }),
     ...(mcpEnabled && { mcp }),
     registry,

@@ -2,7 +2,7 @@
 import { compromiseKeys } from './compromise.ts'
 import { makeDirectory, readDirectory } from './directory.ts'
 import { KeyError } from './errors.ts'
-import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
+import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
 import type { StoredKey } from './key-file.ts'
 import { keyStates, signsFromSeconds } from './lifecycle.ts'
 import { changeKeys } from './lock.ts'
@@ -11,7 +11,7 @@ import { rotateKeys } from './rotate.ts'
 type KeysCommandOptions = {
   readonly directory: string
   /** Returns milliseconds since 1970. */
-  readonly now: Clock
+  readonly now: () => number
   readonly print: (line: string) => void
   /** The ids that the user has named. */
   readonly kids?: readonly string[]

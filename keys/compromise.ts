@@ -9,35 +9,28 @@
  */
 import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
-import { generateKey, nowInSeconds, type Clock } from './generate.ts'
-import { writeKeyFile, type SigningKey, type StoredKey } from './key-file.ts'
-import { keyStates } from './lifecycle.ts'
+import { generateKey, nowInSeconds } from './generate.ts'
+import { writeKeyFile, type StoredKey } from './key-file.ts'
+import { keyStates, retireKey } from './lifecycle.ts'
 import { changeKeys } from './lock.ts'
-import { retireKey } from './retire.ts'
-
-export type Compromise = {
-  /** The new key, if one had to be created. */
-  readonly made: SigningKey | undefined
-  /** The kids of the superseded keys whose private parts were erased. */
-  readonly retired: readonly string[]
-}
 
 interface CompromiseOptions {
   directory: string
   kids: readonly string[]
-  now: Clock
+  /** Milliseconds since 1970. */
+  now: () => number
 }
 
 /**
- * A key that is marked already keeps its time.
- * @param options.now milliseconds since 1970
+ * A key that is marked already keeps its time. Returns the new key, if one had to be created, and the kids of the superseded
+ * keys whose private parts were erased.
  * @throws KeyError if a kid is unknown, or if a file cannot be written
  */
-export function compromiseKeys(options: CompromiseOptions): Promise<Compromise> {
+export function compromiseKeys(options: CompromiseOptions) {
   return changeKeys(options.directory, (keys) => compromise(options, keys))
 }
 
-async function compromise({ directory, kids, now }: CompromiseOptions, keys: DirectoryKeys): Promise<Compromise> {
+async function compromise({ directory, kids, now }: CompromiseOptions, keys: DirectoryKeys) {
   const atSeconds = nowInSeconds(now)
   const marked = kids.map((kid) => findKey(directory, keys, kid)).filter(({ kind }) => kind !== 'compromised')
   const isNamed = ({ publicJwk }: StoredKey) => kids.includes(publicJwk.kid)

@@ -4,23 +4,9 @@ import { join } from 'node:path'
 import { errorCode } from '../store/base/error-code.ts'
 import { findOpenMode, makePrivateDirectory } from '../store/files/private-files.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
-import {
-  KEY_FILE_SUFFIX,
-  readKeyFile,
-  type CompromisedKey,
-  type RetiredKey,
-  type SigningKey,
-  type StoredKey,
-} from './key-file.ts'
+import { KEY_FILE_SUFFIX, readKeyFile, type StoredKey } from './key-file.ts'
 
-export type DirectoryKeys = {
-  /** Private keys, newest first. Between equal times, the first kid in text order comes first. */
-  readonly signing: readonly SigningKey[]
-  /** The key that was retired last comes first. */
-  readonly retired: readonly RetiredKey[]
-  /** The key that was compromised last comes first. */
-  readonly compromised: readonly CompromisedKey[]
-}
+export type DirectoryKeys = Awaited<ReturnType<typeof readDirectory>>
 
 /** Creates the directory with mode 0700 if it is missing. */
 export async function makeDirectory(directory: string): Promise<void> {
@@ -28,16 +14,13 @@ export async function makeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Reads every key file and ignores other files. A missing directory has no keys.
+ * Reads every key file and ignores other files. A missing directory has no keys. The key that was made, retired or compromised
+ * last comes first; between equal times, the first kid in text order.
  * @throws KeyError if the directory or any key file breaks a rule, so that no key is left out silently
  */
-export async function readDirectory(directory: string): Promise<DirectoryKeys> {
+export async function readDirectory(directory: string) {
   const keys: StoredKey[] = []
   for (const name of await keyFileNames(directory)) keys.push(await readKeyFile(join(directory, name)))
-  return sortKeys(keys)
-}
-
-function sortKeys(keys: readonly StoredKey[]): DirectoryKeys {
   const signing = keys.filter((key) => key.kind === 'signing')
   const retired = keys.filter((key) => key.kind === 'retired')
   const compromised = keys.filter((key) => key.kind === 'compromised')
@@ -58,15 +41,12 @@ async function keyFileNames(directory: string): Promise<string[]> {
 }
 
 async function listDirectory(directory: string): Promise<string[]> {
-  const mode = await stat(directory).then(
-    (stats) => stats.mode,
-    (error: unknown) => {
-      if (errorCode(error) === 'ENOENT') return undefined
-      throw error
-    },
-  )
-  if (mode === undefined) return []
-  const fault = findOpenMode(mode)
+  const stats = await stat(directory).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (!stats) return []
+  const fault = findOpenMode(stats.mode)
   if (fault !== undefined) throwKeyError(directory, `${fault}: run chmod 700 ${JSON.stringify(directory)}`)
   return await readdir(directory)
 }

@@ -3,11 +3,8 @@ import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { KeyError } from './errors.ts'
 import { keyFilePath, readKeyFile, writeKeyFile, type KeyFileContent, type SigningKey } from './key-file.ts'
 
-/** Returns milliseconds since 1970, as `Date.now` does. */
-export type Clock = () => number
-
-/** Returns whole seconds since 1970, the unit of the times in key files. */
-export function nowInSeconds(now: Clock): number {
+/** Whole seconds since 1970, the unit of the times in key files. `now` returns milliseconds, as `Date.now` does. */
+export function nowInSeconds(now: () => number): number {
   return Math.floor(now() / 1000)
 }
 
@@ -20,7 +17,7 @@ export function toIsoTime(seconds: number): string {
  * Creates a key in an existing directory and reads it back from its file.
  * @throws KeyError if the file cannot be written or does not read back as a signing key
  */
-export async function generateKey(options: { directory: string; now: Clock }): Promise<SigningKey> {
+export async function generateKey(options: { directory: string; now: () => number }): Promise<SigningKey> {
   const content = await makeKey(nowInSeconds(options.now))
   await writeKeyFile(options.directory, content)
   const key = await readKeyFile(keyFilePath(options.directory, content.kid))

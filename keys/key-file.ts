@@ -21,31 +21,17 @@ export const KEY_FILE_SUFFIX = '.jwk.json'
 /** The end of the year 9999. Later years have more than the four digits of ISO 8601. */
 const SECONDS_MAX = 253_402_300_799
 
-/** A key that can sign. Times are seconds since 1970, in UTC. */
-export type SigningKey = {
-  readonly kind: 'signing'
-  readonly publicJwk: PublicJwk
-  readonly madeAtSeconds: number
-  readonly privateKey: KeyObject
-}
+/** Times are seconds since 1970, in UTC. */
+export type StoredKey = { readonly publicJwk: PublicJwk; readonly madeAtSeconds: number } & (
+  | { readonly kind: 'signing'; readonly privateKey: KeyObject }
+  /** It only verifies. */
+  | { readonly kind: 'retired'; readonly retiredAtSeconds: number }
+  /** Its private part may be known to others. Nothing that it has signed is valid. */
+  | { readonly kind: 'compromised'; readonly compromisedAtSeconds: number }
+)
 
-/** A key that only verifies. */
-export type RetiredKey = {
-  readonly kind: 'retired'
-  readonly publicJwk: PublicJwk
-  readonly madeAtSeconds: number
-  readonly retiredAtSeconds: number
-}
-
-/** A key whose private part may be known to others. Nothing that it has signed is valid. */
-export type CompromisedKey = {
-  readonly kind: 'compromised'
-  readonly publicJwk: PublicJwk
-  readonly madeAtSeconds: number
-  readonly compromisedAtSeconds: number
-}
-
-export type StoredKey = SigningKey | RetiredKey | CompromisedKey
+/** A key that can sign. */
+export type SigningKey = Extract<StoredKey, { kind: 'signing' }>
 
 /** 32 bytes in base64url. The unused bits of the last character must be zero (RFC 4648 section 3.5). */
 const coordinate = (member: string) =>
@@ -116,7 +102,7 @@ export async function writeKeyFile(directory: string, content: KeyFileContent): 
 }
 
 /** Copies the public members by name, so that no other member can be published. */
-export function publicPart(jwk: PublicJwk): PublicJwk {
+function publicPart(jwk: PublicJwk): PublicJwk {
   const { kty, crv, x, y, kid, use, alg } = jwk
   return { kty, crv, x, y, kid, use, alg }
 }

@@ -4,7 +4,7 @@
  * the times in the key files and the clock.
  */
 import type { DirectoryKeys } from './directory.ts'
-import type { PublicJwk, RetiredKey, SigningKey } from './key-file.ts'
+import { writeKeyFile, type PublicJwk, type SigningKey } from './key-file.ts'
 
 /**
  * How long a new key is published before it signs. A running service publishes it within a minute, caches keep the key set
@@ -15,28 +15,13 @@ export const KEY_LEAD_SECONDS = 60 * 60
 /** Bounds the key set, which keeps every key: at most 53 keys of 210 bytes a year. */
 export const ROTATION_SECONDS_MIN = 7 * 24 * 60 * 60
 
-/** A private key that no longer signs, and the time at which the next key has begun to sign. */
-export interface SupersededKey {
-  readonly key: SigningKey
-  readonly retiredAtSeconds: number
-}
+type KeyStates = ReturnType<typeof keyStates>
 
-export interface KeyStates {
-  /** The key that signs. */
-  readonly current: SigningKey | undefined
-  /** Keys that will sign later, newest first. */
-  readonly pending: readonly SigningKey[]
-  /** Newest first. */
-  readonly superseded: readonly SupersededKey[]
-  /** Keys without a private part. The key that was retired last comes first. */
-  readonly retired: readonly RetiredKey[]
-}
-
-/** The newest key that has been published long enough signs. If none has, the oldest signs, so that there is always one. */
-export function keyStates(
-  { signing, retired }: Pick<DirectoryKeys, 'signing' | 'retired'>,
-  atSeconds: number,
-): KeyStates {
+/**
+ * The newest key that has been published long enough signs. If none has, the oldest signs, so that there is always one. Pending
+ * keys will sign later. Superseded ones no longer sign, and have the time at which the next key began to. All are newest first.
+ */
+export function keyStates({ signing, retired }: Pick<DirectoryKeys, 'signing' | 'retired'>, atSeconds: number) {
   const isReady = signing.map((key) => signsFromSeconds(key) <= atSeconds)
   const at = isReady.includes(true) ? isReady.indexOf(true) : signing.length - 1
   const superseded = signing.slice(at + 1).map((key, older) => {
@@ -44,6 +29,14 @@ export function keyStates(
     return { key, retiredAtSeconds: signsFromSeconds(next) }
   })
   return { current: signing[at], pending: signing.slice(0, Math.max(at, 0)), superseded, retired }
+}
+
+/** Erases the private part of a superseded key. The file keeps the public part and gets the time of retirement. */
+export async function retireKey(
+  directory: string,
+  { key, retiredAtSeconds }: KeyStates['superseded'][number],
+): Promise<void> {
+  await writeKeyFile(directory, { ...key.publicJwk, iat: key.madeAtSeconds, retired_at: retiredAtSeconds })
 }
 
 export function signsFromSeconds(key: SigningKey): number {

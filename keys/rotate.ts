@@ -13,34 +13,27 @@ import { join } from 'node:path'
 import { syncDirectory, UNFINISHED_SUFFIX } from '../store/files/atomic-file.ts'
 import type { DirectoryKeys } from './directory.ts'
 import { throwKeyError, withKeyError } from './errors.ts'
-import { generateKey, nowInSeconds, toIsoTime, type Clock } from './generate.ts'
-import { KEY_FILE_SUFFIX, type SigningKey } from './key-file.ts'
-import { keyStates, ROTATION_SECONDS_MIN } from './lifecycle.ts'
+import { generateKey, nowInSeconds, toIsoTime } from './generate.ts'
+import { KEY_FILE_SUFFIX } from './key-file.ts'
+import { keyStates, retireKey, ROTATION_SECONDS_MIN } from './lifecycle.ts'
 import { changeKeys } from './lock.ts'
-import { retireKey } from './retire.ts'
-
-/** The new key, and the kids of the keys that a rotation retired. */
-export type Rotation = {
-  readonly made: SigningKey
-  readonly retired: readonly string[]
-}
 
 interface RotationOptions {
   directory: string
-  now: Clock
+  /** Milliseconds since 1970. */
+  now: () => number
 }
 
 /**
- * Creates a new key and erases the private parts of superseded keys.
- * @param options.now milliseconds since 1970
+ * Creates a new key and erases the private parts of superseded keys. Returns the key and the kids of those.
  * @throws KeyError if there is no key to replace, the newest key is younger than a week, a rule is broken or a file cannot be
  *   written
  */
-export function rotateKeys(options: RotationOptions): Promise<Rotation> {
+export function rotateKeys(options: RotationOptions) {
   return changeKeys(options.directory, (keys) => rotate(options, keys))
 }
 
-async function rotate({ directory, now }: RotationOptions, keys: DirectoryKeys): Promise<Rotation> {
+async function rotate({ directory, now }: RotationOptions, keys: DirectoryKeys) {
   const atSeconds = nowInSeconds(now)
   const { current, superseded } = keyStates(keys, atSeconds)
   if (current === undefined) return throwKeyError(directory, 'has no key to replace: run the command keys generate')

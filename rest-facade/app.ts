@@ -11,15 +11,14 @@ import type { CompanyAgentExecutor } from '../agent/sale/agent-executor.ts'
 import type { Clients } from '../agent/http/clients.ts'
 import { REQUEST_ID_HEADER, requestIdOf } from '../agent/http/request-id.ts'
 import { refuse, sendResponse } from '../agent/http/response.ts'
-import { renderWireError } from '../agent/http/wire-error.ts'
-import { FREE_PATHS, TESTNET_PATHS } from '../agent/operation/paths.ts'
+import { renderWireError } from '../agent/http/render-outcome.ts'
+import { FREE_PATHS } from '../agent/operation/paths.ts'
 import { PAYMENT_HEADERS } from '../agent/payment/terms.ts'
 import { UNREGISTERED, type Registry } from '../agent/registry/registry.ts'
 import type { Report } from '../store/base/runtime.ts'
-import { staticDocument } from './document.ts'
+import { freeDocument, staticDocument } from './document.ts'
 import { currentAttribution, currentMetadata, type CurrentFacts } from './documents/metadata.ts'
 import type { Documents } from './documents/current-documents.ts'
-import { freeDocument } from './free.ts'
 import { paidRoutes } from './paid.ts'
 import { registryRoutes } from './registry.ts'
 
@@ -52,8 +51,6 @@ interface AppOptions {
   signed: () => Documents
   /** The current guides and descriptions. Their paths do not change. */
   pages: () => Documents
-  /** The text of `/testnet-client.py`. Absent on mainnet. */
-  testnetClient?: string | undefined
   /** Absent when A2A is disabled. */
   a2aRoute?: Router
   /** Absent when MCP is disabled. */
@@ -72,7 +69,6 @@ export function createApp({
   facts,
   signed,
   pages,
-  testnetClient,
   a2aRoute,
   mcp,
   registry = UNREGISTERED,
@@ -103,10 +99,6 @@ export function createApp({
     FREE_PATHS.attribution,
     freeDocument(() => currentAttribution(facts)),
   )
-  if (testnetClient !== undefined) {
-    const document = { type: 'text/x-python', text: testnetClient } as const
-    app.all(TESTNET_PATHS.testnetClient, staticDocument(document, { links: LINKS }))
-  }
   for (const documents of [signed, pages]) {
     for (const path of documents().keys()) app.all(path, currentDocument(documents, path))
   }

@@ -1,11 +1,12 @@
-/** Static documents: compressed once, at start, with one ETag per content encoding. */
+/** Free documents: GET or HEAD, an ETag, and a short time in public caches. Static ones are compressed once. */
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Request, RequestHandler, Response } from 'express'
 import { methodNotAllowed, refuse } from '../agent/http/response.ts'
 import type { WrittenDocument } from './documents/render-documents.ts'
-import { CACHE_SECONDS } from './free.ts'
 
+/** Long enough to absorb a burst, short enough that new prices, keys and data are soon visible. */
+export const CACHE_SECONDS = 60
 /** A shorter document fits into one network packet without compression. */
 const COMPRESSED_BYTES_MIN = 1_400
 
@@ -15,6 +16,14 @@ interface EncodedForm {
   etag: string
   lastModified: string | undefined
   headers: { notModified: Record<string, string>; ok: Record<string, string> }
+}
+
+/** Serves the current value of `content` as JSON. */
+export function freeDocument(content: () => object, maxAgeSeconds = CACHE_SECONDS): RequestHandler {
+  return (request, response) => {
+    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
+    response.set('Cache-Control', `public, max-age=${maxAgeSeconds}`).type('json').send(JSON.stringify(content()))
+  }
 }
 
 /** Serves the page, or its markdown version to clients that prefer `text/markdown`. */

@@ -7,15 +7,8 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Express, Request, Response } from 'express'
 
-export interface ExpressMessages {
-  /** Options for `createServer`, which may be called before the application exists. */
-  options: { IncomingMessage: typeof IncomingMessage; ServerResponse: typeof ServerResponse }
-  /** Connects the classes with an application. Must be called before its first request. */
-  connectTo(app: Express): void
-}
-
 /** `isFull` tells whether the next request of a connection is refused. The event `upgrade` then ends the connection. */
-export function expressMessages(isFull: (socket: Socket) => boolean = () => false): ExpressMessages {
+export function expressMessages(isFull: (socket: Socket) => boolean) {
   // One pair of classes per server, because `connectTo` changes their prototypes.
   class AppRequest extends IncomingMessage {
     readonly #isRefused: boolean
@@ -37,8 +30,10 @@ export function expressMessages(isFull: (socket: Socket) => boolean = () => fals
   }
   class AppResponse<From extends IncomingMessage = IncomingMessage> extends ServerResponse<From> {}
   return {
+    /** Options for `createServer`, which may be called before the application exists. */
     options: { IncomingMessage: AppRequest, ServerResponse: AppResponse },
-    connectTo(app) {
+    /** Connects the classes with an application. Must be called before its first request. */
+    connectTo(app: Express): void {
       Object.setPrototypeOf(AppRequest.prototype, app.request)
       Object.setPrototypeOf(AppResponse.prototype, app.response)
       app.request = AppRequest.prototype as unknown as Request

@@ -10,18 +10,13 @@ import { refused, type Refused } from '../agent/operation/outcome.ts'
  */
 export const QUERY_CHARACTERS_MAX = 3072
 
-export interface QueryFields {
-  kind: 'query'
-  /** The decoded parameters by name. */
-  fields: ReadonlyMap<string, string>
-}
-
 /** The part of a request target after the path, without the question mark. A fragment, which is invalid here, is included. */
 export function rawQuery(target: string): string {
   return /[?#].*$/s.exec(target)?.[0].replace(/^\?/, '') ?? ''
 }
 
-export function parseQueryString(query: string): QueryFields | Refused {
+/** The decoded parameters by name. */
+export function parseQueryString(query: string): { kind: 'query'; fields: ReadonlyMap<string, string> } | Refused {
   if (query.length > QUERY_CHARACTERS_MAX) return invalidQuery(`it has more than ${QUERY_CHARACTERS_MAX} characters`)
   const fields = new Map<string, string>()
   for (const parameter of query === '' ? [] : query.split('&')) {

@@ -1,21 +1,18 @@
 /** The three testnet-only routes about the agent in the ERC-8004 registries (contract 4.4.6 to 4.4.8). */
-import { Router, type RequestHandler } from 'express'
+import { Router } from 'express'
 import type { Clients } from '../agent/http/clients.ts'
 import { methodNotAllowed, refuse } from '../agent/http/response.ts'
-import { WEIGHTS } from '../agent/limits/address-budget.ts'
-import type { Client } from '../agent/limits/address-budget.ts'
-import { refused, type Refused } from '../agent/operation/outcome.ts'
+import { WEIGHTS, type Client } from '../agent/limits/address-budget.ts'
+import type { Refused } from '../agent/operation/outcome.ts'
 import { TESTNET_PATHS } from '../agent/operation/paths.ts'
 import type { Refusal } from '../agent/operation/refusal.ts'
-import { PAGE_CACHE_SECONDS } from '../agent/registry/feedback-cache.ts'
 import { toChecksumAddress, type FeedbackQuery } from '../agent/registry/reader.ts'
-import type { Registry } from '../agent/registry/registry.ts'
+import { CACHE_SECONDS, type Reading, type Registry, type RegistryIdentity } from '../agent/registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,
   buildReputationBody,
   findAgent,
-  type CheckedIdentity,
   type PublishedAgent,
 } from './documents/registry-bodies.ts'
 import { ADDRESS_PATTERN, FEEDBACK_ENTRIES_MAX } from './documents/registry-schemas.ts'
@@ -24,69 +21,62 @@ import { invalidQuery, parseQueryString, rawQuery } from './query.ts'
 /** With a larger `start`, the last index of a page would not be a safe integer. */
 const START_MAX = Number.MAX_SAFE_INTEGER - FEEDBACK_ENTRIES_MAX
 
-/** The specification of the service names five seconds for these routes. */
-const RATE_LIMITED: Refusal = { code: 'rate_limited', retryAfterSeconds: 5 }
-const UNCHECKED: Refusal = { code: 'registry_unchecked' }
+const REFUSALS: Record<'busy' | 'unread', Refusal> = {
+  /** The specification of the service names five seconds for these routes. */
+  busy: { code: 'rate_limited', retryAfterSeconds: 5 },
+  unread: { code: 'registry_unchecked' },
+}
 
 interface RegistryRouteOptions extends Omit<PublishedAgent, 'agentId'> {
   registry: Registry
   clients: Clients
 }
 
-type QueryParameters = ReadonlyMap<string, string>
-
-interface RegistryEndpoint<Query> {
-  parse: (parameters: QueryParameters) => { kind: 'query'; query: Query } | Refused
-  respond: (identity: CheckedIdentity, query: Query, client: Client) => RegistryReply | Promise<RegistryReply>
-}
-
-type RegistryReply = { kind: 'body'; body: object } | Refused
+type Parsed<Query> = { kind: 'query'; query: Query } | Refused
 
 export function registryRoutes({ registry, clients, ...options }: RegistryRouteOptions): Router {
   const router = Router({ caseSensitive: true })
   const agent: PublishedAgent = { ...options, agentId: registry.agentId }
-  const serve = <Query>(path: string, endpoint: RegistryEndpoint<Query>) =>
-    router.all(path, registryHandler(registry, clients, endpoint))
-  serve(TESTNET_PATHS.registrationFile, {
-    parse: parseEmptyQuery,
-    respond: (identity) => ({ kind: 'body', body: buildRegistrationFile(agent, identity) }),
+
+  function serve<Query>(
+    path: string,
+    parse: (parameters: ReadonlyMap<string, string>) => Parsed<Query>,
+    respond: (identity: RegistryIdentity, query: Query, client: Client) => Promise<Reading<object>>,
+  ): void {
+    router.all(path, async (request, response) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
+      const parameters = parseQueryString(rawQuery(request.originalUrl))
+      const parsed = parameters.kind === 'refused' ? parameters : parse(parameters.fields)
+      if (parsed.kind === 'refused') return refuse(response, parsed.refusal)
+      const client = clients.of(request)
+      if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, REFUSALS.busy)
+      const identity = await registry.identity(client)
+      const body = identity.kind === 'read' ? await respond(identity.result, parsed.query, client) : identity
+      if (body.kind !== 'read') return refuse(response, REFUSALS[body.kind])
+      response.set('Cache-Control', `public, max-age=${CACHE_SECONDS}`).type('json').send(JSON.stringify(body.result))
+    })
+  }
+
+  serve(TESTNET_PATHS.registrationFile, parseEmptyQuery, async (identity) => {
+    return { kind: 'read', result: buildRegistrationFile(agent, identity) }
   })
-  serve(TESTNET_PATHS.registryIdentity, {
-    parse: parseEmptyQuery,
-    respond: (identity) => ({ kind: 'body', body: buildIdentityBody(agent, identity) }),
+  serve(TESTNET_PATHS.registryIdentity, parseEmptyQuery, async (identity) => {
+    return { kind: 'read', result: buildIdentityBody(agent, identity) }
   })
-  serve(TESTNET_PATHS.reputation, {
-    parse: parseFeedbackQuery,
-    respond: (identity, query, client) => readReputation({ registry, agent, identity, client }, query),
+  // Also answers with the feedback of an agent that another account owns, under the status `owner_mismatch`.
+  serve(TESTNET_PATHS.reputation, parseFeedbackQuery, async (identity, query, client) => {
+    const page = findAgent(identity) && (await registry.page(query, client))
+    if (page && page.kind !== 'read') return page
+    return { kind: 'read', result: buildReputationBody(agent, identity, query, page?.result) }
   })
   return router
 }
 
-function registryHandler<Query>(
-  registry: Registry,
-  clients: Clients,
-  { parse, respond }: RegistryEndpoint<Query>,
-): RequestHandler {
-  return async (request, response) => {
-    if (request.method !== 'GET' && request.method !== 'HEAD') return refuse(response, methodNotAllowed('GET, HEAD'))
-    const parameters = parseQueryString(rawQuery(request.originalUrl))
-    const parsed = parameters.kind === 'refused' ? parameters : parse(parameters.fields)
-    if (parsed.kind === 'refused') return refuse(response, parsed.refusal)
-    const client = clients.of(request)
-    if (client.budget.raiseTo(WEIGHTS.request)) return refuse(response, RATE_LIMITED)
-    const identity = registry.identity()
-    if (identity.status === 'unchecked') return refuse(response, UNCHECKED)
-    const reply = await respond(identity, parsed.query, client)
-    if (reply.kind === 'refused') return refuse(response, reply.refusal)
-    response.set('Cache-Control', `public, max-age=${PAGE_CACHE_SECONDS}`).type('json').send(JSON.stringify(reply.body))
-  }
-}
-
-function parseEmptyQuery(parameters: QueryParameters): { kind: 'query'; query: undefined } | Refused {
+function parseEmptyQuery(parameters: ReadonlyMap<string, string>): Parsed<undefined> {
   return parameters.size > 0 ? invalidQuery('it must be empty') : { kind: 'query', query: undefined }
 }
 
-function parseFeedbackQuery(parameters: QueryParameters): { kind: 'query'; query: FeedbackQuery } | Refused {
+function parseFeedbackQuery(parameters: ReadonlyMap<string, string>): Parsed<FeedbackQuery> {
   const hasUnknown = [...parameters.keys()].some((name) => !['client', 'start', 'limit'].includes(name))
   if (hasUnknown) return invalidQuery('unknown parameters are not accepted')
   const client = parameters.get('client') ?? ''
@@ -101,28 +91,4 @@ function parseFeedbackQuery(parameters: QueryParameters): { kind: 'query'; query
 /** Decimal digits, no sign, no leading zero. */
 function parsePositiveInteger(text: string, max: number): number | undefined {
   return /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= max ? Number(text) : undefined
-}
-
-interface ReputationRequest {
-  registry: Registry
-  agent: PublishedAgent
-  identity: CheckedIdentity
-  client: Client
-}
-
-/** Also answers with the feedback of an agent that another account owns, under the status `owner_mismatch`. */
-async function readReputation(
-  { registry, agent, identity, client }: ReputationRequest,
-  query: FeedbackQuery,
-): Promise<RegistryReply> {
-  if (!findAgent(identity)) return { kind: 'body', body: buildReputationBody(agent, identity, query, undefined) }
-  const outcome = await registry.page(query, client)
-  switch (outcome.kind) {
-    case 'busy':
-      return refused(RATE_LIMITED)
-    case 'unread':
-      return refused(UNCHECKED)
-    case 'page':
-      return { kind: 'body', body: buildReputationBody(agent, identity, query, outcome.page) }
-  }
 }

@@ -13,8 +13,10 @@ import type { Outcome } from '../operation/outcome.ts'
 import { priceKey, type Operations } from '../operation/operation.ts'
 import { OPERATIONS } from '../operation/operations.ts'
 import { findRoute } from '../operation/resource.ts'
-import { failureKind } from './failure-kind.ts'
-import type { ObservedStep, ServiceObserver } from './observed-services.ts'
+import { DeadlineError } from '../rpc/deadline.ts'
+import { RpcError, WrongChain } from '../rpc/json-rpc.ts'
+import { ReplyError } from '../rpc/post-json.ts'
+import type { ServiceObserver } from './observed-services.ts'
 
 /** From a cached quote to the longest sale. */
 const SECONDS_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 90]
@@ -33,9 +35,6 @@ const FIXED_ROUTES: ReadonlySet<string> = new Set([
   ...Object.values(FREE_PATHS),
   ...Object.values(TESTNET_PATHS),
 ])
-
-/** Express middleware that runs before a request is routed. */
-export type RequestObserver = (request: IncomingMessage, response: ServerResponse, next: () => void) => void
 
 export class ServiceMetrics implements ServiceObserver {
   readonly registry = new Registry()
@@ -120,31 +119,34 @@ export class ServiceMetrics implements ServiceObserver {
     this.#imports.inc({ result: cause instanceof ImportError ? cause.code : 'other' })
   }
 
-  /** Registers a gauge that is read at each scrape. `read` returns a value for each label, or one value without a label. */
-  addGauge(options: {
-    name: string
-    help: string
-    label?: string
-    read: () => Promise<GaugeValues> | GaugeValues
-  }): void {
-    const { name, help, label, read } = options
+  /** Registers a gauge that is read at each scrape. An undefined value is absent. */
+  addGauge(name: string, help: string, read: () => Promise<number | undefined> | number | undefined): void {
     const gauge = new Gauge({
       name,
       help,
-      labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
       async collect() {
-        // For a gauge without labels, `reset` would set 0.
-        if (label === undefined) gauge.remove()
-        else gauge.reset()
-        // While the response log cannot be read, the other metrics are still shown.
-        const values = await Promise.resolve()
-          .then(read)
-          .catch(() => [])
-        for (const [value, count] of values) {
-          if (label === undefined) gauge.set(count)
-          else gauge.set({ [label]: value }, count)
-        }
+        // `reset` would set 0.
+        gauge.remove()
+        const value = await readSafely(read)
+        if (value !== undefined) gauge.set(value)
+      },
+    })
+  }
+
+  /** Registers a gauge with a value for each label. */
+  addLabelledGauge(
+    { name, help, label }: { name: string; help: string; label: string },
+    read: () => Promise<Iterable<readonly [string, number]>>,
+  ): void {
+    const gauge = new Gauge({
+      name,
+      help,
+      labelNames: [label],
+      registers: [this.registry],
+      async collect() {
+        gauge.reset()
+        for (const [value, count] of (await readSafely(read)) ?? []) gauge.set({ [label]: value }, count)
       },
     })
   }
@@ -156,8 +158,9 @@ export class ServiceMetrics implements ServiceObserver {
     }
   }
 
-  observeRequests(): RequestObserver {
-    return (request, response, next) => {
+  /** Express middleware that runs before a request is routed. */
+  observeRequests() {
+    return (request: IncomingMessage, response: ServerResponse, next: () => void) => {
       const start = performance.now()
       const route = routeOf(request.url ?? '', this.#operations)
       response.once('finish', () => {
@@ -168,7 +171,7 @@ export class ServiceMetrics implements ServiceObserver {
     }
   }
 
-  onStep({ step, result, seconds, cause }: ObservedStep): void {
+  onStep({ step, result, seconds, cause }: Parameters<ServiceObserver['onStep']>[0]): void {
     this.#stepSeconds.observe({ step, result }, seconds)
     const [remote = ''] = step.split('_')
     if (result === 'failed' && REMOTES.has(remote)) this.#remoteErrors.inc({ remote, kind: failureKind(cause) })
@@ -179,7 +182,14 @@ export class ServiceMetrics implements ServiceObserver {
   }
 }
 
-export type GaugeValues = Iterable<readonly [label: string, value: number]>
+/** While the response log cannot be read, the other metrics are still shown. */
+async function readSafely<Value>(read: () => Promise<Value> | Value): Promise<Value | undefined> {
+  try {
+    return await read()
+  } catch {
+    return undefined
+  }
+}
 
 function routeOf(target: string, operations: Operations): string {
   const [path = ''] = target.split('?', 1)
@@ -192,4 +202,16 @@ function routeOf(target: string, operations: Operations): string {
 /** Node accepts about 30 methods. */
 function methodOf(method: string): string {
   return ['GET', 'HEAD', 'POST', 'OPTIONS'].includes(method) ? method : 'other'
+}
+
+/** The kind of a failed call of a remote service. The set is fixed, so no remote can create labels. */
+export function failureKind(cause: unknown): string {
+  // The error of `post` in `agent/rpc/http-client.ts` and of `AbortSignal.timeout`.
+  const isTimeout = cause instanceof DOMException && cause.name === 'TimeoutError'
+  if (cause instanceof DeadlineError || isTimeout) return 'timeout'
+  if (cause instanceof RpcError) return 'rpc_error'
+  if (cause instanceof WrongChain) return 'wrong_chain'
+  if (!(cause instanceof ReplyError)) return 'other'
+  if (cause.code === 'UNREACHABLE') return 'unreachable'
+  return cause.code.startsWith('STATUS_') ? 'http_status' : 'invalid_reply'
 }

@@ -1,24 +1,30 @@
 /** Measures the calls of response log, facilitator and chain, so that these parts contain no measurement. */
-import type { ResponseRecord } from '../../store/log/record.ts'
+import type { Claim, ResponseRecord } from '../../store/log/record.ts'
 import type { ResponseLog } from '../../store/log/responses.ts'
 import type { Chain } from '../chain/chain.ts'
 import type { PaymentServices } from '../settlement/services.ts'
 
-/** A finished call. `cause` is the failure of a failed one. */
-export interface ObservedStep {
-  step: string
-  seconds: number
-  result: 'done' | 'failed'
-  cause?: unknown
-}
-
 export interface ServiceObserver {
-  onStep(step: ObservedStep): void
+  /** A call has ended. `cause` is the failure of a failed one. */
+  onStep(call: { step: string; seconds: number; result: 'done' | 'failed'; cause?: unknown }): void
   /** A record was stored or changed. */
   onState(record: ResponseRecord): void
 }
 
 type Facilitator = PaymentServices['facilitator']
+
+/** The methods that are measured, with the names of their steps. */
+const LOG_STEPS = {
+  read: 'log_read',
+  claim: 'log_claim',
+  advance: 'log_advance',
+  addReceipt: 'log_receipt',
+  reopen: 'log_reopen',
+  noteUnrecorded: 'log_note',
+  prune: 'log_prune',
+}
+const FACILITATOR_STEPS = { verify: 'facilitator_verify', settle: 'facilitator_settle' }
+const CHAIN_STEPS = { observe: 'chain_observe', findUse: 'chain_use' }
 
 export function observeServices<Services extends PaymentServices>(
   services: Services,
@@ -33,127 +39,49 @@ export function observeServices<Services extends PaymentServices>(
 }
 
 export function observeLog(log: ResponseLog, observer: ServiceObserver): ResponseLog {
-  return new ObservedLog(log, observer)
+  return observe(log, LOG_STEPS, observer)
 }
 
 export function observeFacilitator(facilitator: Facilitator, observer: ServiceObserver): Facilitator {
-  return new ObservedFacilitator(facilitator, observer)
+  return observe(facilitator, FACILITATOR_STEPS, observer)
 }
 
 export function observeChain(chain: Chain, observer: ServiceObserver): Chain {
-  return new ObservedChain(chain, observer)
+  return observe(chain, CHAIN_STEPS, observer)
 }
 
-// Classes, because one of each is created for every request with a payment.
-
-class ObservedLog implements ResponseLog {
-  readonly #log: ResponseLog
-  readonly #observer: ServiceObserver
-
-  constructor(log: ResponseLog, observer: ServiceObserver) {
-    this.#log = log
-    this.#observer = observer
-  }
-
-  read(...call: Parameters<ResponseLog['read']>) {
-    return timed(this.#observer, 'log_read', () => this.#log.read(...call))
-  }
-
-  async claim(record: ResponseRecord) {
-    const result = await timed(this.#observer, 'log_claim', () => this.#log.claim(record))
-    if (result.kind === 'claimed') this.#observer.onState(record)
-    return result
-  }
-
-  async advance(...call: Parameters<ResponseLog['advance']>) {
-    const next = await timed(this.#observer, 'log_advance', () => this.#log.advance(...call))
-    const [from] = call
-    if (next && next.state !== from.state) this.#observer.onState(next)
-    return next
-  }
-
-  countSales() {
-    return this.#log.countSales()
-  }
-
-  checkWritable() {
-    return this.#log.checkWritable()
-  }
-
-  unfinished() {
-    return this.#log.unfinished()
-  }
-
-  noteUnrecorded(...call: Parameters<ResponseLog['noteUnrecorded']>) {
-    return timed(this.#observer, 'log_note', () => this.#log.noteUnrecorded(...call))
-  }
-
-  unrecorded() {
-    return this.#log.unrecorded()
-  }
-
-  prune(...call: Parameters<ResponseLog['prune']>) {
-    return timed(this.#observer, 'log_prune', () => this.#log.prune(...call))
-  }
-
-  owner() {
-    return this.#log.owner()
-  }
-
-  setOwner(...call: Parameters<ResponseLog['setOwner']>) {
-    return this.#log.setOwner(...call)
-  }
-
-  newestRecords() {
-    return this.#log.newestRecords()
-  }
-
-  close() {
-    return this.#log.close()
-  }
+/** The same object, but the calls of the methods in `steps` are measured. */
+function observe<Part extends object>(
+  part: Part,
+  steps: { [Method in keyof Part]?: string },
+  observer: ServiceObserver,
+): Part {
+  return new Proxy(part, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      const step = steps[name as keyof Part]
+      if (step === undefined) return member.bind(target) as unknown
+      return async (...call: unknown[]) => {
+        const result = await timed(observer, step, () => Reflect.apply(member, target, call) as Promise<unknown>)
+        const record = changedRecord(step, call, result)
+        if (record) observer.onState(record)
+        return result
+      }
+    },
+  })
 }
 
-class ObservedFacilitator implements Facilitator {
-  readonly #facilitator: Facilitator
-  readonly #observer: ServiceObserver
-
-  constructor(facilitator: Facilitator, observer: ServiceObserver) {
-    this.#facilitator = facilitator
-    this.#observer = observer
-  }
-
-  verify(...call: Parameters<Facilitator['verify']>) {
-    return timed(this.#observer, 'facilitator_verify', () => this.#facilitator.verify(...call))
-  }
-
-  settle(...call: Parameters<Facilitator['settle']>) {
-    return timed(this.#observer, 'facilitator_settle', () => this.#facilitator.settle(...call))
-  }
-}
-
-class ObservedChain implements Chain {
-  readonly #chain: Chain
-  readonly #observer: ServiceObserver
-
-  constructor(chain: Chain, observer: ServiceObserver) {
-    this.#chain = chain
-    this.#observer = observer
-  }
-
-  observe(...call: Parameters<Chain['observe']>) {
-    return timed(this.#observer, 'chain_observe', () => this.#chain.observe(...call))
-  }
-
-  findUse(...call: Parameters<Chain['findUse']>) {
-    return timed(this.#observer, 'chain_use', () => this.#chain.findUse(...call))
-  }
-
-  get nodeCount() {
-    return this.#chain.nodeCount
-  }
-
-  isClockWrong() {
-    return this.#chain.isClockWrong()
+/** The record that a call of the log has stored or changed. */
+function changedRecord(step: string, [record]: unknown[], result: unknown): ResponseRecord | undefined {
+  switch (step) {
+    case LOG_STEPS.claim:
+      return (result as Claim).kind === 'claimed' ? (record as ResponseRecord) : undefined
+    case LOG_STEPS.advance:
+    case LOG_STEPS.reopen:
+      return result as ResponseRecord | undefined
+    default:
+      return undefined
   }
 }
 

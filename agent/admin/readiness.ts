@@ -8,7 +8,7 @@ import { withDeadline } from '../rpc/deadline.ts'
 /** Shorter than the usual time limit of a probe. */
 const CHECK_MS_MAX = 3_000
 
-export interface ReadinessParts {
+interface ReadinessParts {
   catalog: Catalog
   log: ResponseLog
   /** Throws when the disk of the response log is nearly full. */
@@ -19,9 +19,7 @@ export interface ReadinessParts {
   isStopping: () => boolean
 }
 
-export type Readiness = Record<'dataset' | 'response_log' | 'chain' | 'running', boolean>
-
-export async function checkServiceReadiness(parts: ReadinessParts): Promise<Readiness> {
+export async function checkServiceReadiness(parts: ReadinessParts): Promise<Record<string, boolean>> {
   const { catalog, log, checkDisk, chain, now, timer, isStopping } = parts
   const succeeds = (work: () => Promise<unknown>) =>
     withDeadline({ timer, milliseconds: CHECK_MS_MAX }, async () => work()).then(

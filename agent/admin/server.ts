@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import type { Report } from '../../store/base/runtime.ts'
 import { toUrlHost } from '../../store/base/url-policy.ts'
-import type { Readiness } from './readiness.ts'
 
 /** A scrape needs one connection. */
 const CONNECTIONS_MAX = 20
@@ -15,23 +14,12 @@ interface AdminOptions {
   host: string
   port: number
   registry: Registry
-  readiness: () => Promise<Readiness>
+  readiness: () => Promise<Record<string, boolean>>
   report: Report
 }
 
-export interface AdminServer {
-  url: string
-  close(): Promise<void>
-}
-
 /** @throws the system's error when the port cannot be used */
-export async function startAdminServer({
-  host,
-  port,
-  registry,
-  readiness,
-  report,
-}: AdminOptions): Promise<AdminServer> {
+export async function startAdminServer({ host, port, registry, readiness, report }: AdminOptions) {
   const routes: Record<string, (response: ServerResponse) => Promise<void>> = {
     '/livez': async (response) => send(response, 200, 'text/plain', 'ok\n'),
     '/readyz': async (response) => {
@@ -60,7 +48,7 @@ export async function startAdminServer({
   return {
     url: `http://${toUrlHost(host)}:${bound}`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve())
         server.closeAllConnections()
       }),

@@ -5,8 +5,7 @@ import type { Timer } from '../../store/base/runtime.ts'
 import type { AddressBudgets } from '../limits/address-budget.ts'
 import type { RelayerFunds } from '../facilitator/in-process-facilitator.ts'
 import { withDeadline } from '../rpc/deadline.ts'
-import type { GaugeValues, ServiceMetrics } from './metrics.ts'
-import type { Readiness } from './readiness.ts'
+import type { ServiceMetrics } from './metrics.ts'
 
 /** More open payments than this are counted in the state `unread`, because reading one is a disk access. */
 const READ_PAYMENTS_MAX = 1_000
@@ -21,128 +20,106 @@ interface ServiceState {
   rateLimitPerMinute: number
   relayerFunds: (() => Promise<RelayerFunds>) | undefined
   isClockWrong: () => boolean
+  readiness: () => Promise<Record<string, boolean>>
   now: () => Date
   timer: Timer
 }
 
 export function addStateMetrics(metrics: ServiceMetrics, state: ServiceState): void {
   const { catalog, log, budgets, rateLimitPerMinute, now } = state
-  metrics.addGauge({
-    name: 'company_agent_dataset_age_seconds',
-    help: 'Time since the last successful retrieval of the dataset; absent without a dataset',
-    read() {
+  metrics.addGauge(
+    'company_agent_dataset_age_seconds',
+    'Time since the last successful retrieval of the dataset; absent without a dataset',
+    () => {
       const retrievedAt = catalog.current()?.source.retrieved_at
-      return single(retrievedAt === undefined ? undefined : (now().getTime() - Date.parse(retrievedAt)) / 1000)
+      return retrievedAt === undefined ? undefined : (now().getTime() - Date.parse(retrievedAt)) / 1000
     },
-  })
-  metrics.addGauge({
-    name: 'company_agent_dataset_companies',
-    help: 'Companies of the current snapshot; 0 without a dataset',
-    read: () => single(catalog.current()?.snapshot.info.company_count ?? 0),
-  })
+  )
+  metrics.addGauge(
+    'company_agent_dataset_companies',
+    'Companies of the current snapshot; 0 without a dataset',
+    () => catalog.current()?.snapshot.info.company_count ?? 0,
+  )
   for (const [name, count] of [
     ['rejected_rows', 'rejected_row_count'],
     ['quarantined_companies', 'quarantined_company_count'],
   ] as const)
-    metrics.addGauge({
-      name: `company_agent_dataset_${name}`,
-      help: `${count} of the current snapshot; absent without a dataset`,
-      read: () => single(catalog.current()?.snapshot.info[count]),
-    })
-  metrics.addGauge({
-    name: 'company_agent_sales_last_minute',
-    help: 'Sales that count in the limit, of all processes',
-    read: async () => single(await log.countSales()),
-  })
-  metrics.addGauge({
-    name: 'company_agent_sales_per_minute_max',
-    help: 'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
-    read: () => single(rateLimitPerMinute),
-  })
-  metrics.addGauge({
-    name: 'company_agent_addresses_without_budget',
-    help: 'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
-    read: () => single(budgets.countSpent()),
-  })
-  metrics.addGauge({
-    name: 'company_agent_clock_wrong',
-    help: 'Whether the local clock is wrong, as far as the last observations of the chain show',
-    read: () => single(state.isClockWrong() ? 1 : 0),
-  })
+    metrics.addGauge(
+      `company_agent_dataset_${name}`,
+      `${count} of the current snapshot; absent without a dataset`,
+      () => catalog.current()?.snapshot.info[count],
+    )
+  metrics.addGauge('company_agent_sales_last_minute', 'Sales that count in the limit, of all processes', () =>
+    log.countSales(),
+  )
+  metrics.addGauge(
+    'company_agent_sales_per_minute_max',
+    'Sales that are allowed in a minute (RATE_LIMIT_PER_MINUTE)',
+    () => rateLimitPerMinute,
+  )
+  metrics.addGauge(
+    'company_agent_addresses_without_budget',
+    'Client addresses that have spent their budget (ADDRESS_BUDGET), of this process',
+    () => budgets.countSpent(),
+  )
+  metrics.addGauge(
+    'company_agent_clock_wrong',
+    'Whether the local clock is wrong, as far as the last observations of the chain show',
+    () => (state.isClockWrong() ? 1 : 0),
+  )
   addRelayerMetrics(metrics, state)
-  metrics.addGauge({
-    name: 'company_agent_payments_without_record',
-    help: 'Payments that the chain shows as settled and that have no record; the answer to them is 409',
-    read: async () => [['', (await state.log.unrecorded()).length]],
-  })
+  metrics.addGauge(
+    'company_agent_payments_without_record',
+    'Payments that the chain shows as settled and that have no record; the answer to them is 409',
+    async () => (await log.unrecorded()).length,
+  )
   addOpenPaymentMetrics(metrics, state)
-}
-
-/** Measured at each scrape, so an outage also shows while nobody buys. */
-export function addReadinessMetrics(metrics: ServiceMetrics, readiness: () => Promise<Readiness>): void {
-  metrics.addGauge({
-    name: 'company_agent_ready',
-    help: 'Whether each part that a sale needs works: 1 or 0',
-    label: 'part',
-    read: async () => Object.entries(await readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),
-  })
+  // Measured at each scrape, so an outage also shows while nobody buys.
+  metrics.addLabelledGauge(
+    { name: 'company_agent_ready', help: 'Whether each part that a sale needs works: 1 or 0', label: 'part' },
+    async () => Object.entries(await state.readiness()).map(([part, isReady]) => [part, isReady ? 1 : 0]),
+  )
 }
 
 /** The gauges of a scrape share one reading of the payments. */
 function addOpenPaymentMetrics(metrics: ServiceMetrics, { log, now }: ServiceState): void {
-  let reading: Promise<OpenPayments> | undefined
+  let reading: ReturnType<typeof readOpenPayments> | undefined
   const read = () => {
     reading ??= readOpenPayments(log).finally(() => (reading = undefined))
     return reading
   }
-  metrics.addGauge({
-    name: 'company_agent_open_payments',
-    help: 'Payments whose outcome is not final, by state',
-    label: 'state',
-    read: async () => (await read()).counts,
-  })
-  metrics.addGauge({
-    name: 'company_agent_oldest_open_payment_age_seconds',
-    help: 'Time since the oldest payment without a final outcome was stored; 0 without one',
-    read: async () => {
+  metrics.addLabelledGauge(
+    { name: 'company_agent_open_payments', help: 'Payments whose outcome is not final, by state', label: 'state' },
+    async () => (await read()).counts,
+  )
+  metrics.addGauge(
+    'company_agent_oldest_open_payment_age_seconds',
+    'Time since the oldest payment without a final outcome was stored; 0 without one',
+    async () => {
       const { oldest } = await read()
       // The clock can have been set back, or be that of another machine.
-      return single(oldest === undefined ? 0 : Math.max(0, (now().getTime() - oldest) / 1000))
+      return oldest === undefined ? 0 : Math.max(0, (now().getTime() - oldest) / 1000)
     },
-  })
+  )
 }
 
 function addRelayerMetrics(metrics: ServiceMetrics, { relayerFunds, timer }: ServiceState): void {
   if (!relayerFunds) return
-  const read = (value: (funds: RelayerFunds) => number) => () =>
-    withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds).then(
-      (funds) => single(value(funds)),
-      () => [],
-    )
-  metrics.addGauge({
-    name: 'company_agent_relayer_balance_ether',
-    help: 'Balance that pays for the gas of settlements; absent while the chain does not answer',
-    read: read(({ wei }) => Number(wei) / WEI_PER_ETHER),
-  })
-  metrics.addGauge({
-    name: 'company_agent_relayer_settlements_left',
-    help: 'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
-    read: read(({ settlements }) => Number(settlements)),
-  })
+  const read = () => withDeadline({ timer, milliseconds: FUNDS_MS_MAX }, relayerFunds)
+  metrics.addGauge(
+    'company_agent_relayer_balance_ether',
+    'Balance that pays for the gas of settlements; absent while the chain does not answer',
+    async () => Number((await read()).wei) / WEI_PER_ETHER,
+  )
+  metrics.addGauge(
+    'company_agent_relayer_settlements_left',
+    'Settlements that the balance of the relayer pays for; absent while the chain does not answer',
+    async () => Number((await read()).settlements),
+  )
 }
 
-/** The value of a gauge without labels. An undefined value is absent. */
-function single(value: number | undefined): GaugeValues {
-  return value === undefined ? [] : [['', value]]
-}
-
-interface OpenPayments {
-  counts: Map<string, number>
-  /** When the oldest one was stored, in milliseconds; undefined without one. */
-  oldest: number | undefined
-}
-
-async function readOpenPayments(log: ResponseLog): Promise<OpenPayments> {
+/** `oldest` is when the oldest one was stored, in milliseconds; undefined without one. */
+async function readOpenPayments(log: ResponseLog) {
   const counts = new Map<string, number>()
   let oldest: number | undefined
   const identities = await log.unfinished()

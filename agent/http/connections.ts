@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
 import type { Report, Timer } from '../../store/base/runtime.ts'
 import { normalizeAddress } from './client-address.ts'
 
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** Open connections. */
   connections: number
   /** Requests of one connection whose answers are not sent yet. */

@@ -1,6 +1,6 @@
-/** Turns an outcome into the status, headers and body of an HTTP response. Both transports use it. */
+/** Turns an outcome, or an error of the HTTP protocol, into the status, headers and body of a response. */
 import type { Outcome } from '../operation/outcome.ts'
-import { REFUSALS, refusalBody } from '../operation/refusal.ts'
+import { REFUSALS, refusalBody, WIRE_REFUSALS } from '../operation/refusal.ts'
 import { PAYMENT_HEADERS } from '../payment/terms.ts'
 
 export interface HttpResponseContent {
@@ -30,4 +30,17 @@ export function renderOutcome(outcome: Outcome): HttpResponseContent {
   // Appends the JSON text of the quote. Encoding it again makes the benchmark row `quote` more than 10 % slower.
   const withQuote = quote ? `${body.slice(0, -1)},"payment_required":${quote.json}}` : body
   return { status, headers, body: withQuote }
+}
+
+/**
+ * An error that is found before a request is routed, or on any route (contract 7.3). The connection ends with the answer, because
+ * what follows cannot be trusted.
+ */
+export function renderWireError(code: string): HttpResponseContent {
+  const { status, message } = WIRE_REFUSALS.get(code) ?? { status: 400, message: '' }
+  return {
+    status,
+    headers: { ...PRIVATE_JSON, Connection: 'close' },
+    body: JSON.stringify({ error: { code, message } }),
+  }
 }

@@ -13,7 +13,6 @@ import { CallLimit } from '../limits/call-limit.ts'
 import { MCP_PATH } from '../operation/paths.ts'
 import type { RefusalCode } from '../operation/refusal.ts'
 import { countMembers, isDeeperThan, JSON_LEVELS_MAX, parseStrictJson } from '../json/strict-json.ts'
-import { PreparedLists, type McpAnswer } from './prepared-lists.ts'
 import { fixErrorMessages } from './protocol-error.ts'
 import { createServer, type Caller, type McpServerOptions } from './server.ts'
 
@@ -31,7 +30,6 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
   const { origin } = new URL(options.baseUrl)
   /** The SDK passes the web request to the factory. It has no fields for these. */
   const callers = new WeakMap<Request, Caller>()
-  const lists = new PreparedLists()
   const handler = createMcpHandler(({ requestInfo }) => {
     const caller = requestInfo && callers.get(requestInfo)
     if (caller === undefined) throw new Error('The SDK did not pass the web request')
@@ -50,20 +48,14 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
     const parsed = parseStrictJson(body)
     if (parsed.kind !== 'valid' || !isMessage(parsed.value))
       return refuse(response, { code: 'invalid_body', detail: 'it must be one JSON-RPC request in UTF-8' })
-    const headers = copyHeaders(request)
-    const caller = { client, requestId: requestIdOf(request) }
-    const answer = await lists.answer({ headers, message: parsed.value }, (message) => ask(message, headers, caller))
-    const sent = { ...(answer.type !== null && { 'Content-Type': answer.type }), ...NOT_STORED }
-    sendResponse(response, { status: answer.status, headers: sent, body: answer.text })
-  }
-
-  async function ask(message: unknown, headers: Headers, caller: Caller): Promise<McpAnswer> {
     // Without the body, which the SDK takes parsed. A web request with a body costs more (`bench perf`, row "mcp").
-    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers })
-    callers.set(web, caller)
-    const answer = await handler.fetch(web, { parsedBody: message })
+    const web = new Request(`${origin}${MCP_PATH}`, { method: 'POST', headers: copyHeaders(request) })
+    callers.set(web, { client, requestId: requestIdOf(request) })
+    const answer = await handler.fetch(web, { parsedBody: parsed.value })
+    const type = answer.headers.get('Content-Type')
+    const headers = { ...(type !== null && { 'Content-Type': type }), 'Cache-Control': 'private, no-store' }
     const text = fixErrorMessages(await answer.text(), answer.status)
-    return { status: answer.status, type: answer.headers.get('Content-Type'), text }
+    sendResponse(response, { status: answer.status, headers, body: text })
   }
 
   const router = Router({ caseSensitive: true })
@@ -76,8 +68,6 @@ export function mcpRoute({ clients, ...options }: McpRouteOptions): Router {
 function isMessage(value: unknown): boolean {
   return !Array.isArray(value) && !isDeeperThan(value, JSON_LEVELS_MAX) && countMembers(value) <= MCP_MEMBERS_MAX
 }
-
-const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 /** A page of another origin must not reach a service in the network of its visitor (MCP, streamable HTTP, security). */
 function findFault(request: ExpressRequest, body: Uint8Array | string, origin: string): RefusalCode | undefined {

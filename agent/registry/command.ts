@@ -12,20 +12,7 @@ const SHOW_BYTES_MAX = 64 * 1024
 
 const REGISTER_ABI = parseAbi(['function register(string agentURI) returns (uint256 agentId)'])
 
-const nullableText = z.string().nullable()
-const agentFileSchema = z.object({
-  status: z.string(),
-  agent_id: nullableText,
-  agent_registry: z.string(),
-  reputation_registry: z.string(),
-  owner: nullableText,
-  agent_wallet: nullableText,
-  agent_wallet_is_pay_to: z.boolean().nullable(),
-  agent_uri: nullableText,
-  agent_uri_matches: z.boolean().nullable(),
-  registration_file: z.string(),
-  checked_at: nullableText,
-})
+const agentFileSchema = z.looseObject({ status: z.string(), checked_at: z.string().nullable() })
 const errorSchema = z.object({ error: z.object({ code: z.string() }) })
 
 interface ShowOptions {
@@ -54,8 +41,13 @@ export async function showRegistration({ url, fetch: send, print }: ShowOptions)
     print(error.success ? `refused: ${error.data.error.code}` : 'the reply is not a valid /agent.json')
     return false
   }
-  for (const [name, value] of Object.entries(agentFile.data)) print(`${name.padEnd(23)} ${String(value ?? '-')}`)
+  const { block: _, ...shown } = agentFile.data
+  for (const [name, value] of Object.entries(shown)) print(`${name.padEnd(23)} ${toText(value)}`)
   return true
+}
+
+function toText(value: unknown): string {
+  return typeof value === 'string' ? value : value === null ? '-' : JSON.stringify(value)
 }
 
 interface RegistrationCall {

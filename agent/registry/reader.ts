@@ -4,9 +4,9 @@
  */
 import {
   decodeAbiParameters,
-  encodeAbiParameters,
   encodeFunctionData,
   getAddress,
+  hexToBytes,
   zeroAddress,
   type AbiParameter,
   type Address,
@@ -14,44 +14,19 @@ import {
   type Hex,
 } from 'viem'
 import { z } from 'zod'
-import type { Timer } from '../../store/base/runtime.ts'
-import { withDeadline } from '../rpc/deadline.ts'
-import type { RpcBatch, RpcCall, RpcReply } from '../rpc/json-rpc.ts'
+import { replaceInvisible } from '../../store/base/hidden.ts'
+import type { RpcBatch, RpcReply } from '../rpc/json-rpc.ts'
 import { noSuchAgent, OUT_OF_BOUNDS, REGISTRIES, REGISTRY_ABI, RETURNS } from './contracts.ts'
-import { RegistryError } from './errors.ts'
-import { sanitizeText, type SanitizedText } from './untrusted.ts'
 
 /** A read fails if the newest block is older, because the node then lags behind. */
 const BLOCK_AGE_MS_MAX = 5 * 60_000
-/** For one batch, including the body of the reply. */
-const BATCH_MS_MAX = 2_500
 const URI_CODE_POINTS_MAX = 2_048
 const TAG_CODE_POINTS_MAX = 256
 /** The bounds in ERC-8004. */
 const DECIMALS_MAX = 18
 const VALUE_MAX = 10n ** 38n
-
-/** The block of all calls of one read. */
-export interface PinnedBlock {
-  number: number
-  hash: Hex
-  timestamp: string
-}
-
-export interface RegisteredAgent {
-  owner: Address
-  /** Null if none is set. */
-  wallet: Address | null
-  uri: SanitizedText
-  /** Whether the URI on chain has exactly the expected bytes. */
-  isUriExpected: boolean
-}
-
-interface IdentityResult {
-  block: PinnedBlock
-  /** Undefined if the registry has no agent with this id. */
-  agent: RegisteredAgent | undefined
-}
+/** For invisible characters. The decoder inserts the same character for invalid UTF-8. */
+const REPLACEMENT = '\uFFFD'
 
 export interface FeedbackQuery {
   /** With EIP-55 checksum. */
@@ -61,39 +36,32 @@ export interface FeedbackQuery {
   limit: number
 }
 
-export interface FeedbackPage {
-  block: PinnedBlock
-  lastIndex: number
-  feedback: ReturnType<typeof toFeedback>[]
-}
-
-export interface RegistryReader {
-  identity(signal: AbortSignal): Promise<IdentityResult>
-  page(query: FeedbackQuery, signal: AbortSignal): Promise<FeedbackPage>
-}
-
-interface RegistryReaderOptions {
+export interface RegistryReaderOptions {
   batch: RpcBatch
-  timer: Timer
   chainId: number
   agentId: bigint
+  /** The expected owner, if configured. */
+  owner: string | undefined
   /** The expected URI of the agent. */
   agentUri: string
   now: () => Date
 }
 
-/** Each read returns a complete result or throws. */
-export function openRegistryReader(options: RegistryReaderOptions): RegistryReader {
-  return {
-    identity: (signal) => readIdentity(options, signal),
-    page: (query, signal) => readPage(options, query, signal),
+/** Why a registry could not be read, as a code for the log. */
+class RegistryError extends Error {
+  override name = 'RegistryError'
+  readonly code: string
+
+  constructor(code: string) {
+    super(code)
+    this.code = code
   }
 }
 
-async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal): Promise<IdentityResult> {
+export async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal) {
   const { agentId, agentUri } = options
   const agentCall = { abi: REGISTRY_ABI, args: [agentId] } as const
-  const { block, replies } = await callAtHead(options, signal, [
+  const { checked, replies } = await callAtHead(options, signal, [
     [REGISTRIES.reputation, encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getIdentityRegistry' })],
     [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'ownerOf' })],
     [REGISTRIES.identity, encodeFunctionData({ ...agentCall, functionName: 'tokenURI' })],
@@ -102,27 +70,30 @@ async function readIdentity(options: RegistryReaderOptions, signal: AbortSignal)
   const [registryReply, ownerReply, uriReply, walletReply] = replies
   if (decode(RETURNS.address, registryReply)[0] !== REGISTRIES.identity)
     throw new RegistryError('REGISTRIES_NOT_LINKED')
-  const isMissing = isRevert(ownerReply, noSuchAgent(agentId))
-  if (isMissing !== isRevert(uriReply, noSuchAgent(agentId))) throw new RegistryError('INCONSISTENT')
-  if (isMissing) return { block, agent: undefined }
+  if (isRevert(ownerReply, noSuchAgent(agentId))) return { status: 'not_found' as const, checked }
   const [owner] = decode(RETURNS.address, ownerReply)
-  if (owner === zeroAddress) throw new RegistryError('INCONSISTENT')
   const [uri] = decode(RETURNS.text, uriReply)
   const [wallet] = decode(RETURNS.address, walletReply)
-  const agent = {
-    owner,
-    wallet: wallet === zeroAddress ? null : wallet,
-    uri: sanitizeText(uri, URI_CODE_POINTS_MAX),
-    isUriExpected: uri === `0x${Buffer.from(agentUri).toString('hex')}`,
+  const isOther = options.owner !== undefined && options.owner.toLowerCase() !== owner.toLowerCase()
+  return {
+    status: isOther ? ('owner_mismatch' as const) : ('registered' as const),
+    agent: {
+      owner,
+      /** Null if none is set. */
+      wallet: wallet === zeroAddress ? null : wallet,
+      uri: sanitizeText(uri, URI_CODE_POINTS_MAX).text,
+      /** Whether the URI on chain has exactly the expected bytes. */
+      isUriExpected: uri === `0x${Buffer.from(agentUri).toString('hex')}`,
+    },
+    checked,
   }
-  return { block, agent }
 }
 
-async function readPage(
+export async function readPage(
   options: RegistryReaderOptions,
   { client, start, limit }: FeedbackQuery,
   signal: AbortSignal,
-): Promise<FeedbackPage> {
+) {
   const { agentId } = options
   const indexes = Array.from({ length: limit }, (_, offset) => start + offset)
   const last = encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'getLastIndex', args: [agentId, client] })
@@ -130,7 +101,7 @@ async function readPage(
     encodeFunctionData({ abi: REGISTRY_ABI, functionName: 'readFeedback', args: [agentId, client, BigInt(index)] }),
   )
   const calls = [last, ...reads].map((data): Target => [REGISTRIES.reputation, data])
-  const { block, replies } = await callAtHead(options, signal, calls)
+  const { checked, replies } = await callAtHead(options, signal, calls)
   const [lastReply, ...feedbackReplies] = replies
   const lastIndex = Number(decode(RETURNS.index, lastReply)[0])
   if (!Number.isSafeInteger(lastIndex)) throw new RegistryError('BAD_DATA')
@@ -140,35 +111,39 @@ async function readPage(
     if (isRevert(reply, OUT_OF_BOUNDS) !== index > lastIndex) throw new RegistryError('INCONSISTENT')
     return index > lastIndex ? [] : [toFeedback(index, reply)]
   })
-  return { block, lastIndex, feedback }
+  return { checked, lastIndex, feedback }
 }
 
 /** `value` is decimal text, because values have up to 128 bits. */
 function toFeedback(index: number, reply: RpcReply | undefined) {
-  const [value, valueDecimals, first, second, revoked] = decode(RETURNS.feedback, reply)
-  if (valueDecimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new RegistryError('BAD_DATA')
+  const [value, decimals, first, second, revoked] = decode(RETURNS.feedback, reply)
+  if (decimals > DECIMALS_MAX || value > VALUE_MAX || value < -VALUE_MAX) throw new RegistryError('BAD_DATA')
   const tag1 = sanitizeText(first, TAG_CODE_POINTS_MAX)
   const tag2 = sanitizeText(second, TAG_CODE_POINTS_MAX)
-  const tagsAltered = tag1.altered || tag2.altered
-  return { index, value: String(value), valueDecimals, tag1: tag1.text, tag2: tag2.text, tagsAltered, revoked }
+  const tags = { tag1: tag1.text, tag2: tag2.text, tags_altered: tag1.altered || tag2.altered }
+  return { index, value: String(value), value_decimals: decimals, ...tags, revoked }
 }
 
 type Target = readonly [to: Address, data: Hex]
 
 /** Two batches: chain id and newest block, then all calls at that block. */
-async function callAtHead(options: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
-  const send = (calls: RpcCall[]) =>
-    withDeadline({ timer: options.timer, milliseconds: BATCH_MS_MAX, signal }, (batchSignal) =>
-      options.batch(calls, batchSignal),
-    )
-  const head = await send([
+async function callAtHead({ batch, chainId, now }: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
+  const head = [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getBlockByNumber', params: ['latest', false] },
-  ])
-  const block = readHead(head, options)
-  const at = { blockHash: block.hash, requireCanonical: true }
-  const replies = await send(targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] })))
-  return { block, replies }
+  ]
+  const [id, latest] = (await batch(head, signal)).map((reply) => (reply.kind === 'result' ? reply.result : undefined))
+  const chain = quantitySchema.safeParse(id)
+  const block = headSchema.safeParse(latest)
+  if (!chain.success || !block.success) throw new RegistryError('NO_BLOCK')
+  if (chain.data !== chainId) throw new RegistryError('WRONG_CHAIN')
+  const { number, hash, timestamp } = block.data
+  if (now().getTime() - timestamp * 1000 > BLOCK_AGE_MS_MAX) throw new RegistryError('OLD_BLOCK')
+  const at = { blockHash: hash, requireCanonical: true }
+  const calls = targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] }))
+  const replies = await batch(calls, signal)
+  const time = new Date(timestamp * 1000).toISOString()
+  return { checked: { block: { number, hash, timestamp: time }, checked_at: now().toISOString() }, replies }
 }
 
 const quantitySchema = z
@@ -182,43 +157,28 @@ const headSchema = z.object({
   timestamp: quantitySchema.refine((seconds) => !Number.isNaN(new Date(seconds * 1000).getTime())),
 })
 
-function readHead(
-  [id, latest]: RpcReply[],
-  { chainId, now }: Pick<RegistryReaderOptions, 'chainId' | 'now'>,
-): PinnedBlock {
-  const chain = quantitySchema.safeParse(toResult(id))
-  const head = headSchema.safeParse(toResult(latest))
-  if (!chain.success || !head.success) throw new RegistryError('NO_BLOCK')
-  if (chain.data !== chainId) throw new RegistryError('WRONG_CHAIN')
-  const { number, hash, timestamp } = head.data
-  if (now().getTime() - timestamp * 1000 > BLOCK_AGE_MS_MAX) throw new RegistryError('OLD_BLOCK')
-  return { number, hash, timestamp: new Date(timestamp * 1000).toISOString() }
-}
-
-function toResult(reply: RpcReply | undefined): unknown {
-  return reply?.kind === 'result' ? reply.result : undefined
-}
-
 function isRevert(reply: RpcReply | undefined, expected: Hex): boolean {
   return reply?.kind === 'error' && reply.error.data === expected
 }
 
-/** Rejects data that does not encode to the same bytes again: the decoder ignores wrong padding and extra data. */
 function decode<const Types extends readonly AbiParameter[]>(
   types: Types,
   reply: RpcReply | undefined,
 ): DecodeAbiParametersReturnType<Types> {
   if (reply?.kind !== 'result') throw new RegistryError('CALL_REFUSED')
-  const { result } = reply
-  if (typeof result !== 'string' || !/^0x([0-9a-f]{2})+$/.test(result)) throw new RegistryError('BAD_DATA')
   try {
-    const values = decodeAbiParameters(types, result as Hex)
-    const again = encodeAbiParameters(types, values as never)
-    if (again === result) return values
+    return decodeAbiParameters(types, reply.result as Hex)
   } catch {
-    // Truncated data or invalid offsets.
+    throw new RegistryError('BAD_DATA')
   }
-  throw new RegistryError('BAD_DATA')
+}
+
+/** Makes text from the chain, which anyone may write, safe to display. `altered` if it may differ from the text on chain. */
+export function sanitizeText(bytes: Hex, codePointsMax: number) {
+  // Without ignoreBOM the decoder drops a byte order mark.
+  const whole = new TextDecoder('utf-8', { ignoreBOM: true }).decode(hexToBytes(bytes))
+  const text = replaceInvisible(Array.from(whole).slice(0, codePointsMax).join(''), () => REPLACEMENT)
+  return { text, altered: text !== whole || whole.includes(REPLACEMENT) }
 }
 
 /** Takes an address in any letter case. */

@@ -1,56 +1,88 @@
-/** The agent's entries in the ERC-8004 registries, as the routes read them. */
+/**
+ * The agent's entries in the ERC-8004 registries, read from the chain on demand. Results are kept for some seconds, and
+ * concurrent requests share one read. The budget of the client pays for a read, and few reads run at once.
+ */
+import { LRUCache } from 'lru-cache'
 import type { Report, Timer } from '../../store/base/runtime.ts'
-import type { Client } from '../limits/address-budget.ts'
+import { WEIGHTS, type Client } from '../limits/address-budget.ts'
+import { FairQueue } from '../limits/fair-queue.ts'
+import { withDeadline } from '../rpc/deadline.ts'
 import { openRpcBatch } from '../rpc/json-rpc.ts'
-import { FeedbackCache, type FeedbackOutcome } from './feedback-cache.ts'
-import { IdentityMonitor, type RegistryIdentity } from './identity.ts'
-import { openRegistryReader, type FeedbackQuery } from './reader.ts'
+import { readIdentity, readPage, type FeedbackQuery, type RegistryReaderOptions } from './reader.ts'
 
-/** The configured agent id in the identity registry, and its expected owner. */
-export interface ConfiguredAgent {
-  /** May be 0. */
-  agentId: bigint
-  owner: string | undefined
-}
+export const CACHE_SECONDS = 15
+const CACHED_RESULTS_MAX = 512
+/** For both batches of one read. */
+const READ_MS_MAX = 3_000
+const CONCURRENT_READS_MAX = 16
+
+export type RegistryIdentity = Awaited<ReturnType<typeof readIdentity>> | { status: 'not_registered' }
+
+export type FeedbackPage = Awaited<ReturnType<typeof readPage>>
+
+export type Reading<Result> =
+  | { kind: 'read'; result: Result }
+  /** The budget of the client does not pay for a read. */
+  | { kind: 'busy' }
+  /** The node failed. */
+  | { kind: 'unread' }
 
 export interface Registry {
   /** Undefined if no agent is configured. Then the chain is never read. */
   agentId: bigint | undefined
-  identity(): RegistryIdentity
-  page(query: FeedbackQuery, client: Client): Promise<FeedbackOutcome>
-  stop(): void
+  identity(client: Client): Promise<Reading<RegistryIdentity>>
+  page(query: FeedbackQuery, client: Client): Promise<Reading<FeedbackPage>>
 }
 
-interface RegistryOptions extends ConfiguredAgent {
+interface RegistryOptions extends Omit<RegistryReaderOptions, 'batch'> {
   /** The JSON-RPC URL of the node. */
   url: string
-  chainId: number
-  /** The expected URI of the agent on chain. */
-  agentUri: string
-  now: () => Date
-  random: () => number
+  /** Milliseconds of a clock that never goes back. */
+  clock: () => number
   timer: Timer
   report: Report
 }
 
-/** Resolves after the first read of the identity, or after its time limit. Never rejects. */
-export async function openRegistry(options: RegistryOptions): Promise<Registry> {
-  const reader = openRegistryReader({ ...options, batch: openRpcBatch(options) })
-  const monitor = new IdentityMonitor({ ...options, reader })
-  const feedback = new FeedbackCache({ ...options, reader })
-  await monitor.start()
+export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOptions): Registry {
+  const options = { ...agent, batch: openRpcBatch({ url }) }
+  const queue = new FairQueue(CONCURRENT_READS_MAX)
+
+  function openCache<Result>(event: string) {
+    const lifetime = { ttl: CACHE_SECONDS * 1000, ttlResolution: 0, perf: { now: clock } }
+    const readings = new LRUCache<string, Promise<Reading<Result>>>({ max: CACHED_RESULTS_MAX, ...lifetime })
+    return (key: string, client: Client, read: (signal: AbortSignal) => Promise<Result>): Promise<Reading<Result>> => {
+      const known = readings.get(key)
+      if (known) return known
+      if (client.budget.spend(WEIGHTS.remoteCall)) return Promise.resolve({ kind: 'busy' })
+      const work = () => withDeadline({ timer, milliseconds: READ_MS_MAX }, read)
+      const reading = queue.run(client.address, work).then(
+        (result): Reading<Result> => ({ kind: 'read', result }),
+        (cause: unknown): Reading<Result> => {
+          readings.delete(key)
+          report(event, cause)
+          return { kind: 'unread' }
+        },
+      )
+      readings.set(key, reading)
+      return reading
+    }
+  }
+
+  const identities = openCache<RegistryIdentity>('registry_unread')
+  const pages = openCache<FeedbackPage>('reputation_unread')
   return {
     agentId: options.agentId,
-    identity: () => monitor.current(),
-    page: (query, client) => feedback.get(query, client),
-    stop: () => monitor.stop(),
+    identity: (client) => identities('', client, (signal) => readIdentity(options, signal)),
+    page(query, client) {
+      const key = `${query.client}:${query.start}:${query.limit}`
+      return pages(key, client, (signal) => readPage(options, query, signal))
+    },
   }
 }
 
 /** The registry of a service without a configured agent. */
 export const UNREGISTERED: Registry = {
   agentId: undefined,
-  identity: () => ({ status: 'not_registered' }),
+  identity: async () => ({ kind: 'read', result: { status: 'not_registered' } }),
   page: async () => ({ kind: 'unread' }),
-  stop: () => undefined,
 }

@@ -204,20 +204,17 @@ const requestSchemas = (operations: Operations): Record<string, z.ZodType> => ({
   McpRequest: mcpRequestSchema,
 })
 
-/** The name of a component. */
-export type SchemaName = string
+type JsonSchema = Record<string, unknown>
 
-export type JsonSchema = Record<string, unknown>
+export const schemaRef = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 
-export const schemaRef = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` })
-
-export function componentSchemas(operations: Operations): Record<SchemaName, JsonSchema> {
+export function componentSchemas(operations: Operations): Record<string, JsonSchema> {
   const responses = toJsonSchemas(responseSchemas(operations), 'output')
   return { ...responses, ...toJsonSchemas(requestSchemas(operations), 'input') }
 }
 
 /** Converts schemas to JSON Schema. They refer to each other, so that each is defined once. */
-function toJsonSchemas(schemas: Record<SchemaName, z.ZodType>, io: 'input' | 'output'): Record<SchemaName, JsonSchema> {
+function toJsonSchemas(schemas: Record<string, z.ZodType>, io: 'input' | 'output'): Record<string, JsonSchema> {
   const registry = z.registry<{ id: string }>()
   for (const [name, schema] of Object.entries(schemas)) registry.add(schema, { id: name })
   const { schemas: converted } = z.toJSONSchema(registry, {
@@ -228,5 +225,5 @@ function toJsonSchemas(schemas: Record<SchemaName, z.ZodType>, io: 'input' | 'ou
   })
   // Inside OpenAPI a schema is identified by its path. `$id` would change the base URI.
   const entries = Object.entries(converted).map(([name, { $schema: _schema, $id: _id, ...schema }]) => [name, schema])
-  return Object.fromEntries(entries) as Record<SchemaName, JsonSchema>
+  return Object.fromEntries(entries) as Record<string, JsonSchema>
 }

@@ -2,13 +2,13 @@
 import { buildExamples, type ExampleCompany } from '../../agent/operation/operations.ts'
 import type { Catalog } from '../../store/dataset/catalog.ts'
 import { CRO_COMPANIES } from '../../store/dataset/source.ts'
-import type { Deployment } from './deployment.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { loadTemplates, renderDocuments, type WrittenDocument } from './render-documents.ts'
 
 export type Documents = ReadonlyMap<string, WrittenDocument>
 
 interface DocumentOptions {
-  deployment: Deployment
+  deployment: Omit<DocumentedDeployment, 'examples' | 'licence' | 'securityTxtExpires'>
   exampleCompany: () => ExampleCompany | undefined
   catalog: Pick<Catalog, 'retrieval'>
   now: () => Date

@@ -1,9 +1,12 @@
 /** The values of a deployment that the documents show. */
 import type { ExampleInputs } from '../../agent/operation/operations.ts'
-import type { ServiceFacts } from './metadata.ts'
+import type { Terms } from '../../agent/payment/terms.ts'
 
-export interface Deployment extends ServiceFacts {
+export interface DocumentedDeployment {
   baseUrl: string
+  version: string
+  terms: Terms
+  rateLimitPerMinute: number
   a2aEnabled: boolean
   mcpEnabled: boolean
   /** Units a minute of each client address. */
@@ -14,10 +17,7 @@ export interface Deployment extends ServiceFacts {
   extensionUri: string
   /** The contact for questions. Absent if none is configured. */
   contactEmail?: string | undefined
-}
-
-/** A deployment with the values of its dataset. */
-export interface DocumentedDeployment extends Deployment {
+  /** Those of the current dataset. */
   examples: ExampleInputs
   licence: { name: string; url: string }
   /** When security.txt expires. */

@@ -43,15 +43,11 @@ export const attributionSchema = sourceSchema.pick({
   notice: true,
 })
 
-/** The configuration that the metadata shows. */
-export interface ServiceFacts {
+/** What the metadata shows: the configuration, and the sources of the current dataset. */
+export interface CurrentFacts {
   version: string
   terms: Terms
   rateLimitPerMinute: number
-}
-
-/** The facts and the sources of the current dataset. */
-export interface CurrentFacts extends ServiceFacts {
   catalog: Catalog
   now: () => Date
 }
@@ -63,7 +59,7 @@ interface DatasetState {
 }
 
 export function buildMetadata(
-  { version, terms, rateLimitPerMinute }: ServiceFacts,
+  { version, terms, rateLimitPerMinute }: Omit<CurrentFacts, 'catalog' | 'now'>,
   { info, source, status }: DatasetState,
 ): z.output<typeof metadataSchema> {
   const prices = terms.operations.flatMap((each): [string, number][] =>

@@ -8,8 +8,8 @@ import { PAYMENT_HEADERS, priceOf } from '../../agent/payment/terms.ts'
 import { formatUsd, type DocumentedDeployment } from './deployment.ts'
 import { exampleMcpError, exampleQuote, exampleRefusal } from './examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { isDocument, isPaidRoute, listRoutes, type ResponseContent, type RouteDescription } from './routes.ts'
-import { componentSchemas, schemaRef, type JsonSchema, type SchemaName } from './component-schemas.ts'
+import { isDocument, isPaidRoute, listRoutes, type RouteDescription } from './routes.ts'
+import { componentSchemas, schemaRef } from './component-schemas.ts'
 
 /** Apart from the other operations, so that generated clients and catalogues can leave them out. */
 const REFUSED_TAG = 'Refused'
@@ -130,10 +130,10 @@ function refusedMethods(route: RouteDescription, deployment: DocumentedDeploymen
 }
 
 function buildOperation(route: RouteDescription, deployment: DocumentedDeployment, schemas: Schemas) {
-  const { operationId, tag, summary, description, sells, input, a2aOnly = false } = route
+  const { operationId, tag, summary, description, sells, input, only } = route
   const parameters = [
     ...inputParameters(route, deployment, schemas),
-    ...(a2aOnly ? listA2aParameters(deployment.extensionUri) : []),
+    ...(only === 'a2a' ? listA2aParameters(deployment.extensionUri) : []),
     ...(isPaidRoute(route) ? [PAYMENT_PARAMETER] : []),
   ]
   return {
@@ -201,7 +201,7 @@ function buildSuccess(route: RouteDescription, deployment: DocumentedDeployment)
   }
 }
 
-function buildContent(content: ResponseContent, deployment: DocumentedDeployment): object {
+function buildContent(content: RouteDescription['contents'][number], deployment: DocumentedDeployment): object {
   switch (content.kind) {
     case 'text':
       return { [content.type]: { schema: { type: 'string' } } }
@@ -210,7 +210,7 @@ function buildContent(content: ResponseContent, deployment: DocumentedDeployment
   }
 }
 
-function jsonContent(schema: SchemaName, examples: Record<string, object>) {
+function jsonContent(schema: string, examples: Record<string, object>) {
   const entries = Object.entries(examples).map(([name, value]) => [name, { value }])
   return { 'application/json': { schema: schemaRef(schema), examples: Object.fromEntries(entries) as object } }
 }
@@ -278,7 +278,7 @@ const headerRefs = (...names: readonly string[]) =>
 function refusalSchema(status: number, codes: readonly RefusalCode[], errors: readonly McpError[]): JsonSchema {
   if (status === 402) return schemaRef('PaymentErrorResponse')
   const bodies = codes.map((code) => (isDataError(code) ? 'DataError' : 'ErrorResponse'))
-  const names = new Set<SchemaName>([...bodies, ...errors.map(() => 'McpResponse' as const)])
+  const names = new Set<string>([...bodies, ...errors.map(() => 'McpResponse' as const)])
   const [schema, ...more] = [...names].map((name) => schemaRef(name))
   return schema && more.length === 0 ? schema : { anyOf: [schema, ...more] }
 }
@@ -335,7 +335,7 @@ function refusalExamples(deployment: DocumentedDeployment, routes: readonly Rout
   )
 }
 
-function base64Of(schema: SchemaName): JsonSchema {
+function base64Of(schema: string): JsonSchema {
   return {
     type: 'string',
     contentEncoding: 'base64',
@@ -344,7 +344,9 @@ function base64Of(schema: SchemaName): JsonSchema {
   }
 }
 
-type Schemas = Record<SchemaName, JsonSchema>
+type JsonSchema = Record<string, unknown>
+
+type Schemas = Record<string, JsonSchema>
 
 /** The schemas that `parts` refer to, directly or through other schemas. */
 function findUsedSchemas(schemas: Schemas, parts: object): Partial<Schemas> {

@@ -3,9 +3,8 @@ import type { z } from 'zod'
 import { FREE_PATHS, TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 import { REGISTRIES } from '../../agent/registry/contracts.ts'
-import type { FeedbackOutcome } from '../../agent/registry/feedback-cache.ts'
-import type { RegistryIdentity } from '../../agent/registry/identity.ts'
-import type { FeedbackQuery, RegisteredAgent } from '../../agent/registry/reader.ts'
+import type { FeedbackQuery } from '../../agent/registry/reader.ts'
+import type { FeedbackPage, RegistryIdentity } from '../../agent/registry/registry.ts'
 import { OPENAPI_VERSION, REGISTRATION_TYPE, type REGISTRY_SCHEMAS } from './registry-schemas.ts'
 
 /** An image of a page with a round seal. It is inline, because the service has no route for images. */
@@ -34,16 +33,15 @@ export interface PublishedAgent {
   agentId: bigint | undefined
 }
 
-export type CheckedIdentity = Exclude<RegistryIdentity, { status: 'unchecked' }>
-
-export type CheckedFeedbackPage = Extract<FeedbackOutcome, { kind: 'page' }>['page']
+/** If the chain was not read. */
+const NOT_CHECKED = { block: null, checked_at: null }
 
 type Body<Name extends keyof typeof REGISTRY_SCHEMAS> = z.output<(typeof REGISTRY_SCHEMAS)[Name]>
 
 /** Claims a registration only if the chain confirms it. */
 export function buildRegistrationFile(
   { baseUrl, a2aEnabled, agentId }: PublishedAgent,
-  identity: CheckedIdentity,
+  identity: RegistryIdentity,
 ): Body<'RegistrationFile'> {
   const isRegistered = identity.status === 'registered'
   return {
@@ -64,14 +62,14 @@ export function buildRegistrationFile(
     supportedTrust: isRegistered ? ['reputation'] : [],
     registryStatus: {
       status: identity.status,
-      ...(identity.status !== 'not_registered' && { block: identity.block, checked_at: identity.checkedAt }),
+      ...(identity.status !== 'not_registered' && identity.checked),
     },
   }
 }
 
 export function buildIdentityBody(
   { baseUrl, payTo, agentId }: PublishedAgent,
-  identity: CheckedIdentity,
+  identity: RegistryIdentity,
 ): Body<'RegistryIdentity'> {
   const agent = findAgent(identity)
   return {
@@ -82,22 +80,21 @@ export function buildIdentityBody(
     owner: agent?.owner ?? null,
     agent_wallet: agent?.wallet ?? null,
     agent_wallet_is_pay_to: agent ? agent.wallet?.toLowerCase() === payTo.toLowerCase() : null,
-    agent_uri: agent?.uri.text ?? null,
+    agent_uri: agent?.uri ?? null,
     agent_uri_matches: agent?.isUriExpected ?? null,
     registration_file: `${baseUrl}${TESTNET_PATHS.registrationFile}`,
-    block: identity.status === 'not_registered' ? null : identity.block,
-    checked_at: identity.status === 'not_registered' ? null : identity.checkedAt,
+    ...(identity.status === 'not_registered' ? NOT_CHECKED : identity.checked),
   }
 }
 
 /** `page` is undefined if the registry has no agent that could have feedback. */
 export function buildReputationBody(
   { agentId }: PublishedAgent,
-  identity: CheckedIdentity,
+  identity: RegistryIdentity,
   { client, start, limit }: FeedbackQuery,
-  page: CheckedFeedbackPage | undefined,
+  page: FeedbackPage | undefined,
 ): Body<'ReputationPage'> {
-  const checked = page ?? (identity.status === 'not_registered' ? undefined : identity)
+  const ofIdentity = identity.status === 'not_registered' ? NOT_CHECKED : identity.checked
   return {
     status: identity.status,
     agent_id: agentId === undefined ? null : String(agentId),
@@ -107,16 +104,13 @@ export function buildReputationBody(
     limit,
     last_index: page?.lastIndex ?? null,
     next_start: page && start + limit <= page.lastIndex ? start + limit : null,
-    feedback: (page?.feedback ?? []).map(({ index, value, valueDecimals, tag1, tag2, tagsAltered, revoked }) => {
-      return { index, value, value_decimals: valueDecimals, tag1, tag2, tags_altered: tagsAltered, revoked }
-    }),
-    block: checked?.block ?? null,
-    checked_at: checked?.checkedAt ?? null,
+    feedback: page?.feedback ?? [],
+    ...(page?.checked ?? ofIdentity),
     notice: NOTICE,
   }
 }
 
 /** The agent in the identity registry, also if another account owns it. */
-export function findAgent(identity: CheckedIdentity): RegisteredAgent | undefined {
+export function findAgent(identity: RegistryIdentity) {
   return identity.status === 'registered' || identity.status === 'owner_mismatch' ? identity.agent : undefined
 }

@@ -1,12 +1,11 @@
 /** Example bodies of the ERC-8004 registry routes: of a registered agent, and of a service without one. */
 import { TESTNET_PATHS } from '../../agent/operation/paths.ts'
 import type { DocumentedDeployment } from './deployment.ts'
+import type { FeedbackPage, RegistryIdentity } from '../../agent/registry/registry.ts'
 import {
   buildIdentityBody,
   buildRegistrationFile,
   buildReputationBody,
-  type CheckedFeedbackPage,
-  type CheckedIdentity,
   type PublishedAgent,
 } from './registry-bodies.ts'
 import { FEEDBACK_ENTRIES_MAX } from './registry-schemas.ts'
@@ -15,29 +14,29 @@ import { FEEDBACK_ENTRIES_MAX } from './registry-schemas.ts'
 const OWNER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 export const EXAMPLE_REVIEWER = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
-const CHECKED = {
+const checked = {
   block: { number: 397, hash: `0x${'5e'.repeat(32)}`, timestamp: '2026-01-01T00:00:00.000Z' },
-  checkedAt: '2026-01-01T00:00:03.000Z',
+  checked_at: '2026-01-01T00:00:03.000Z',
 } as const
 
-const PAGE: CheckedFeedbackPage = {
-  ...CHECKED,
+const PAGE: FeedbackPage = {
+  checked,
   lastIndex: 1,
   feedback: [
-    { index: 1, value: '95', valueDecimals: 0, tag1: 'starred', tag2: 'lookup', tagsAltered: false, revoked: false },
+    { index: 1, value: '95', value_decimals: 0, tag1: 'starred', tag2: 'lookup', tags_altered: false, revoked: false },
   ],
 }
 
-type BuildBody = (agent: PublishedAgent, identity: CheckedIdentity) => object
+type BuildBody = (agent: PublishedAgent, identity: RegistryIdentity) => object
 
 const examplesBy =
   (build: BuildBody) =>
   ({ baseUrl, a2aEnabled }: DocumentedDeployment) => {
     const agent = { baseUrl, a2aEnabled, payTo: OWNER }
-    const uri = { text: `${baseUrl}${TESTNET_PATHS.registrationFile}`, altered: false }
+    const uri = `${baseUrl}${TESTNET_PATHS.registrationFile}`
     const onChain = { owner: OWNER, wallet: OWNER, uri, isUriExpected: true } as const
     return {
-      registered: build({ ...agent, agentId: 1n }, { status: 'registered', agent: onChain, ...CHECKED }),
+      registered: build({ ...agent, agentId: 1n }, { status: 'registered', agent: onChain, checked }),
       not_registered: build({ ...agent, agentId: undefined }, { status: 'not_registered' }),
     }
   }

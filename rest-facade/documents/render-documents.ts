@@ -35,9 +35,10 @@ const TEMPLATES = [
   'guide.html',
   'guide.css',
   'guide.js',
+  'testnet-client.py',
 ] as const
 
-export type Templates = Record<(typeof TEMPLATES)[number], string>
+type Templates = Record<(typeof TEMPLATES)[number], string>
 
 export async function loadTemplates(): Promise<Templates> {
   const read = async (name: string) =>
@@ -66,9 +67,21 @@ export function renderDocuments(
     [FREE_PATHS.llmsTxt, render('llms.txt', 'text/plain')],
     [FREE_PATHS.robotsTxt, render('robots.txt', 'text/plain')],
     [FREE_PATHS.openApi, json(buildOpenApi(deployment, guidance))],
+    ...(deployment.terms.mode === 'testnet'
+      ? [[TESTNET_PATHS.testnetClient, testnetClient(deployment, templates)] as const]
+      : []),
     ...(deployment.contactEmail === undefined ? [] : [[FREE_PATHS.securityTxt, securityTxt(deployment)] as const]),
     ...(deployment.mcpEnabled ? [[FREE_PATHS.serverJson, json(buildServerJson(deployment))] as const] : []),
   ])
+}
+
+/** The only line that differs between deployments. */
+const BASE_URL_LINE = /^BASE_URL = ".*"(?=  # filled in by the service that serves this file$)/m
+
+function testnetClient({ baseUrl }: DocumentedDeployment, templates: Templates): WrittenDocument {
+  // A JSON string literal is also a Python string literal.
+  const line = `BASE_URL = ${JSON.stringify(baseUrl)}`
+  return { type: 'text/x-python', text: templates['testnet-client.py'].replace(BASE_URL_LINE, () => line) }
 }
 
 function securityTxt({ baseUrl, contactEmail, securityTxtExpires }: DocumentedDeployment): WrittenDocument {

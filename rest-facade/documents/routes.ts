@@ -23,20 +23,20 @@ import {
 import { buildAttribution } from './metadata.ts'
 import { EXAMPLE_REVIEWER, REGISTRY_EXAMPLES } from './registry-examples.ts'
 import { OPENAPI_VERSION } from './registry-schemas.ts'
-import { inputName, type SchemaName } from './component-schemas.ts'
+import { inputName } from './component-schemas.ts'
 import { buildServerJson } from './server-json.ts'
 
 interface RouteInput {
   /** For `body`, the schema is that of the body. Otherwise each member of the schema is a parameter of path or query. */
   in: 'parameters' | 'body'
-  schema: SchemaName
+  schema: string
   /** By name. The first one gives the examples of parameters. */
   examples: (deployment: DocumentedDeployment) => Record<string, object>
 }
 
-export type ResponseContent =
+type ResponseContent =
   | { kind: 'text'; type: string }
-  | { kind: 'json'; schema: SchemaName; examples: (deployment: DocumentedDeployment) => Record<string, object> }
+  | { kind: 'json'; schema: string; examples: (deployment: DocumentedDeployment) => Record<string, object> }
 
 export interface RouteDescription {
   operationId: string
@@ -54,13 +54,8 @@ export interface RouteDescription {
   protocolErrors?: readonly McpError[]
   /** The operation, if the route has a fixed price. */
   sells?: string
-  /** Absent if A2A is disabled. */
-  a2aOnly?: boolean
-  /** Absent if MCP is disabled. */
-  mcpOnly?: boolean
-  /** Absent without a contact. */
-  contactOnly?: boolean
-  testnetOnly?: boolean
+  /** Absent if A2A or MCP is disabled, without a contact, or on mainnet. */
+  only?: 'a2a' | 'mcp' | 'contact' | 'testnet'
 }
 
 /** Refusals of every route. */
@@ -134,7 +129,7 @@ const a2aRoute = (operations: Operations): RouteDescription => ({
     ]),
     ...SALE,
   ],
-  a2aOnly: true,
+  only: 'a2a',
 })
 
 const mcpRoute = (operations: Operations): RouteDescription => ({
@@ -150,7 +145,7 @@ const mcpRoute = (operations: Operations): RouteDescription => ({
   contents: [json('McpResponse', () => MCP_ANSWERS), text('text/event-stream')],
   refusals: ['invalid_body', 'origin_not_allowed', 'rate_limited', ...BODY, ...ANY_ROUTE],
   protocolErrors: MCP_ERRORS,
-  mcpOnly: true,
+  only: 'mcp',
 })
 
 const COUNT_WORDS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten']
@@ -192,7 +187,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
       json('McpServer', (deployment) => ({ remote: buildServerJson(deployment) })),
     ]),
     tag: 'Agent',
-    mcpOnly: true,
+    only: 'mcp',
   },
   freeRoute('getRobotsTxt', FREE_PATHS.robotsTxt, 'Crawlers may read the documents, but not the paid routes', [
     text('text/plain'),
@@ -201,7 +196,7 @@ const FREE_ROUTES: readonly RouteDescription[] = [
     ...freeRoute('getSecurityTxt', FREE_PATHS.securityTxt, 'The contact for security reports (RFC 9116)', [
       text('text/plain'),
     ]),
-    contactOnly: true,
+    only: 'contact',
   },
   {
     ...freeRoute('getKeys', FREE_PATHS.jwks, 'The ES256 keys that verify the signature of the agent card', [
@@ -243,7 +238,7 @@ const TESTNET_ROUTES: readonly RouteDescription[] = [
       [text('text/x-python')],
     ),
     reserved: ['not_found'],
-    testnetOnly: true,
+    only: 'testnet',
   },
 ]
 
@@ -256,18 +251,18 @@ export function listRoutes({ terms, a2aEnabled, mcpEnabled, contactEmail }: Rout
   const { operations } = terms
   const agentRoutes = [a2aRoute(operations), mcpRoute(operations)]
   const routes = [...operations.map(paidRoute), ...agentRoutes, ...FREE_ROUTES, ...TESTNET_ROUTES]
-  return routes.filter(
-    ({ testnetOnly = false, a2aOnly = false, mcpOnly = false, contactOnly = false }) =>
-      (terms.mode === 'testnet' || !testnetOnly) &&
-      (a2aEnabled || !a2aOnly) &&
-      (mcpEnabled || !mcpOnly) &&
-      (contactEmail !== undefined || !contactOnly),
-  )
+  const offered = {
+    a2a: a2aEnabled,
+    mcp: mcpEnabled,
+    contact: contactEmail !== undefined,
+    testnet: terms.mode === 'testnet',
+  }
+  return routes.filter(({ only }) => only === undefined || offered[only])
 }
 
 /** Paid routes have payment headers. */
-export function isPaidRoute({ sells, a2aOnly = false }: RouteDescription): boolean {
-  return sells !== undefined || a2aOnly
+export function isPaidRoute({ sells, only }: RouteDescription): boolean {
+  return sells !== undefined || only === 'a2a'
 }
 
 /** Free documents have an ETag, and conditional requests get 304. */
@@ -293,13 +288,13 @@ function registryRoute(
     description: `${summary}. Testnet only. The status is \`not_registered\` if no identity is configured.`,
     refusals: ['invalid_query', 'duplicate_parameter', 'rate_limited', 'registry_unchecked', ...ANY_ROUTE],
     reserved: ['not_found'],
-    testnetOnly: true,
+    only: 'testnet',
   }
 }
 
 type JsonContent = Extract<ResponseContent, { kind: 'json' }>
 
-function json(schema: SchemaName, examples: JsonContent['examples']): JsonContent {
+function json(schema: string, examples: JsonContent['examples']): JsonContent {
   return { kind: 'json', schema, examples }
 }
 

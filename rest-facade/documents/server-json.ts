@@ -1,6 +1,6 @@
 /** Describes the MCP server in the format of the registry at https://registry.modelcontextprotocol.io. */
 import { FREE_PATHS, MCP_PATH } from '../../agent/operation/paths.ts'
-import type { Deployment } from './deployment.ts'
+import type { DocumentedDeployment } from './deployment.ts'
 import { SERVICE_NAME } from './metadata.ts'
 
 /** The newest released version of the format. */
@@ -11,7 +11,7 @@ const NAME_CHARACTERS_MAX = 200
 
 const DOMAIN_LABEL = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/
 
-export function buildServerJson({ baseUrl, version }: Pick<Deployment, 'baseUrl' | 'version'>) {
+export function buildServerJson({ baseUrl, version }: Pick<DocumentedDeployment, 'baseUrl' | 'version'>) {
   return {
     $schema: SERVER_JSON_SCHEMA,
     name: serverName(new URL(baseUrl).hostname),

@@ -27,7 +27,7 @@ const WRONG: [variable: string, rule: RegExp, ...values: string[]][] = [
   ['ADMIN_HOST', /must/, ''],
   ['BASE_URL', /URL/, 'nonsense'],
   ['BASE_URL', /http/, 'ftp://host'],
-  ['BASE_URL', /nothing after/, 'http://host/path', 'http://host/', 'http://host?query'],
+  ['BASE_URL', /nothing after/, 'http://host/path', 'http://host/', 'http://host?query', 'http://hóst'],
   ['DATASET', /must/, ''],
   ['DATASET', /https/, 'http://opendata.example/companies.zip', 'ftp://127.0.0.1/companies.zip', 'https://'],
   ['DATASET', /password/, 'https://user:secret@opendata.example/companies.zip'],

@@ -1,5 +1,5 @@
 /** Tests of the creation of a key and of its file. */
-import { chmod, mkdir, stat } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { calculateJwkThumbprint } from 'jose'
@@ -21,17 +21,6 @@ describe('generating a key', () => {
     expect(jwk).to.have.all.keys('kty', 'crv', 'x', 'y', 'd', 'kid', 'use', 'alg', 'iat')
     expect(jwk).to.include({ kty: 'EC', crv: 'P-256', kid, use: 'sig', alg: 'ES256', iat: START_SECONDS })
     expect(await calculateJwkThumbprint(jwk)).to.equal(kid)
-  })
-
-  it('replaces a file atomically with mode 0600, also with concurrent writers', async () => {
-    const kid = await makeKeyAt(directory, START_SECONDS)
-    const content = (await readJwk(directory, kid)) as unknown as KeyFileContent
-    await chmod(pathOf(directory, kid), 0o666)
-    const times = Array.from({ length: 20 }, (_, index) => START_SECONDS + index)
-    await Promise.all(times.map((iat) => writeKeyFile(directory, { ...content, iat })))
-    expect(await filesIn(directory)).to.deep.equal([`${kid}.jwk.json`])
-    expect((await stat(pathOf(directory, kid))).mode & 0o7777).to.equal(0o600)
-    expect((await readJwk(directory, kid))['iat']).to.be.oneOf(times)
   })
 
   it('fails with a KeyError, without key material, if the file cannot be written', async () => {

@@ -38,7 +38,7 @@ export async function filesIn(directory: string): Promise<string[]> {
   return (await readdir(directory)).filter((name) => name !== LOCK_FOLDER).toSorted()
 }
 
-export async function rejection(promise: Promise<unknown>): Promise<Error> {
+async function rejection(promise: Promise<unknown>): Promise<Error> {
   return await promise.then(
     () => expect.fail('the promise was fulfilled'),
     (error: unknown) => {

@@ -78,7 +78,7 @@ describe('the registry identity of a service', () => {
     const service = await start({ replaceExternals: (externals) => ({ ...externals, registry: unreachable }) })
     for (const path of PATHS) expectRefusal(await send({ url: service.url, path }), 'registry_unchecked')
     expectRefusal(await send({ url: service.url, path: `${PATHS[1]}?a=1` }), 'invalid_query')
-    expect(service.reports.map(([event]) => event)).to.deep.equal(['registry_unread'])
+    expect(new Set(service.reports.map(([event]) => event))).to.deep.equal(new Set(['registry_unread']))
     expect((await send({ url: service.url, path: '/api/v1/meta' })).status).to.equal(200)
     expectRefusal(await send({ url: service.url, path: '/api/v1/company/73848' }), 'payment_required')
   })

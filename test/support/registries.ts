@@ -101,22 +101,22 @@ interface RegistryServiceOptions extends Omit<RoutesOptions, 'registry'> {
   agentId: bigint
   owner?: string | undefined
   timer?: Timer
-  now?: () => Date
+  clock?: () => number
 }
 
-/** Serves the three routes after one read of the registry. `reports` has the log event and the code of its cause. */
+/** Serves the three routes. `reports` has the log event and the code of its cause. */
 export async function serveRegistry({
   url,
   agentId,
   owner,
   timer = neverTimer,
-  now = () => new Date(),
+  clock = () => performance.now(),
   ...routes
 }: RegistryServiceOptions) {
   const reports: string[] = []
   const report = (event: string, cause: unknown) => void reports.push(`${event} ${(cause as { code: string }).code}`)
-  const options = { url, agentId, owner, chainId, agentUri: AGENT_URI, now, random: () => 0.5, timer, report }
-  const registry = await openRegistry(options)
+  const options = { url, agentId, owner, chainId, agentUri: AGENT_URI, now: () => new Date(), clock, timer, report }
+  const registry = openRegistry(options)
   return { registry, reports, ...(await serveRoutes({ registry, ...routes })) }
 }
 
@@ -133,7 +133,6 @@ export async function serveRoutes({
     url,
     get: (path: string, method = 'GET') => send({ url, path, method }),
     async close() {
-      registry.stop()
       server.close()
     },
   }

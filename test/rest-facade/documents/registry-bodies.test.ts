@@ -1,10 +1,7 @@
 /** The ERC-8004 registration file, checked against the text of the ERC. */
 import { expect } from 'chai'
-import {
-  buildRegistrationFile,
-  type CheckedIdentity,
-  type PublishedAgent,
-} from '../../../rest-facade/documents/registry-bodies.ts'
+import type { RegistryIdentity } from '../../../agent/registry/registry.ts'
+import { buildRegistrationFile, type PublishedAgent } from '../../../rest-facade/documents/registry-bodies.ts'
 import { findRegistrationFaults } from '../../support/registration-check.ts'
 
 const agentRegistry = 'eip155:84532:0x8004A818BFB912233c491871b3d84c89A494BD9e'
@@ -16,10 +13,10 @@ const publishedAgent: PublishedAgent = {
 }
 const checked = {
   block: { number: 1, hash: `0x${'1'.repeat(64)}`, timestamp: '2026-01-01T00:00:00.000Z' },
-  checkedAt: '2026-01-01T00:00:01.000Z',
+  checked_at: '2026-01-01T00:00:01.000Z',
 } as const
-const agent = { owner: '0x', wallet: null, uri: { text: '', altered: false }, isUriExpected: true } as const
-const registered: CheckedIdentity = { status: 'registered', agent, ...checked }
+const agent = { owner: '0x', wallet: null, uri: '', isUriExpected: true } as const
+const registered: RegistryIdentity = { status: 'registered', agent, checked }
 
 const file = buildRegistrationFile(publishedAgent, registered)
 
@@ -30,10 +27,10 @@ describe('the registration file', () => {
   })
 
   it('claims no registration without confirmation by the chain', () => {
-    const identities: CheckedIdentity[] = [
+    const identities: RegistryIdentity[] = [
       { status: 'not_registered' },
-      { status: 'not_found', ...checked },
-      { status: 'owner_mismatch', agent, ...checked },
+      { status: 'not_found', checked },
+      { status: 'owner_mismatch', agent, checked },
     ]
     for (const identity of identities) {
       const unconfirmed = buildRegistrationFile(publishedAgent, identity)
