@@ -10,7 +10,6 @@ import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalo
 import { openJournal, type Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
-import type { Schedule } from '../store/import/schedule.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
@@ -317,11 +316,7 @@ async function startDataset(
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const builds = openBuildProcesses()
-  const { build, record } = builds
-  let schedule: Schedule | undefined
-  // The retrieval must end before the catalogue is closed. It may wait for a child process.
-  closers.push(async () => void (await Promise.all([schedule?.stop(), builds.stop()])))
+  const { build, record } = openBuildProcesses()
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
@@ -339,7 +334,9 @@ async function startDataset(
     report,
     onRetrieved,
   }
-  schedule = await startDailyRetrieval(daily)
+  const schedule = await startDailyRetrieval(daily)
+  // The retrieval must end before the catalogue is closed.
+  closers.push(() => schedule.stop())
   loadNameIndex(catalog, options.report)
 }
 

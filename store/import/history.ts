@@ -93,30 +93,25 @@ async function withJournal<T>(
 
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
   const { archives, temporaryDirectory, now, onProgress, print } = options
-  const builds = openBuildProcesses()
-  try {
-    for (const archive of archives) {
-      const { path, facts } = await readArchiveFacts(archive)
-      const archive_sha256 = await sha256OfFile(path)
-      if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
-        throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
-      const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
-      try {
-        const { info } = await builds.build({ dataDirectory, path, now, onProgress })
-        const snapshot = openSnapshot(snapshotFolder(dataDirectory, info.snapshot_id))
-        const { snapshot_id } = info
-        const step = { snapshot_id, location: facts.location, archive_sha256, source: sourceOf(facts, options) }
-        const { kind } = recordFile(history, step, snapshot.storedEntries())
-        await snapshot.close()
-        print(
-          `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
-        )
-      } finally {
-        await rm(dataDirectory, { recursive: true, force: true })
-      }
+  for (const archive of archives) {
+    const { path, facts } = await readArchiveFacts(archive)
+    const archive_sha256 = await sha256OfFile(path)
+    if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
+      throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
+    const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
+    try {
+      const importedAt = now().toISOString()
+      const { snapshot_id } = await openBuildProcesses().build({ dataDirectory, path, importedAt }, { onProgress })
+      const snapshot = openSnapshot(snapshotFolder(dataDirectory, snapshot_id))
+      const step = { snapshot_id, location: facts.location, archive_sha256, source: sourceOf(facts, options) }
+      const { kind } = recordFile(history, step, snapshot.storedEntries())
+      await snapshot.close()
+      print(
+        `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
+      )
+    } finally {
+      await rm(dataDirectory, { recursive: true, force: true })
     }
-  } finally {
-    await builds.stop()
   }
 }
 

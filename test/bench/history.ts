@@ -74,12 +74,7 @@ async function importRegister(directory: string, rows: number): Promise<{ entrie
   const path = join(directory, 'register.zip')
   await generateArchive({ rows, seed: 1, path })
   const cpu = startCpuClock()
-  const { info } = await buildFile({
-    dataDirectory: directory,
-    path,
-    now: () => new Date(),
-    onProgress: () => undefined,
-  })
+  const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
   const cpuSeconds = cpu()
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entries = [...snapshot.storedEntries()]

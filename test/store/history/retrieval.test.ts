@@ -136,13 +136,6 @@ describe('an import and the journal', () => {
     expect((await readSteps()).changes).to.deep.equal(['2026-01-02 2', '2026-01-02 3'])
   })
 
-  it('records two files that were retrieved in one millisecond', async () => {
-    await importOn('2026-01-01', FIRST)
-    await importOn('2026-01-01', SECOND)
-    await importOn('2026-01-01', SECOND)
-    expect((await readSteps()).changes).to.deep.equal(['2026-01-01 2', '2026-01-01 3'])
-  })
-
   it('publishes nothing if it is stopped while it writes the journal', async () => {
     const stopping = new AbortController()
     const failure = await importOn('2026-01-01', FIRST, {
