@@ -7,7 +7,7 @@ import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
 import { loadTestnetClient } from '../rest-facade/testnet-client.ts'
 import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
-import { openJournal, type Journal } from '../store/history/journal.ts'
+import { Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
@@ -354,7 +354,7 @@ function loadNameIndex(catalog: Catalog, report: Report): void {
 function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journal {
   let journal: Journal | undefined
   closers.push(async () => journal?.close())
-  return () => (journal ??= openJournal(dataDirectory))
+  return () => (journal ??= new Journal(dataDirectory))
 }
 
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */

@@ -10,7 +10,7 @@ import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { companyNumberOf, historyFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
-import { openJournal } from '../../store/history/journal.ts'
+import { Journal } from '../../store/history/journal.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { diskMib } from './disk.ts'
@@ -114,7 +114,7 @@ function change(entries: Entry[], day: number): void {
 }
 
 async function measureAnswers(directory: string, entries: Entry[]): Promise<Record<string, number>> {
-  const journal = openJournal(directory)
+  const journal = new Journal(directory)
   const [oldest, newest] = [journal.oldest(), journal.newest()]
   if (!oldest || !newest) throw new Error('the journal is empty')
   const number = () => companyNumberOf((entries[Math.floor(Math.random() * entries.length)] as Entry).key)

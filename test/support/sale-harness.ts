@@ -21,7 +21,7 @@ import type { Chain } from '../../agent/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/finding.ts'
 import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import { openJournal, type Journal } from '../../store/history/journal.ts'
+import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
@@ -215,7 +215,7 @@ export class SaleHarness {
     return {
       terms: testTerms,
       catalog: openCatalog(this.directory),
-      journal: () => (this.#journal ??= openJournal(this.directory)),
+      journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
         log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,

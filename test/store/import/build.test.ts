@@ -180,14 +180,6 @@ describe('an import', () => {
       const rejected = registerRow({ company_name: '' })
       expect((await importRows(rejected, ...full.toReversed())).info.snapshot_id).to.equal(id)
     })
-
-    it('that depends on every value', async () => {
-      const ids = new Set<string>()
-      for (const change of [{}, { eircode: '' }, { company_address_2: '' }, { company_num: '073848' }]) {
-        ids.add((await importRows(registerRow(change), one)).info.snapshot_id)
-      }
-      expect(ids.size).to.equal(4)
-    })
   })
 
   describe('is refused', () => {
