@@ -1,14 +1,14 @@
-/** The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. */
+/**
+ * The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. Imports no library, because it is
+ * loaded in a process of its own at each start of the sandbox.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
 /** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. */
 const START_MS_MAX = 15_000
-/** The chain runs on this machine, so a slower reply means that it hangs. */
-const RPC_MS_MAX = 5_000
 
 /**
  * An empty block takes about 3 KB of memory and 1.5 KB of saved state, so this interval costs 22 MB and 11 MB a day.
@@ -27,10 +27,10 @@ const ANVIL_OPTIONS = [
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-/** JSON-RPC to the local chain. */
-export function chainRpc(url: string): Rpc {
-  return openRpc({ url, timeoutMs: RPC_MS_MAX })
-}
+/** Exists in the directory of the chain while it runs. If its processes have ended, the chain was lost with them. */
+export const RECORD_FILE = 'chain.json'
+/** The state of a chain that does not run. It is removed when a chain continues from it, so that it is loaded once. */
+export const stateFile = (chainId: number | string) => `state-${chainId}.json`
 
 /** Starts anvil in the working directory. Its errors are those of this process. */
 export function startAnvil(options: readonly string[]): { child: ChildProcess; url: Promise<string> } {

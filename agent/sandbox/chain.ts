@@ -9,15 +9,26 @@ import { once } from 'node:events'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
-import { chainRpc } from './anvil.ts'
-import { readRecord, RECORD_FILE, stateFile, type ChainRecord } from './chain-record.ts'
+import { RECORD_FILE, stateFile } from './anvil.ts'
+import { chainRpc } from './contracts.ts'
 import { isPrepared } from './prepare-chain.ts'
 
 const KEEPER = fileURLToPath(new URL('./keep-chain.js', import.meta.url))
 /** A chain that is being saved has ended by then. */
 const SAVE_MS_MAX = 15_000
 const POLL_MS = 20
+
+const recordSchema = z.object({
+  url: z.string(),
+  chainId: z.int(),
+  /** The process ids of agent/sandbox/keep-chain.ts and of the service that started it. */
+  keeper: z.int().positive(),
+  service: z.int().positive(),
+})
+
+export type ChainRecord = z.infer<typeof recordSchema>
 
 interface ChainOptions {
   directory: string
@@ -35,6 +46,15 @@ export async function startChain({ directory, chainId }: ChainOptions) {
     fresh: !(await isPrepared(url)),
     /** Saves the chain and ends anvil, if this call has started it. */
     stop,
+  }
+}
+
+/** Undefined if the file is missing or invalid. */
+export async function readRecord(directory: string): Promise<ChainRecord | undefined> {
+  try {
+    return recordSchema.parse(JSON.parse(await readFile(join(directory, RECORD_FILE), 'utf8')))
+  } catch {
+    return undefined
   }
 }
 
@@ -81,6 +101,8 @@ async function runKeeper({ directory, chainId }: ChainOptions, load: string[]) {
   ]
   const { url, failure = 'anvil did not start: see anvil.log' } = message
   if (url === undefined) throw new Error(failure)
+  // The log would cost time, and is not kept.
+  await chainRpc(url)('anvil_setLoggingEnabled', [false])
   // The service may end without stopping the chain.
   keeper.unref()
   keeper.channel?.unref()

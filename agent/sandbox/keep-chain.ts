@@ -4,8 +4,8 @@
  */
 import { readFile, rename, rm } from 'node:fs/promises'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
-import { chainRpc, startAnvil } from './anvil.ts'
-import { RECORD_FILE, stateFile, type ChainRecord } from './chain-record.ts'
+import { RECORD_FILE, startAnvil, stateFile } from './anvil.ts'
+import type { ChainRecord } from './chain.ts'
 
 /** Saving a day of empty blocks takes a quarter of a second. */
 const STOP_MS_MAX = 15_000
@@ -26,7 +26,6 @@ anvil.child.once('exit', () => void end())
 try {
   const url = await anvil.url
   isRunning = true
-  await chainRpc(url)('anvil_setLoggingEnabled', [false])
   const record: ChainRecord = { url, chainId: Number(chainId), keeper: process.pid, service: process.ppid }
   await writeFileAtomically(RECORD_FILE, JSON.stringify(record))
   await rm(stateFile(chainId), { force: true })

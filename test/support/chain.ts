@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chainRpc } from '../../agent/sandbox/anvil.ts'
 import { startChain } from '../../agent/sandbox/chain.ts'
+import { chainRpc } from '../../agent/sandbox/contracts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
