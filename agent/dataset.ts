@@ -1,12 +1,9 @@
 /** Retrieves the dataset at start and daily. After a failed retrieval the last good snapshot, or none, is served. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Catalog } from '../store/dataset/catalog.ts'
-import type { RecordRetrievals } from '../store/history/retrieval.ts'
-import type { BuildFile } from '../store/import/build.ts'
 import { ImportError } from '../store/import/errors.ts'
-import { importDataset, type ImportResult } from '../store/import/run.ts'
-import { openSchedule, type Schedule } from '../store/import/schedule.ts'
+import { importDataset, type ImportRequest, type ImportResult } from '../store/import/run.ts'
+import { startSchedule } from '../store/import/schedule.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../store/dataset/source.ts'
 import { isUrl } from '../store/base/url-policy.ts'
@@ -23,19 +20,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 /** A start without a dataset waits this long for a remote source. A retrieval that takes longer continues afterwards. */
 const FIRST_RETRIEVAL_MS_MAX = 30_000
 
-export interface DatasetRequest {
-  dataDirectory: string
-  catalog: Catalog
+interface DatasetRequest extends Omit<ImportRequest, 'path' | 'location' | 'publication'> {
   /** A local archive or a URL. By default the last retrieved dataset, or the sample if there is none. */
   path: string | undefined
-  /** Builds a snapshot. The service builds in a child process. */
-  build?: BuildFile
-  /** Writes the journal. The service writes in a child process. */
-  record?: RecordRetrievals
-  /** Where archives that change the snapshot are kept. */
-  archiveDirectory?: string | undefined
-  now: () => Date
-  signal?: AbortSignal
 }
 
 /** Retrieves the configured dataset, or the served one again. An unchanged dataset counts as newly retrieved. */
@@ -64,7 +51,7 @@ function locationOf({ path, catalog }: DatasetRequest): string {
   return path ?? catalog.retrieval()?.location ?? SAMPLE_LOCATION
 }
 
-export interface DailyRetrievalOptions extends DatasetRequest {
+interface DailyRetrievalOptions extends DatasetRequest {
   random: () => number
   timer: Timer
   report: Report
@@ -76,7 +63,7 @@ export interface DailyRetrievalOptions extends DatasetRequest {
  * Retrieves now and daily until stopped. If no snapshot can be served, waits for the first retrieval: it rejects if a
  * local file cannot be imported, and resolves without a dataset if a remote source fails or is slow.
  */
-export async function startDailyRetrieval(options: DailyRetrievalOptions): Promise<Schedule> {
+export async function startDailyRetrieval(options: DailyRetrievalOptions): Promise<{ stop(): Promise<void> }> {
   const { random, timer, report, onRetrieved, ...request } = options
   const onFailure = (cause: unknown) => {
     const isStopped = cause instanceof ImportError && cause.code === 'stopped'
@@ -87,20 +74,18 @@ export async function startDailyRetrieval(options: DailyRetrievalOptions): Promi
     if (result.historyFailure !== undefined) report('history_not_recorded', result.historyFailure)
     onRetrieved?.(result)
   }
-  const schedule = openSchedule({ retrieve, now: request.now, random, timer, onFailure })
-  const location = locationOf(request)
-  const first = schedule.retrieve()
+  const isLocal = !isUrl(locationOf(request))
+  const schedule = startSchedule({ retrieve, random, timer, onFailure })
   // A snapshot that is missing, damaged or of another layout version is not served and is built again.
   const hasDataset = request.catalog.current() !== undefined
-  if (!hasDataset && !isUrl(location)) {
-    await first.catch(async (cause: unknown) => {
-      await schedule.stop()
-      throw cause
-    })
-    return schedule
-  }
-  const settled = first.catch(onFailure)
-  if (!hasDataset) await settledWithin(settled, FIRST_RETRIEVAL_MS_MAX, timer)
+  const isRequired = isLocal && !hasDataset
+  const first = schedule.first.catch(async (cause: unknown) => {
+    if (!isRequired) return onFailure(cause)
+    await schedule.stop()
+    throw cause
+  })
+  if (isRequired) await first
+  else if (!hasDataset) await settledWithin(first, FIRST_RETRIEVAL_MS_MAX, timer)
   return schedule
 }
 

@@ -2,7 +2,7 @@
 import { open } from 'node:fs/promises'
 import { relayerFolder } from '../store/files/layout.ts'
 import { findOpenMode } from '../store/files/private-files.ts'
-import { acquireProcessLock, type ProcessLock } from '../store/files/process-lock.ts'
+import { acquireProcessLock } from '../store/files/process-lock.ts'
 import type { Report } from '../store/base/runtime.ts'
 import { ConfigError, type Config, type RemoteFacilitatorConfig } from './config.ts'
 import { openChain } from './chain/chain.ts'
@@ -111,7 +111,7 @@ function reportClock(report: Report): (isWrong: boolean) => void {
 async function lockRelayer(
   dataDirectory: string,
   { relayerKey, ownPid }: { relayerKey: `0x${string}`; ownPid: number },
-): Promise<ProcessLock> {
+): Promise<AsyncDisposable> {
   const folder = relayerFolder(dataDirectory, addressOf(relayerKey))
   const lock = await acquireProcessLock({ folder, ownPid })
   if (lock.kind === 'acquired') return lock

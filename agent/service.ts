@@ -6,10 +6,9 @@ import { createApp } from '../rest-facade/app.ts'
 import { openDocuments } from '../rest-facade/documents/current-documents.ts'
 import { currentAttribution, currentMetadata } from '../rest-facade/documents/metadata.ts'
 import { openCatalog, type Catalog, type Dataset } from '../store/dataset/catalog.ts'
-import { openJournal, type Journal } from '../store/history/journal.ts'
+import { Journal } from '../store/history/journal.ts'
 import { createReserveCheck, FREE_BYTES_MIN } from '../store/files/disk-space.ts'
 import type { ImportResult } from '../store/import/run.ts'
-import type { Schedule } from '../store/import/schedule.ts'
 import type { Report, Timer } from '../store/base/runtime.ts'
 import { openBuildProcesses } from '../store/import/build-process.ts'
 import type { ResponseLog } from '../store/log/responses.ts'
@@ -296,16 +295,12 @@ async function startDataset(
     options.report(event, cause)
   }
   const { dataDirectory, archiveDirectory, dataset: path } = config
-  const builds = openBuildProcesses()
-  const { build, record } = builds
-  let schedule: Schedule | undefined
-  // The retrieval must end before the catalogue is closed. It may wait for a child process.
-  closers.push(async () => void (await Promise.all([schedule?.stop(), builds.stop()])))
+  const { build, record } = openBuildProcesses()
   const onRetrieved = (result: ImportResult) => {
     metrics?.countImport(result)
     loadNameIndex(catalog, options.report)
   }
-  schedule = await startDailyRetrieval({
+  const daily = {
     dataDirectory,
     archiveDirectory,
     path,
@@ -317,7 +312,10 @@ async function startDataset(
     timer,
     report,
     onRetrieved,
-  })
+  }
+  const schedule = await startDailyRetrieval(daily)
+  // The retrieval must end before the catalogue is closed.
+  closers.push(() => schedule.stop())
   loadNameIndex(catalog, options.report)
 }
 
@@ -335,7 +333,7 @@ function loadNameIndex(catalog: Catalog, report: Report): void {
 function journalWhenRead(dataDirectory: string, closers: Closer[]): () => Journal {
   let journal: Journal | undefined
   closers.push(async () => journal?.close())
-  return () => (journal ??= openJournal(dataDirectory))
+  return () => (journal ??= new Journal(dataDirectory))
 }
 
 /** Skips a payment whose mutex a request holds, because that request reconciles the record itself. */

@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { acquireProcessLock, type ProcessLock } from '../store/files/process-lock.ts'
+import { acquireProcessLock } from '../store/files/process-lock.ts'
 import { readDirectory, type DirectoryKeys } from './directory.ts'
 import { throwKeyError } from './errors.ts'
 
@@ -34,7 +34,7 @@ export async function changeKeys<T>(
   return await change(await readDirectory(directory))
 }
 
-async function waitForLock(directory: string, sleep: Sleep): Promise<ProcessLock> {
+async function waitForLock(directory: string, sleep: Sleep): Promise<AsyncDisposable> {
   const folder = join(directory, LOCK_FOLDER)
   for (let attempt = 1; ; attempt += 1) {
     const lock = await acquireProcessLock({ folder, ownPid: process.pid }).catch((cause: unknown) =>

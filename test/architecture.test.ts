@@ -107,6 +107,7 @@ describe('the architecture', () => {
       'agent/cli/run-in-process.ts',
       'agent/cli/serve.ts',
       'agent/cli/own-process-id.ts',
+      'agent/sandbox/keep-chain.ts',
       'store/import/build-child.ts',
     ])
   })

@@ -18,8 +18,6 @@ const LOG_STEPS = {
   read: 'log_read',
   claim: 'log_claim',
   advance: 'log_advance',
-  addReceipt: 'log_receipt',
-  reopen: 'log_reopen',
   noteUnrecorded: 'log_note',
   prune: 'log_prune',
 }
@@ -72,14 +70,16 @@ function observe<Part extends object>(
   })
 }
 
-/** The record that a call of the log has stored or changed. */
-function changedRecord(step: string, [record]: unknown[], result: unknown): ResponseRecord | undefined {
+/** The record that a call of the log has stored, or whose state it has changed. */
+function changedRecord(step: string, [argument]: unknown[], result: unknown): ResponseRecord | undefined {
+  const record = argument as ResponseRecord
   switch (step) {
     case LOG_STEPS.claim:
-      return (result as Claim).kind === 'claimed' ? (record as ResponseRecord) : undefined
-    case LOG_STEPS.advance:
-    case LOG_STEPS.reopen:
-      return result as ResponseRecord | undefined
+      return (result as Claim).kind === 'claimed' ? record : undefined
+    case LOG_STEPS.advance: {
+      const next = result as ResponseRecord | undefined
+      return next?.state === record.state ? undefined : next
+    }
     default:
       return undefined
   }

@@ -101,8 +101,8 @@ export async function checkDataset(
   const dataDirectory = await mkdtemp(join(tmpdir(), 'verify-'))
   try {
     using bar = openImportBar(context)
-    const request = { path: resolve(dataset), dataDirectory, now: context.now, onProgress: bar.onProgress }
-    const { info } = await openBuildProcesses().build(request)
+    const request = { path: resolve(dataset), dataDirectory, importedAt: context.now().toISOString() }
+    const info = await openBuildProcesses().build(request, bar)
     const claims = claimsAbout(info.snapshot_id, snapshot_id, answer)
     // A history also names the snapshots of earlier files.
     const isNamed = info.snapshot_id === snapshot_id || (claims !== undefined && claims.length > 0)

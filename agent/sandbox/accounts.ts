@@ -1,29 +1,18 @@
 /** The accounts of the sandbox: a buyer, a relayer that pays the gas, and a receiver. They are created once and kept. */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isAddress, type Address, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { z } from 'zod'
+import { errorCode } from '../../store/base/error-code.ts'
 import { writeFileAtomically } from '../../store/files/atomic-file.ts'
 import { PRIVATE_DIRECTORY_MODE } from '../../store/files/private-files.ts'
-import { readIfExists } from './read-if-exists.ts'
-
-interface Account {
-  address: Address
-  privateKey: Hex
-}
-
-export interface Accounts {
-  buyer: Account
-  relayer: Account
-  /** An address without a key, because nothing is spent from it. */
-  receiver: Address
-}
 
 const privateKeySchema = z.custom<Hex>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value))
 const accountsSchema = z.strictObject({
   buyer: privateKeySchema,
   relayer: privateKeySchema,
+  /** An address without a key, because nothing is spent from it. */
   receiver: z.custom<Address>((value) => typeof value === 'string' && isAddress(value)),
 })
 
@@ -32,7 +21,7 @@ const accountsSchema = z.strictObject({
  * read both files.
  * @throws if accounts.json exists and is invalid
  */
-export async function openAccounts({ directory }: { directory: string }): Promise<Accounts> {
+export async function openAccounts({ directory }: { directory: string }) {
   await mkdir(directory, { recursive: true, mode: PRIVATE_DIRECTORY_MODE })
   const keys = (await readAccounts(join(directory, 'accounts.json'))) ?? (await createAccounts(directory))
 
@@ -41,6 +30,8 @@ export async function openAccounts({ directory }: { directory: string }): Promis
   if ((await readIfExists(keyFile)) !== keyText) await writeFileAtomically(keyFile, keyText)
   return { buyer: toAccount(keys.buyer), relayer: toAccount(keys.relayer), receiver: keys.receiver }
 }
+
+export type Accounts = Awaited<ReturnType<typeof openAccounts>>
 
 async function readAccounts(path: string) {
   const text = await readIfExists(path)
@@ -60,6 +51,14 @@ async function createAccounts(directory: string) {
   return created
 }
 
-function toAccount(privateKey: Hex): Account {
+/** Undefined if the file does not exist. */
+async function readIfExists(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((cause: unknown) => {
+    if (errorCode(cause) === 'ENOENT') return undefined
+    throw cause
+  })
+}
+
+function toAccount(privateKey: Hex) {
   return { address: privateKeyToAccount(privateKey).address, privateKey }
 }

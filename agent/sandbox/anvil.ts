@@ -1,20 +1,14 @@
-/** The process of the local chain: finds Foundry's anvil, starts it on a free loopback port, and ends it. */
+/**
+ * The process of the local chain: finds Foundry's anvil and starts it on a free loopback port. Imports no library, because it is
+ * loaded in a process of its own at each start of the sandbox.
+ */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { open, readFile } from 'node:fs/promises'
 import { arch, platform } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
 /** A new chain starts in 50 ms, a saved chain with a day of empty blocks in half a second. */
 const START_MS_MAX = 15_000
-/** Saving a day of empty blocks takes a quarter of a second. */
-const STOP_MS_MAX = 15_000
-const POLL_MS = 20
-/** The chain runs on this machine, so a slower reply means that it hangs. */
-const RPC_MS_MAX = 5_000
 
 /**
  * An empty block takes about 3 KB of memory and 1.5 KB of saved state, so this interval costs 22 MB and 11 MB a day.
@@ -33,81 +27,15 @@ const ANVIL_OPTIONS = [
   ['--host', '127.0.0.1', '--port', '0', '--no-cors', '--accounts', '0'],
 ].flat()
 
-/** JSON-RPC to the local chain. */
-export function chainRpc(url: string): Rpc {
-  return openRpc({ url, timeoutMs: RPC_MS_MAX })
-}
+/** Exists in the directory of the chain while it runs. If its processes have ended, the chain was lost with them. */
+export const RECORD_FILE = 'chain.json'
+/** The state of a chain that does not run. It is removed when a chain continues from it, so that it is loaded once. */
+export const stateFile = (chainId: number | string) => `state-${chainId}.json`
 
-interface AnvilOptions {
-  folder: string
-  chainId: number
-  /** The file of a saved state in `folder`, or undefined for a new chain. */
-  load: string | undefined
-  /** The file in `folder` to which anvil saves its state when it exits. The name is unique. */
-  dump: string
-}
-
-/** @throws an error with a message of one line if anvil is missing or does not start */
-export async function startAnvil({ folder, chainId, load, dump }: AnvilOptions): Promise<{ pid: number; url: string }> {
-  const state = ['--dump-state', dump, ...(load === undefined ? [] : ['--load-state', load])]
-  const options = [...ANVIL_OPTIONS, '--chain-id', `${chainId}`, ...state]
-  await using errors = await open(join(folder, 'anvil.log'), 'w', 0o600)
-  // Detached, so that Ctrl-C reaches the service only, which needs the chain for payments in progress.
-  const child = spawn(anvilPath(), options, { cwd: folder, detached: true, stdio: ['ignore', 'pipe', errors.fd] })
-  try {
-    const url = await waitForUrl(child)
-    // The pipe is closed below, so anvil must not write its log to it.
-    await chainRpc(url)('anvil_setLoggingEnabled', [false])
-    return { pid: child.pid as number, url }
-  } catch (cause) {
-    child.kill('SIGKILL')
-    throw cause
-  } finally {
-    child.stdout?.destroy()
-    child.unref()
-  }
-}
-
-/** Asks anvil to save its state and to exit. Kills it if that takes too long. */
-export async function endAnvil(pid: number): Promise<void> {
-  signal(pid, 'SIGTERM')
-  if (!(await isGone(pid))) await killAnvil(pid)
-}
-
-/** Kills anvil without saving its state. */
-export async function killAnvil(pid: number): Promise<void> {
-  signal(pid, 'SIGKILL')
-  await isGone(pid)
-}
-
-export async function isAlive(pid: number): Promise<boolean> {
-  if (!signal(pid, 0)) return false
-  // A zombie counts as dead. Only Linux shows the state in /proc.
-  const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
-  return !/\) [ZX] /.test(status)
-}
-
-/** Whether the process was started with this argument. False on systems without /proc. */
-export async function hasArgument(pid: number, argument: string): Promise<boolean> {
-  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-  return commandLine.split('\0').includes(argument)
-}
-
-async function isGone(pid: number): Promise<boolean> {
-  for (let waited = 0; waited < STOP_MS_MAX; waited += POLL_MS) {
-    if (!(await isAlive(pid))) return true
-    await sleep(POLL_MS)
-  }
-  return false
-}
-
-/** Returns false if the process does not exist. */
-function signal(pid: number, name: NodeJS.Signals | 0): boolean {
-  try {
-    return process.kill(pid, name)
-  } catch {
-    return false
-  }
+/** Starts anvil in the working directory. Its errors are those of this process. */
+export function startAnvil(options: readonly string[]): { child: ChildProcess; url: Promise<string> } {
+  const child = spawn(anvilPath(), [...ANVIL_OPTIONS, ...options], { stdio: ['ignore', 'pipe', 'inherit'] })
+  return { child, url: waitForUrl(child) }
 }
 
 /** The line with the port is the last one that anvil prints at its start. */
@@ -126,6 +54,8 @@ function waitForUrl(child: ChildProcess): Promise<string> {
       const address = /Listening on (127\.0\.0\.1:\d+)\s/.exec(printed)?.[1]
       if (address === undefined) return
       clearTimeout(late)
+      // The log that follows is read and discarded.
+      child.stdout?.removeAllListeners('data').resume()
       resolve(`http://${address}`)
     })
   })

@@ -1,13 +1,20 @@
 /** Installs compiled contracts at fixed addresses of the local chain, and sends transactions from any address. */
 import { readFile } from 'node:fs/promises'
 import { createTestClient, custom, parseEther, publicActions, walletActions, type Address, type Hex } from 'viem'
-import { chainRpc } from './anvil.ts'
+import { openRpc, type Rpc } from '../rpc/json-rpc.ts'
 
+/** The chain runs on this machine, so a slower reply means that it hangs. */
+const RPC_MS_MAX = 5_000
 const GAS_BALANCE = parseEther('10000')
 const RECEIPT_MS_MAX = 10_000
 const RECEIPT_POLL_MS = 20
 
 type Contract = 'Multicall' | 'TestUSDC' | 'IdentityRegistry' | 'ReputationRegistry'
+
+/** JSON-RPC to the local chain. */
+export function chainRpc(url: string): Rpc {
+  return openRpc({ url, timeoutMs: RPC_MS_MAX })
+}
 
 /** A client of the local chain. It holds no key. */
 export function openLocalClient(url: string) {

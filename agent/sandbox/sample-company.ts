@@ -66,7 +66,7 @@ const YEAR_DAYS = 365
 const [DAY_FIRST, DAY_LAST] = [dayOf('1960-01-01'), dayOf('2026-01-15')]
 
 /** A row of the register. Absent columns are written as empty fields. */
-export type SampleRow = Partial<RegisterRow>
+type SampleRow = Partial<RegisterRow>
 
 /** The fields of a row in the register's order. */
 export function registerFields(row: SampleRow): string[] {

@@ -1,5 +1,8 @@
 /** The fixed rows of every made-up register: companies for documents and tests, and one row of each kind of damage. */
-import { NO_ADDRESS, registerFields, type SampleRow } from './sample-company.ts'
+import type { RegisterRow } from '../../store/import/rows.ts'
+import { NO_ADDRESS, registerFields } from './sample-company.ts'
+
+type SampleRow = Partial<RegisterRow>
 
 /** Companies that tests name, with their legal names as sold. */
 export const SAMPLE_SHOWCASE = {

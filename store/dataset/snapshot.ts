@@ -23,13 +23,6 @@ export const snapshotInfoSchema = z.strictObject({
 
 export type SnapshotInfo = z.infer<typeof snapshotInfoSchema>
 
-/** How a snapshot differs from the one before it: numbers that only one of them has, and numbers with another record. */
-export interface SnapshotChanges {
-  added: number
-  removed: number
-  changed: number
-}
-
 export interface Snapshot {
   readonly info: SnapshotInfo
   /** The folder of the LMDB environment and of the name index (store/index). */

@@ -10,9 +10,7 @@ const MIB = 2 ** 20
 export const FREE_BYTES_MIN = { sale: 64 * MIB, import: 256 * MIB }
 
 /** Returns the free bytes of the file system that contains a folder. */
-export type ReadFreeBytes = (folder: string) => number
-
-export const readFreeBytes: ReadFreeBytes = (folder) => {
+export function readFreeBytes(folder: string): number {
   try {
     const { bavail, bsize } = statfsSync(folder)
     return bavail * bsize
@@ -28,7 +26,7 @@ export class DiskSpaceError extends StoreError {
 }
 
 /** Returns a check that throws a {@link DiskSpaceError} while less than `reserve` bytes are free. */
-export function createReserveCheck(folder: string, reserve: number, free: ReadFreeBytes = readFreeBytes): () => void {
+export function createReserveCheck(folder: string, reserve: number, free = readFreeBytes): () => void {
   return () => {
     if (free(folder) < reserve)
       throw new DiskSpaceError(`${folder}: less than ${reserve / MIB} MiB are free on the disk`)

@@ -5,10 +5,6 @@
 import { openEnvironment, readerIdsOf } from './environment.ts'
 import { HOLDER_KEY } from './layout.ts'
 
-export interface ProcessLock extends AsyncDisposable {
-  kind: 'acquired'
-}
-
 interface LockOptions {
   /** Used for this lock only. Opening it makes a process a reader, which the check of the holder relies on. */
   folder: string
@@ -16,7 +12,10 @@ interface LockOptions {
 }
 
 /** `taken`: another process has the lock. */
-export async function acquireProcessLock({ folder, ownPid }: LockOptions): Promise<ProcessLock | { kind: 'taken' }> {
+export async function acquireProcessLock({
+  folder,
+  ownPid,
+}: LockOptions): Promise<({ kind: 'acquired' } & AsyncDisposable) | { kind: 'taken' }> {
   // Opening reads a value, which adds this process to the table of readers. It stays there while the environment is open.
   const environment = openEnvironment({ folder, kind: 'lock' })
   const isTaken = environment.transactionSync(() => {

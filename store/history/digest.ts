@@ -14,7 +14,7 @@ import { dateOf } from './step.ts'
 /** After every company key. */
 const KEYS_END = '~'
 
-export interface HistoryLine {
+interface HistoryLine {
   date: string
   /** Undefined for the line of the file. */
   companyNumber?: string

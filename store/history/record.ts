@@ -2,7 +2,6 @@
  * Adds a file of the register to the journal. The journal depends on the files and the erased numbers alone, not on the order in
  * which the files were added: a file can also be added between two others.
  */
-import type { SnapshotChanges } from '../dataset/snapshot.ts'
 import { StoreError } from '../files/environment.ts'
 import { ABSENT_BYTES, checksumOf, ERASED_BYTES, type HistoryDatabase, type StoredVersion } from './history-database.ts'
 import { stepKey, type StepFacts } from './step.ts'
@@ -13,16 +12,16 @@ type StoredEntries = Iterable<{ key: string; value: Buffer }>
 /** Numbers that are read before their changes are written, because a write ends the reading of a range. */
 const RANGE_NUMBERS = 5_000
 
+/** Numbers that only this file or the one before it has, and numbers with another record. */
+interface SnapshotChanges {
+  added: number
+  removed: number
+  changed: number
+}
+
 /** `recorded` counts how the file differs from the one before it. `known`: the journal has it already. */
 export type Recording =
   { kind: 'recorded'; previous_snapshot_id: string | null; changes: SnapshotChanges } | { kind: 'known' }
-
-/** The step between which others a file goes. */
-interface Place {
-  step: string
-  /** The next step. Undefined for the newest file. */
-  next: string | undefined
-}
 
 /** Numbers of the first file that one transaction writes. */
 const FIRST_FILE_NUMBERS = 20_000
@@ -39,8 +38,8 @@ export function recordFile(history: HistoryDatabase, facts: StepFacts, entries: 
     if (same?.snapshot_id === facts.snapshot_id) return { kind: 'known' }
     if (same) throw new StoreError('The journal has another file of the same time')
     const previous_snapshot_id = snapshotIdBefore(history, step)
-    const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
-    if (previous_snapshot_id !== facts.snapshot_id) insertVersions(history, { step, entries, changes })
+    const isSame = previous_snapshot_id === facts.snapshot_id
+    const changes = isSame ? { added: 0, removed: 0, changed: 0 } : insertVersions(history, step, entries)
     history.putStep(step, facts)
     return { kind: 'recorded', previous_snapshot_id, changes }
   })
@@ -91,14 +90,9 @@ function snapshotIdBefore(history: HistoryDatabase, step: string): string | null
   return (before === undefined ? undefined : history.findStep(before)?.snapshot_id) ?? null
 }
 
-interface FileToInsert {
-  step: string
-  entries: StoredEntries
-  /** Is counted up. */
-  changes: SnapshotChanges
-}
-
-function insertVersions(history: HistoryDatabase, { step, entries, changes }: FileToInsert): void {
+/** Returns how the file differs from the one before it. */
+function insertVersions(history: HistoryDatabase, step: string, entries: StoredEntries): SnapshotChanges {
+  const changes: SnapshotChanges = { added: 0, removed: 0, changed: 0 }
   const place = { step, next: history.stepAfter(step) }
   for (const { key, entry, latest } of joined(history, entries)) {
     // Most numbers have not changed since the newest version, which needs no read of it.
@@ -107,18 +101,11 @@ function insertVersions(history: HistoryDatabase, { step, entries, changes }: Fi
     const change = insertVersion(history, place, { key, entry })
     if (change) changes[change] += 1
   }
+  return changes
 }
 
-interface JoinedNumber {
-  key: string
-  /** What the file says. */
-  entry: Buffer
-  /** The newest version of the number in the journal. */
-  latest: { step: string; checksum: Buffer } | undefined
-}
-
-/** Every number that the file or the journal has, in the order of their keys. */
-function* joined(history: HistoryDatabase, entries: StoredEntries): Generator<JoinedNumber, void, void> {
+/** Every number that the file or the journal has, in the order of their keys, with what the file and the journal say last. */
+function* joined(history: HistoryDatabase, entries: StoredEntries) {
   const known = latestVersions(history)
   const readNext = () => known.next().value ?? undefined
   let latest = readNext()
@@ -131,9 +118,7 @@ function* joined(history: HistoryDatabase, entries: StoredEntries): Generator<Jo
   for (; latest; latest = readNext()) yield { key: latest.key, entry: ABSENT_BYTES, latest }
 }
 
-function* latestVersions(
-  history: HistoryDatabase,
-): Generator<ReturnType<HistoryDatabase['latestRange']>[number], undefined> {
+function* latestVersions(history: HistoryDatabase) {
   for (let after: string | undefined; ;) {
     const range = history.latestRange(after, RANGE_NUMBERS)
     yield* range
@@ -145,7 +130,8 @@ function* latestVersions(
 /** Stores what a file says about a number, and what the next file says if that differs now. */
 function insertVersion(
   history: HistoryDatabase,
-  { step, next }: Place,
+  /** `next` is undefined for the newest file. */
+  { step, next }: { step: string; next: string | undefined },
   { key, entry }: { key: string; entry: Buffer },
 ): keyof SnapshotChanges | undefined {
   const { before, after, afterNext } = findNeighbours(history, key, step)

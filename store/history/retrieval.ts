@@ -10,20 +10,15 @@ interface RetrievalsToRecord {
   dataDirectory: string
   /** Their snapshots are in the data directory. */
   retrievals: readonly StepFacts[]
-  signal?: AbortSignal | undefined
 }
 
-/** Resolves with the recording of the last one. */
-export type RecordRetrievals = (request: RetrievalsToRecord) => Promise<Recording>
-
-/** A retrieval of the records that the journal has for its day adds nothing. */
-export const recordRetrievals: RecordRetrievals = async ({ dataDirectory, retrievals }) => {
+/** A retrieval of the records that the journal has for its day adds nothing. Resolves with the recording of the last one. */
+export async function recordRetrievals({ dataDirectory, retrievals }: RetrievalsToRecord): Promise<Recording> {
   const history = new HistoryDatabase(dataDirectory, { readOnly: false })
   try {
     createReserveCheck(history.folder, FREE_BYTES_MIN.import)()
     let recording: Recording = { kind: 'known' }
-    for (const retrieval of retrievals) {
-      const facts = atFreeTime(history, retrieval)
+    for (const facts of retrievals) {
       recording = isOfKnownDay(history, facts) ? { kind: 'known' } : await recordSnapshot(history, dataDirectory, facts)
     }
     return recording
@@ -41,18 +36,10 @@ async function recordSnapshot(history: HistoryDatabase, dataDirectory: string, f
   }
 }
 
-/** Two files can be retrieved in one millisecond. */
-function atFreeTime(history: HistoryDatabase, facts: StepFacts): StepFacts {
-  const same = history.findStep(stepKey(facts.source))
-  if (!same || same.snapshot_id === facts.snapshot_id) return facts
-  const retrieved_at = new Date(Date.parse(facts.source.retrieved_at) + 1).toISOString()
-  return atFreeTime(history, { ...facts, source: { ...facts.source, retrieved_at } })
-}
-
 /** Whether this file, or the one before it, is of the same day and has the same records. */
 function isOfKnownDay(history: HistoryDatabase, { snapshot_id, source }: StepFacts): boolean {
   const step = stepKey(source)
-  if (history.findStep(step)) return true
+  if (history.findStep(step)?.snapshot_id === snapshot_id) return true
   const before = history.stepBefore(step)
   return (
     before !== undefined && dateOf(before) === dateOf(step) && history.findStep(before)?.snapshot_id === snapshot_id

@@ -6,7 +6,6 @@
  */
 import { mkdir, rename, rm, utimes } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import { syncDirectory } from '../files/atomic-file.ts'
 import { decodeOwnEntry, encodeEntry, QUARANTINED_BYTES } from '../dataset/company-entry.ts'
 import type { Company } from '../dataset/company.ts'
@@ -16,22 +15,37 @@ import { NameIndexBuilder } from '../index/build.ts'
 import { openNameIndex } from '../index/name-index.ts'
 import { openSnapshot, snapshotInfoSchema, type SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION, SnapshotHash } from '../dataset/snapshot-id.ts'
-import { FREE_BYTES_MIN, createReserveCheck, type ReadFreeBytes } from '../files/disk-space.ts'
+import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { openCsv } from './archive.ts'
-import { newBuildingFolder } from './building-folder.ts'
-import { checkCompanyCount, type ExpectedCompanies } from './company-count.ts'
-import { ImportError, throwIfStopped } from './errors.ts'
+import { ImportError } from './errors.ts'
 import { normalise } from './normalise.ts'
-import { readRows, REJECTED_SHARE_MAX, type ParsedRow } from './rows.ts'
+import { newBuildingFolder } from './old-folders.ts'
+import { readRows, REJECTED_SHARE_MAX } from './rows.ts'
 
 /** Rows per write transaction: the two fsyncs of a commit cost little per row, and a batch fits in memory. */
 export const BATCH_ROWS = 5_000
-/** Entries between two yields to the event loop, about 20 ms of work. */
-const YIELD_ENTRIES = 1_000
 /** Entries between two openings of the environment. Its pages in memory are released when it is closed. */
 const REOPEN_ENTRIES = 40 * BATCH_ROWS
 
-const ANY_COUNT: ExpectedCompanies = { companiesMin: 0, companiesBefore: 0 }
+/**
+ * The register seldom loses companies. A file with less than this share of the last retrieval is incomplete (contract
+ * 11.2). Rows do not count: copies of one row are one company.
+ */
+const KEPT_SHARE_MIN = 0.9
+
+/** What a child process needs for a build, as JSON. */
+export interface BuildRequest {
+  dataDirectory: string
+  /** A `.csv` or `.zip` file on disk. */
+  path: string
+  /** ISO 8601. */
+  importedAt: string
+  /** The folder of the build, which does not exist yet. */
+  folder?: string
+  /** The least number of companies, and the number of the last retrieval from the same location. */
+  companiesMin?: number
+  companiesBefore?: number
+}
 
 export interface ImportProgress {
   phase: 'rows' | 'hash'
@@ -40,80 +54,57 @@ export interface ImportProgress {
   share: number
 }
 
-interface BuildSnapshotRequest {
-  dataDirectory: string
-  /** The folder of the build, which does not exist yet. */
-  folder?: string
-  batches: AsyncIterable<ParsedRow[]>
-  /** The share of the file that has been read, from 0 to 1. */
-  shareRead: () => number
-  now: () => Date
-  onProgress: (progress: ImportProgress) => void
-  /** The expected number of companies. Without it any number is accepted. */
-  expected?: ExpectedCompanies | undefined
-  signal?: AbortSignal | undefined
-  freeBytes?: ReadFreeBytes
+interface BuildOptions {
+  onProgress?: ((progress: ImportProgress) => void) | undefined
+  freeBytes?: typeof readFreeBytes
 }
 
-interface RowCounts {
-  rows: number
-  /** Numbers that are not quarantined. */
-  companies: number
-  rejected: number
-  findings: Record<string, number>
-}
-
-export interface BuildFileRequest extends Omit<BuildSnapshotRequest, 'batches' | 'shareRead'> {
-  /** A `.csv` or `.zip` file on disk. */
-  path: string
-}
-
-export interface BuiltSnapshot {
-  info: SnapshotInfo
-}
-
-/** Builds a snapshot from a file, in this process or in a child process (store/import/build-process.ts). */
-export type BuildFile = (file: BuildFileRequest) => Promise<BuiltSnapshot>
-
-export const buildFile: BuildFile = async ({ path, ...request }) => {
-  let share = 0
-  const csv = await openCsv(path, (read) => (share = read))
-  return buildSnapshot({ ...request, batches: readRows(csv), shareRead: () => share })
-}
-
-/** Builds a snapshot and moves it to the folder of its id. A failed build leaves nothing. */
-async function buildSnapshot(request: BuildSnapshotRequest): Promise<BuiltSnapshot> {
-  const { dataDirectory, now, onProgress, expected = ANY_COUNT } = request
-  const { folder = newBuildingFolder(dataDirectory) } = request
+/** Builds a snapshot from a file and moves it to the folder of its id. A failed build leaves nothing. */
+export async function buildFile(request: BuildRequest, options: BuildOptions = {}): Promise<SnapshotInfo> {
+  const { dataDirectory, importedAt, folder = newBuildingFolder(dataDirectory) } = request
   try {
-    const counts = await loadRows(folder, request)
+    const counts = await loadRows(folder, request.path, options)
     if (counts.rejected > counts.rows * REJECTED_SHARE_MAX) {
       throw new ImportError('too_many_rejected', `${counts.rejected} of ${counts.rows} rows were rejected`)
     }
-    checkCompanyCount(counts.companies, expected)
-    const info = await finishSnapshot({ folder, counts, importedAt: now(), onProgress })
-    await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), now())
-    return { info }
+    checkCompanyCount(counts.companies, request)
+    const info = await finishSnapshot(folder, { counts, importedAt, ...options })
+    await moveIntoPlace(folder, snapshotFolder(dataDirectory, info.snapshot_id), new Date(importedAt))
+    return info
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-/** Pass 1: normalises the rows and stores them under their numbers. */
-async function loadRows(folder: string, request: BuildSnapshotRequest): Promise<RowCounts> {
-  const { batches, shareRead, onProgress, freeBytes, signal } = request
-  let { environment, companies } = openBuildEnvironment(folder)
-  const counts: RowCounts = { rows: 0, companies: 0, rejected: 0, findings: {} }
-  const count = (finding: string) => (counts.findings[finding] = (counts.findings[finding] ?? 0) + 1)
-  const batch: Company[] = []
+/** `count` is the number of companies that are not quarantined. */
+function checkCompanyCount(count: number, { companiesMin = 0, companiesBefore = 0 }: BuildRequest): void {
+  if (count === 0) throw new ImportError('no_companies', 'the file contains no company')
+  if (count < companiesMin) {
+    throw new ImportError('too_few_companies', `the file has ${count} companies; the minimum is ${companiesMin}`)
+  }
+  if (count < companiesBefore * KEPT_SHARE_MIN) {
+    const before = `the same source gave ${companiesBefore} before`
+    throw new ImportError('companies_lost', `the file has ${count} companies; ${before}`)
+  }
+}
 
+/** Pass 1: normalises the rows and stores them under their numbers. */
+async function loadRows(folder: string, path: string, { onProgress, freeBytes }: BuildOptions) {
+  let share = 0
+  const csv = await openCsv(path, (read) => (share = read))
+  let { environment, companies } = openBuildEnvironment(folder)
+  const findings: Record<string, number> = {}
+  /** `companies` are the numbers that are not quarantined. */
+  const counts = { rows: 0, companies: 0, rejected: 0, findings }
+  const count = (finding: string) => (findings[finding] = (findings[finding] ?? 0) + 1)
+  const batch: Company[] = []
   const checkReserve = createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes)
 
   function flush(): void {
     checkReserve()
     runWriteSync(() => environment.transactionSync(() => batch.forEach(put)))
     batch.length = 0
-    onProgress({ phase: 'rows', rows: counts.rows, share: shareRead() })
+    onProgress?.({ phase: 'rows', rows: counts.rows, share })
   }
 
   function put(company: Company): void {
@@ -133,8 +124,7 @@ async function loadRows(folder: string, request: BuildSnapshotRequest): Promise<
   }
 
   try {
-    for await (const rows of batches) {
-      throwIfStopped(signal)
+    for await (const rows of readRows(csv)) {
       for (const parsed of rows) {
         counts.rows += 1
         const result = parsed.kind === 'row' ? normalise(parsed.row, count) : parsed
@@ -167,16 +157,16 @@ function openBuildEnvironment(folder: string) {
 
 const startAfter = (key: string | undefined) => (key === undefined ? {} : { start: key, exclusiveStart: true })
 
-interface FinishSnapshotRequest {
-  folder: string
-  counts: RowCounts
-  importedAt: Date
-  onProgress: BuildSnapshotRequest['onProgress']
+interface FinishOptions extends BuildOptions {
+  counts: Awaited<ReturnType<typeof loadRows>>
+  importedAt: string
 }
 
 /** Pass 2: computes the snapshot id, writes the name index and stores the snapshot's description. */
-async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotInfo> {
-  const { folder, counts, importedAt, onProgress } = request
+async function finishSnapshot(
+  folder: string,
+  { counts, importedAt, onProgress }: FinishOptions,
+): Promise<SnapshotInfo> {
   const hash = new SnapshotHash()
   const names = new NameIndexBuilder()
   let entries = 0
@@ -196,8 +186,7 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotI
         entries += 1
         if (entry === 'quarantined') quarantined += 1
         else names.add(entry)
-        if (entries % BATCH_ROWS === 0) onProgress({ phase: 'hash', rows: entries, share: entries / total })
-        if (entries % YIELD_ENTRIES === 0) await yieldToEventLoop()
+        if (entries % BATCH_ROWS === 0) onProgress?.({ phase: 'hash', rows: entries, share: entries / total })
       }
       await environment.close()
       ;({ environment, companies } = openBuildEnvironment(folder))
@@ -205,7 +194,7 @@ async function finishSnapshot(request: FinishSnapshotRequest): Promise<SnapshotI
     const info: SnapshotInfo = {
       snapshot_id: hash.id(),
       normalisation: NORMALISATION_VERSION,
-      imported_at: importedAt.toISOString(),
+      imported_at: importedAt,
       row_count: counts.rows,
       company_count: entries - quarantined,
       quarantined_company_count: quarantined,
@@ -234,7 +223,7 @@ async function moveIntoPlace(built: string, final: string, now: Date): Promise<v
       await rename(built, final)
     }
   }
-  // Protects the folder from the pruning of a concurrent import (store/import/prune.ts).
+  // Protects the folder from the pruning of a concurrent import (store/import/old-folders.ts).
   await utimes(final, now, now)
   // The catalogue is about to refer to this name, so the name must survive a loss of power.
   await syncDirectory(dirname(final))

@@ -25,13 +25,10 @@ const resourceSchema = z.object({
   success: z.literal(true),
   result: z.object({
     url: z.string(),
-    package_id: z.string().optional().catch(undefined),
     last_modified: time,
     metadata_modified: time,
   }),
 })
-
-const packageSchema = z.object({ success: z.literal(true), result: z.object({ metadata_modified: time }) })
 
 type RequestOptions = Pick<Parameters<typeof fetchSource>[0], 'limits' | 'signal'>
 
@@ -50,49 +47,24 @@ export function parseCkanUrl({ origin, pathname, searchParams }: URL): CkanResou
   return show && id ? { root: origin + (show[1] ?? ''), id } : undefined
 }
 
-interface ArchiveLocation {
-  url: URL
-  /** When the data was updated, according to the portal. */
-  updatedAt: Date | undefined
-}
-
-export async function locateArchive({ root, id }: CkanResource, request: RequestOptions): Promise<ArchiveLocation> {
-  const api = actionUrl(root, 'resource_show', id)
+/** `updatedAt`: when the data was updated, according to the portal. */
+export async function locateArchive({ root, id }: CkanResource, request: RequestOptions) {
+  const api = new URL(`${root}/api/3/action/resource_show?id=${encodeURIComponent(id)}`)
   const answer = resourceSchema.safeParse(await getJson(api, request))
   if (!answer.success) throw badAnswer(answer.error)
-  const { url: text, package_id, last_modified, metadata_modified } = answer.data.result
+  const { url: text, last_modified, metadata_modified } = answer.data.result
   const statedUrl = parseUrl(text, api)
   if (!statedUrl) throw badAnswer()
   // Portals that moved to https still publish their old http URLs.
   const url = upgradeToHttps(api, statedUrl)
   if (!mayFollow(api, url)) throw new ImportError('source_refused', 'the portal names a URL that may not be fetched')
-  const updatedAt = last_modified ?? metadata_modified ?? (await readPackageTime({ root, id: package_id }, request))
-  return { url, updatedAt }
-}
-
-/** The package's time is used if the resource has none. A failure here is ignored. */
-async function readPackageTime(
-  { root, id }: { root: string; id: string | undefined },
-  request: RequestOptions,
-): Promise<Date | undefined> {
-  if (id === undefined) return undefined
-  try {
-    const answer = packageSchema.safeParse(await getJson(actionUrl(root, 'package_show', id), request))
-    return answer.data?.result.metadata_modified
-  } catch (cause) {
-    if (cause instanceof ImportError && cause.code !== 'stopped') return undefined
-    throw cause
-  }
-}
-
-function actionUrl(root: string, action: string, id: string): URL {
-  return new URL(`${root}/api/3/action/${action}?id=${encodeURIComponent(id)}`)
+  return { url, updatedAt: last_modified ?? metadata_modified }
 }
 
 async function getJson(url: URL, { limits, signal }: RequestOptions): Promise<unknown> {
   const answerLimits = { ...limits, totalMs: Math.min(limits.totalMs, ANSWER_MS_MAX), bytesMax: ANSWER_BYTES_MAX }
   const request = { url, headers: { accept: 'application/json' }, limits: answerLimits, signal }
-  return fetchSource(request, async ({ body }) => {
+  return fetchSource(request, async (_, body) => {
     try {
       return await json(body)
     } catch (cause) {

@@ -2,10 +2,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openCatalog } from '../dataset/catalog.ts'
+import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
-import { printSnapshotInfo } from './report.ts'
 import { importDataset } from './run.ts'
 
 const MIB = 2 ** 20
@@ -36,15 +36,14 @@ export async function importCommand(options: ImportCommandOptions): Promise<void
   try {
     const startedAt = now().getTime()
     const publication = synthetic ? SYNTHETIC : CRO_COMPANIES
-    const builds = openBuildProcesses()
-    const { build, record } = builds
-    const result = await importDataset({ ...request, catalog, publication, build, record })
+    const processes = openBuildProcesses()
+    const result = await importDataset({ ...request, ...processes, catalog, publication })
     const { info, changed, changes } = result
     print(changed ? 'imported' : 'unchanged since the last import')
     printSnapshotInfo(info, print)
     if (changes) print(`changes     ${changes.added} added, ${changes.removed} removed, ${changes.changed} changed`)
     print(`seconds     ${((now().getTime() - startedAt) / 1000).toFixed(1)}`)
-    print(`memory      ${Math.round(Math.max(peakMemoryBytes(), builds.peakMemoryBytes()) / MIB)} MiB at most`)
+    print(`memory      ${Math.round(Math.max(peakMemoryBytes(), processes.peakMemoryBytes()) / MIB)} MiB at most`)
     if (result.historyFailure !== undefined) throw result.historyFailure
   } finally {
     await catalog.close()
@@ -61,12 +60,29 @@ interface SnapshotIdCommandOptions extends CommandOptions {
  * the archive is refused.
  */
 export async function snapshotIdCommand(options: SnapshotIdCommandOptions): Promise<void> {
-  const { temporaryDirectory, print, ...build } = options
+  const { path, temporaryDirectory, now, print, onProgress } = options
   const dataDirectory = await mkdtemp(join(temporaryDirectory, 'snapshot-id-'))
   try {
-    const { info } = await openBuildProcesses().build({ ...build, dataDirectory })
-    printSnapshotInfo(info, print)
+    const request = { dataDirectory, path, importedAt: now().toISOString() }
+    printSnapshotInfo(await openBuildProcesses().build(request, { onProgress }), print)
   } finally {
     await rm(dataDirectory, { recursive: true, force: true })
   }
+}
+
+/** Findings about whole rows. Every other finding is about a value of a row. */
+const ROW_FINDINGS = /^(?:rejected|row)_/
+
+function printSnapshotInfo(info: SnapshotInfo, print: (line: string) => void): void {
+  const findings = Object.entries(info.findings).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const ofRows = findings.filter(([name]) => ROW_FINDINGS.test(name))
+  const ofValues = findings.filter(([name]) => !ROW_FINDINGS.test(name))
+  print(`rows        ${info.row_count}`)
+  print(`companies   ${info.company_count}`)
+  print(`quarantined ${info.quarantined_company_count}`)
+  print(`rejected    ${info.rejected_row_count}`)
+  for (const [name, count] of ofRows) print(`  ${name} ${count}`)
+  print(`values      ${ofValues.reduce((sum, [, count]) => sum + count, 0)} changed`)
+  for (const [name, count] of ofValues) print(`  ${name} ${count}`)
+  print(`snapshot    ${info.snapshot_id}`)
 }

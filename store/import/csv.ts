@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { ImportError } from './errors.ts'
 
 /** Thirty times a row of the register. Bounds the memory that an unclosed quote can use. */
-export const ROW_BYTES_MAX = 8 * 1024
+const ROW_BYTES_MAX = 8 * 1024
 /** Five times the columns of the register. Bounds the memory that a line of commas can use. */
 const ROW_FIELDS_MAX = 100
 /** csv-parse gets parts of this size, so that it cannot collect an unlimited record before the next check. */
@@ -16,7 +16,7 @@ const UNFINISHED_BYTES_MAX = 4 * PART_BYTES
 const FATAL_CODES: ReadonlySet<string> = new Set(['CSV_MAX_RECORD_SIZE', 'CSV_QUOTE_NOT_CLOSED'])
 
 /** The fields of a record, or null if it is malformed. */
-export type CsvRecord = string[] | null
+type CsvRecord = string[] | null
 
 /** Yields the records of the file in batches. Empty lines are skipped. */
 export async function* readRecords(csv: Readable): AsyncGenerator<CsvRecord[], void, void> {

@@ -6,14 +6,14 @@ import { mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Dataset } from '../dataset/catalog.ts'
 import { parseUrl } from '../base/url-policy.ts'
-import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
+import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { ARCHIVE_BYTES_MAX, ZIP_MAGIC } from './archive.ts'
 import { locateArchive, parseCkanUrl } from './ckan.ts'
 import { ImportError } from './errors.ts'
-import { fetchSource, type DownloadLimits, type SourceResponse } from './http.ts'
+import { fetchSource } from './http.ts'
 
 /** 30 minutes allow for the largest archive at 300 kB/s; a busy portal may need a minute to answer. */
-const LIMITS: DownloadLimits = { totalMs: 30 * 60_000, idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
+const LIMITS = { totalMs: 30 * 60_000, idleMs: 60_000, bytesMax: ARCHIVE_BYTES_MAX }
 
 /** The bytes that are inspected to find the type. */
 const HEAD_BYTES = 512
@@ -22,15 +22,15 @@ const BINARY = /(?![\t\r\n])\p{Cc}/u
 
 type Validators = NonNullable<Dataset['validators']>
 
-interface DownloadRequest {
+export interface DownloadRequest {
   /** A URL. An ImportError is thrown if it may not be fetched. */
   location: string
   /** Created for the download and removed afterwards. */
   folder: string
   /** The validators of the archive that was imported last. Without them the request is unconditional. */
   validators: Validators | null
-  limits?: Partial<DownloadLimits> | undefined
-  freeBytes?: ReadFreeBytes | undefined
+  limits?: Partial<typeof LIMITS> | undefined
+  freeBytes?: typeof readFreeBytes | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -51,14 +51,8 @@ export async function withDownload<T>(request: DownloadRequest, use: (download: 
   }
 }
 
-async function download({
-  location,
-  folder,
-  validators,
-  limits,
-  freeBytes,
-  signal,
-}: DownloadRequest): Promise<Download> {
+async function download(request: DownloadRequest): Promise<Download> {
+  const { location, folder, validators, limits, freeBytes, signal } = request
   const options = { limits: { ...LIMITS, ...limits }, signal }
   const start = parseUrl(location)
   if (!start) throw new ImportError('source_refused', 'the source is not a URL')
@@ -66,16 +60,18 @@ async function download({
   const archive = resource ? await locateArchive(resource, options) : { url: start, updatedAt: undefined }
   // Validators belong to one URL. Another archive may have the same ones.
   const known = validators?.url === archive.url.href ? validators : null
-  return fetchSource({ ...options, url: archive.url, headers: conditionHeaders(known) }, async (response) => {
+  return fetchSource({ ...options, url: archive.url, headers: conditionHeaders(known) }, async (response, body) => {
     const path = response.status === 304 ? undefined : join(folder, 'archive')
     if (path !== undefined) {
       await mkdir(folder, { recursive: true })
-      await writeArchive(path, response, createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes))
+      // An archive must not use the space that sales need (contract 8.13).
+      await writeArchive(path, body, createReserveCheck(folder, FREE_BYTES_MIN.import, freeBytes))
+      await checkHead(path, response.headers.get('content-type') ?? '')
     }
     return {
       path,
-      validators: readValidators(response.header, archive.url) ?? (path === undefined ? known : null),
-      updatedAt: archive.updatedAt ?? parseHttpDate(response.header('last-modified')),
+      validators: readValidators(response.headers, archive.url) ?? (path === undefined ? known : null),
+      updatedAt: archive.updatedAt ?? parseHttpDate(response.headers.get('last-modified') ?? ''),
     }
   })
 }
@@ -87,41 +83,31 @@ function conditionHeaders(known: Validators | null): Record<string, string> {
   }
 }
 
-function readValidators(header: SourceResponse['header'], url: URL): Validators | null {
-  const etag = header('etag') ?? null
-  const last_modified = header('last-modified') ?? null
+function readValidators(headers: Headers, url: URL): Validators | null {
+  const [etag, last_modified] = [headers.get('etag'), headers.get('last-modified')]
   return etag === null && last_modified === null ? null : { url: url.href, etag, last_modified }
 }
 
-function parseHttpDate(text = ''): Date | undefined {
+function parseHttpDate(text: string): Date | undefined {
   const date = new Date(text)
   return Number.isNaN(date.getTime()) ? undefined : date
 }
 
-async function writeArchive(path: string, { body, header }: SourceResponse, checkReserve: () => void): Promise<void> {
-  const type = header('content-type') ?? ''
+async function writeArchive(path: string, body: AsyncIterable<Uint8Array>, checkReserve: () => void): Promise<void> {
   await using file = await open(path, 'wx')
-  let head: Buffer | undefined = Buffer.alloc(0)
   for await (const chunk of body) {
-    if (head) {
-      head = Buffer.concat([head, chunk.subarray(0, HEAD_BYTES - head.length)])
-      if (head.length === HEAD_BYTES) {
-        checkHead(head, type)
-        head = undefined
-      }
-    }
-    // An archive must not use the space that sales need (contract 8.13).
     checkReserve()
     await file.writeFile(chunk)
   }
-  if (head) checkHead(head, type)
 }
 
 /** The content type is not trusted: the portal labels its ZIP as CSV and sends its cookie page with status 200. */
-function checkHead(head: Buffer, type: string): void {
-  if (head.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC)) return
-  const text = head
-    .toString()
+async function checkHead(path: string, type: string): Promise<void> {
+  await using file = await open(path)
+  const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(HEAD_BYTES), position: 0 })
+  if (buffer.subarray(0, ZIP_MAGIC.length).equals(ZIP_MAGIC)) return
+  const text = buffer
+    .toString('utf8', 0, bytesRead)
     .replace(/^\uFEFF/, '')
     .trimStart()
   if (text.startsWith('<') || type.includes('text/html')) {

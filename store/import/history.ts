@@ -2,16 +2,16 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openSnapshot } from '../dataset/snapshot.ts'
-import { CRO_COMPANIES, SYNTHETIC, type Source } from '../dataset/source.ts'
+import { CRO_COMPANIES, SYNTHETIC } from '../dataset/source.ts'
 import { companyKey, snapshotFolder } from '../files/layout.ts'
 import { StoreError } from '../files/environment.ts'
-import { historyDigest, historyLines, type HistoryLine } from '../history/digest.ts'
+import { historyDigest, historyLines } from '../history/digest.ts'
 import { HistoryDatabase } from '../history/history-database.ts'
 import { eraseNumber, recordFile } from '../history/record.ts'
 import { sha256OfFile } from './archive.ts'
 import type { ImportProgress } from './build.ts'
 import { openBuildProcesses } from './build-process.ts'
-import { readArchiveFacts, type ArchiveFacts } from './kept-archive.ts'
+import { readArchiveFacts } from './kept-archive.ts'
 
 interface HistoryOptions {
   dataDirectory: string
@@ -54,8 +54,11 @@ export async function verifyHistory(options: ArchivesOptions): Promise<boolean> 
         for (const { number, time } of history.erasures()) built.putErasure(companyKey(number), time)
         await recordArchives(built, options)
         const difference = firstDifference(historyLines(history), historyLines(built))
-        if (difference) print(`differs ${difference.date}${describeNumber(difference)}`)
-        else print(`equal   ${historyDigest(history)}`)
+        if (!difference) print(`equal   ${historyDigest(history)}`)
+        else {
+          const { date, companyNumber } = difference
+          print(`differs ${date}${companyNumber === undefined ? '' : `, company ${companyNumber}`}`)
+        }
         return difference === undefined
       }),
     )
@@ -63,9 +66,6 @@ export async function verifyHistory(options: ArchivesOptions): Promise<boolean> 
     await rm(directory, { recursive: true, force: true })
   }
 }
-
-const describeNumber = ({ companyNumber }: HistoryLine) =>
-  companyNumber === undefined ? '' : `, company ${companyNumber}`
 
 /** Erases the past versions of a number. Returns false if the journal has none of it. */
 export async function eraseHistory({
@@ -93,43 +93,36 @@ async function withJournal<T>(
 
 async function recordArchives(history: HistoryDatabase, options: ArchivesOptions): Promise<void> {
   const { archives, temporaryDirectory, now, onProgress, print } = options
-  const builds = openBuildProcesses()
-  try {
-    for (const archive of archives) {
-      const { path, facts } = await readArchiveFacts(archive)
-      const archive_sha256 = await sha256OfFile(path)
-      if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
-        throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
-      const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
-      try {
-        const { info } = await builds.build({ dataDirectory, path, now, onProgress })
-        const snapshot = openSnapshot(snapshotFolder(dataDirectory, info.snapshot_id))
-        const { snapshot_id } = info
-        const step = { snapshot_id, location: facts.location, archive_sha256, source: sourceOf(facts, options) }
-        const { kind } = recordFile(history, step, snapshot.storedEntries())
-        await snapshot.close()
-        print(
-          `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
-        )
-      } finally {
-        await rm(dataDirectory, { recursive: true, force: true })
-      }
+  for (const archive of archives) {
+    const { path, facts } = await readArchiveFacts(archive)
+    const { retrieved_at, source_updated_at } = facts
+    const publication = (facts.synthetic ?? options.synthetic) ? SYNTHETIC : CRO_COMPANIES
+    const source = { ...publication, retrieved_at, source_updated_at }
+    const archive_sha256 = await sha256OfFile(path)
+    if (facts.archive_sha256 !== undefined && facts.archive_sha256 !== archive_sha256)
+      throw new StoreError(`${path}: is not the archive of which ${path}.json has the SHA-256`)
+    const dataDirectory = await mkdtemp(join(temporaryDirectory, 'history-'))
+    try {
+      const importedAt = now().toISOString()
+      const { snapshot_id } = await openBuildProcesses().build({ dataDirectory, path, importedAt }, { onProgress })
+      const snapshot = openSnapshot(snapshotFolder(dataDirectory, snapshot_id))
+      const step = { snapshot_id, location: facts.location, archive_sha256, source }
+      const { kind } = recordFile(history, step, snapshot.storedEntries())
+      await snapshot.close()
+      print(
+        `${kind === 'known' ? 'known   ' : 'recorded'} ${step.source.source_updated_at ?? step.source.retrieved_at} ${path}`,
+      )
+    } finally {
+      await rm(dataDirectory, { recursive: true, force: true })
     }
-  } finally {
-    await builds.stop()
   }
 }
 
-function sourceOf(
-  { retrieved_at, source_updated_at, synthetic: isStated }: ArchiveFacts,
-  { synthetic }: ArchivesOptions,
-): Source {
-  const publication = (isStated ?? synthetic) ? SYNTHETIC : CRO_COMPANIES
-  return { ...publication, retrieved_at, source_updated_at }
-}
-
 /** The line at which two journals begin to differ. */
-function firstDifference(one: Iterator<HistoryLine>, other: Iterator<HistoryLine>): HistoryLine | undefined {
+function firstDifference<Line extends { text: string }>(
+  one: Iterator<Line, void>,
+  other: Iterator<Line, void>,
+): Line | undefined {
   for (;;) {
     const [left, right] = [one.next(), other.next()]
     if (left.done && right.done) return undefined

@@ -6,7 +6,7 @@ import { ImportError } from './errors.ts'
 const REDIRECTS_MAX = 3
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-export interface DownloadLimits {
+interface Limits {
   /** From the first request to the last byte, redirects included. */
   totalMs: number
   /** The longest time without a byte. */
@@ -17,39 +17,25 @@ export interface DownloadLimits {
 interface SourceRequest {
   url: URL
   headers: Record<string, string>
-  limits: DownloadLimits
+  limits: Limits
   /** Aborts the request, for example when the service stops. */
   signal: AbortSignal | undefined
 }
 
-export interface SourceResponse {
-  status: 200 | 304
-  header: (name: string) => string | undefined
-  /** Fails with an ImportError if the body is too large, too slow or cut short. */
-  body: AsyncIterable<Uint8Array>
-}
-
-/** Sends the request and passes the response to `use`. Closes the connection when `use` has settled. */
+/**
+ * Sends the request and passes the response to `use`, with a body that fails with an ImportError if it is too large, too slow
+ * or cut short. Closes the connection when `use` has settled.
+ */
 export async function fetchSource<T>(
   request: SourceRequest,
-  use: (response: SourceResponse) => Promise<T>,
+  use: (response: Response, body: AsyncIterable<Uint8Array>) => Promise<T>,
 ): Promise<T> {
   using timeouts = startTimeouts(request)
   const response = await followRedirects(request, timeouts)
-  return await use({
-    status: response.status === 304 ? 304 : 200,
-    header: (name) => response.headers.get(name) ?? undefined,
-    body: checkedBody(response, request.limits, timeouts),
-  })
+  return await use(response, checkedBody(response, request.limits, timeouts))
 }
 
-interface RequestTimeouts extends Disposable {
-  signal: AbortSignal
-  /** Restarts the idle timeout. */
-  restartIdle(): void
-}
-
-function startTimeouts({ limits, signal }: SourceRequest): RequestTimeouts {
+function startTimeouts({ limits, signal }: SourceRequest) {
   const controller = new AbortController()
   const timeOut = (message: string) => controller.abort(new ImportError('source_timeout', message))
   const stop = () => controller.abort(new ImportError('stopped', 'the retrieval was stopped'))
@@ -59,6 +45,7 @@ function startTimeouts({ limits, signal }: SourceRequest): RequestTimeouts {
   signal?.addEventListener('abort', stop)
   return {
     signal: controller.signal,
+    /** Restarts the idle timeout. */
     restartIdle: () => void idle.refresh(),
     [Symbol.dispose]() {
       clearTimeout(total)
@@ -70,7 +57,10 @@ function startTimeouts({ limits, signal }: SourceRequest): RequestTimeouts {
   }
 }
 
-async function followRedirects({ url, headers }: SourceRequest, timeouts: RequestTimeouts): Promise<Response> {
+async function followRedirects(
+  { url, headers }: SourceRequest,
+  timeouts: ReturnType<typeof startTimeouts>,
+): Promise<Response> {
   if (!mayFetch(url)) throw sourceRefused('the source is not an https URL, or an http URL on a loopback address')
   let current = url
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
@@ -84,7 +74,11 @@ async function followRedirects({ url, headers }: SourceRequest, timeouts: Reques
   throw sourceRefused(`the source redirects more than ${REDIRECTS_MAX} times`)
 }
 
-async function sendRequest(url: URL, headers: Record<string, string>, timeouts: RequestTimeouts): Promise<Response> {
+async function sendRequest(
+  url: URL,
+  headers: Record<string, string>,
+  timeouts: ReturnType<typeof startTimeouts>,
+): Promise<Response> {
   try {
     const response = await fetch(url, {
       headers: { 'accept-encoding': 'identity', ...headers },
@@ -115,8 +109,8 @@ function checkStatus(response: Response, headers: Record<string, string>): Respo
 
 async function* checkedBody(
   response: Response,
-  { bytesMax }: DownloadLimits,
-  timeouts: RequestTimeouts,
+  { bytesMax }: Limits,
+  timeouts: ReturnType<typeof startTimeouts>,
 ): AsyncGenerator<Uint8Array, void, void> {
   if (Number(response.headers.get('content-length') ?? 0) > bytesMax) throw archiveTooLarge(bytesMax)
   let length = 0

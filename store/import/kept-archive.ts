@@ -16,7 +16,7 @@ const factsSchema = z.strictObject({
   synthetic: z.boolean().optional(),
 })
 
-export type ArchiveFacts = z.infer<typeof factsSchema>
+type ArchiveFacts = z.infer<typeof factsSchema>
 
 const SHA256_DIGITS = 16
 const DATE = /^\d{4}-\d\d-\d\d$/

@@ -1,6 +1,6 @@
 /** Reads the register's CSV as rows of text. The header must have exactly the 21 columns in their order. */
 import type { Readable } from 'node:stream'
-import { readRecords, type CsvRecord } from './csv.ts'
+import { readRecords } from './csv.ts'
 import { ImportError } from './errors.ts'
 
 // prettier-ignore
@@ -15,7 +15,7 @@ export const COLUMNS = [
 export type RegisterRow = Record<(typeof COLUMNS)[number], string>
 
 /** A row of the file, or the reason why it could not be read. */
-export type ParsedRow =
+type ParsedRow =
   { kind: 'row'; row: RegisterRow } | { kind: 'rejected'; reason: 'wrong_column_count' | 'malformed_row' }
 
 /** A file with a larger share of rejected rows is not the register, even if its header is right (contract 11.2). */
@@ -33,12 +33,12 @@ export async function* readRows(csv: Readable): AsyncGenerator<ParsedRow[], void
   if (!hasHeader) throw new ImportError('wrong_header', 'the file is empty')
 }
 
-function checkHeader(fields: CsvRecord | undefined): void {
+function checkHeader(fields: string[] | null | undefined): void {
   const isRight = fields?.length === COLUMNS.length && fields.every((name, index) => name.trim() === COLUMNS[index])
   if (!isRight) throw new ImportError('wrong_header', "the first line is not the register's header of 21 columns")
 }
 
-function toRow(fields: CsvRecord): ParsedRow {
+function toRow(fields: string[] | null): ParsedRow {
   if (fields === null) return { kind: 'rejected', reason: 'malformed_row' }
   if (fields.length !== COLUMNS.length) return { kind: 'rejected', reason: 'wrong_column_count' }
   const row = Object.fromEntries(COLUMNS.map((column, index) => [column, fields[index]])) as RegisterRow

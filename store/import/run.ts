@@ -3,24 +3,26 @@
  * kill between the two writes loses nothing: the next import records nothing twice.
  */
 import type { Catalog, Dataset } from '../dataset/catalog.ts'
-import { snapshotFolder } from '../files/layout.ts'
+import { basename } from 'node:path'
+import { buildingFolder, snapshotFolder, snapshotsFolder } from '../files/layout.ts'
 import type { Recording } from '../history/record.ts'
-import { recordRetrievals, type RecordRetrievals } from '../history/retrieval.ts'
+import { recordRetrievals } from '../history/retrieval.ts'
 import type { StepFacts } from '../history/step.ts'
-import type { SnapshotChanges, SnapshotInfo } from '../dataset/snapshot.ts'
+import type { SnapshotInfo } from '../dataset/snapshot.ts'
 import { NORMALISATION_VERSION } from '../dataset/snapshot-id.ts'
 import { minCompanyCount, type Publication } from '../dataset/source.ts'
 import { isUrl } from '../base/url-policy.ts'
 import { sha256OfFile } from './archive.ts'
-import { buildFile, readSnapshotInfo, type BuildFile, type BuiltSnapshot, type ImportProgress } from './build.ts'
-import { newBuildingFolder, removeAbandonedBuilds } from './building-folder.ts'
-import { withDownload, type Download } from './download.ts'
+import { buildFile, readSnapshotInfo, type ImportProgress } from './build.ts'
+import type { openBuildProcesses } from './build-process.ts'
+import { withDownload, type Download, type DownloadRequest } from './download.ts'
 import { ImportError, throwIfStopped } from './errors.ts'
-import type { DownloadLimits } from './http.ts'
 import { keepArchive } from './kept-archive.ts'
-import { pruneSnapshots } from './prune.ts'
+import { newBuildingFolder, removeUntouched } from './old-folders.ts'
 
-interface ImportRequest {
+type BuildProcesses = ReturnType<typeof openBuildProcesses>
+
+export interface ImportRequest {
   dataDirectory: string
   catalog: Catalog
   /** A `.csv` or `.zip` file on disk, or the URL of an archive or of a CKAN resource. */
@@ -30,17 +32,14 @@ interface ImportRequest {
   publication: Publication
   now: () => Date
   onProgress?: (progress: ImportProgress) => void
-  /** Builds the snapshot. The default builds in this process. */
-  build?: BuildFile
-  /** Writes the journal. The default writes in this process. */
-  record?: RecordRetrievals
+  /** Builds the snapshot and writes the journal. By default both happen in this process. */
+  build?: BuildProcesses['build']
+  record?: BuildProcesses['record']
   /** Where archives that change the snapshot are kept. */
   archiveDirectory?: string | undefined
-  /** The least number of companies. The default is that of the location. */
-  companiesMin?: number
   /** Accepts an archive with an older update time, with too few companies, or that has crashed an import. */
   isForced?: boolean
-  limits?: Partial<DownloadLimits>
+  limits?: DownloadRequest['limits']
   /** Stops the import before it publishes. */
   signal?: AbortSignal
 }
@@ -50,7 +49,7 @@ export interface ImportResult {
   /** False if the archive is the one of the current snapshot. Only the time of retrieval is then recorded. */
   changed: boolean
   /** How a new snapshot differs from the one before it. Null if it is the same, or if the other cannot be read. */
-  changes: SnapshotChanges | null
+  changes: Extract<Recording, { kind: 'recorded' }>['changes'] | null
   /** Why the archive could not be kept or the journal could not be written. The next import then records this snapshot too. */
   historyFailure?: unknown
 }
@@ -65,7 +64,7 @@ interface CurrentSnapshot {
 export async function importDataset(request: ImportRequest): Promise<ImportResult> {
   const { dataDirectory, catalog, path, now, limits, signal } = request
   const retrievedAt = now()
-  await removeAbandonedBuilds(dataDirectory, retrievedAt)
+  await removeUntouched(buildingFolder(dataDirectory), retrievedAt)
   throwIfStopped(signal)
   const current = await readCurrentSnapshot(dataDirectory, catalog)
   const publish = (download: Download) => publishArchive(request, { download, current, retrievedAt })
@@ -100,11 +99,9 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
   const archivePath = isSwitch ? archive.download.path : undefined
   const history = await recordHistory(request, { current, facts, archivePath })
   throwIfStopped(signal)
-  if (isSwitch) await catalog.publish({ ...entry, changes: changesOf(history) })
-  const previous = current?.info.snapshot_id
-  // If the snapshot is unchanged, the previous one is unknown and nothing is pruned.
-  if (previous !== info.snapshot_id) {
-    await prune(request, previous === undefined ? [info.snapshot_id] : [info.snapshot_id, previous])
+  if (isSwitch) {
+    await catalog.publish({ ...entry, changes: changesOf(history) })
+    await prune(request, [info.snapshot_id, ...(current ? [current.info.snapshot_id] : [])])
   }
   return {
     info,
@@ -112,13 +109,6 @@ async function publishArchive(request: ImportRequest, archive: FetchedArchive): 
     changes: isSwitch && history.kind === 'recorded' ? history.changes : null,
     ...(history.kind === 'failed' && { historyFailure: history.cause }),
   }
-}
-
-interface FileToRecord {
-  current: CurrentSnapshot | undefined
-  facts: StepFacts
-  /** Undefined if the snapshot is the current one. */
-  archivePath: string | undefined
 }
 
 type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
@@ -129,12 +119,13 @@ type HistoryResult = Recording | { kind: 'failed'; cause: unknown }
  */
 async function recordHistory(
   { dataDirectory, archiveDirectory, signal, record = recordRetrievals }: ImportRequest,
-  { current, facts, archivePath }: FileToRecord,
+  file: { current: CurrentSnapshot | undefined; facts: StepFacts; archivePath: string | undefined },
 ): Promise<HistoryResult> {
-  const retrievals = [...(current ? [factsOf(current.retrieval)] : []), facts]
+  const { current, facts, archivePath } = file
   try {
     if (archiveDirectory && archivePath) await keepArchive(archiveDirectory, archivePath, facts)
-    return await record({ dataDirectory, retrievals, signal })
+    const retrievals = [...(current ? [factsOf(current.retrieval)] : []), facts]
+    return await record({ dataDirectory, retrievals }, { signal })
   } catch (cause) {
     return { kind: 'failed', cause }
   }
@@ -152,9 +143,13 @@ function changesOf(history: HistoryResult): Dataset['changes'] {
   return { previous_snapshot_id: history.previous_snapshot_id, ...history.changes }
 }
 
-/** Ignores failures: the import has succeeded, and the next one prunes again. */
+/**
+ * Removes old snapshots, but none that this process has open. Stored responses need no snapshot. Ignores failures: the import
+ * has succeeded, and the next one prunes again.
+ */
 async function prune({ dataDirectory, catalog, now }: ImportRequest, keep: string[]): Promise<void> {
-  await pruneSnapshots({ dataDirectory, catalog, keep, now: now() }).catch(() => undefined)
+  const kept = [...keep, ...catalog.openSnapshots()].map((id) => basename(snapshotFolder(dataDirectory, id)))
+  await removeUntouched(snapshotsFolder(dataDirectory), now(), new Set(kept)).catch(() => undefined)
 }
 
 /** A source that sends other bytes with an older update time than before was reset or replaced. */
@@ -169,14 +164,7 @@ function refuseOlder(
 }
 
 /** The later of two ISO 8601 times in UTC, which sort as text. */
-function later(one: string | null, other: string | null): string | null {
-  return (
-    [one, other]
-      .filter((time) => time !== null)
-      .toSorted()
-      .at(-1) ?? null
-  )
-}
+const later = (one: string | null, other: string | null) => ((one ?? '') > (other ?? '') ? one : other)
 
 /** The newest update time that a location has stated, if the current snapshot is from there. */
 function newestUpdate(current: CurrentSnapshot | undefined, location: string): string | null {
@@ -198,20 +186,18 @@ async function buildOrReuse(
     return { info: current.info, archive_sha256, changed: false }
   }
   if (!request.isForced) refuseOlder(request, { download, current })
-  const built = await buildUnlessCrashed(request, { path: download.path, archive_sha256, current })
-  return { ...built, archive_sha256, changed: true }
-}
-
-interface ArchiveToBuild {
-  path: string
-  archive_sha256: string
-  current: CurrentSnapshot | undefined
+  const { path } = download
+  const info = await unlessCrashed(request, archive_sha256, () => buildArchive(request, path, current))
+  return { info, archive_sha256, changed: true }
 }
 
 /** An archive that has ended the process of its import would end it again, so it is remembered (contract 11.10). */
-async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuild): Promise<BuiltSnapshot> {
-  const { catalog, isForced = false } = request
-  const hasCrashed = catalog.hasCrashed(archive.archive_sha256)
+async function unlessCrashed<T>(
+  { catalog, isForced = false }: ImportRequest,
+  archive_sha256: string,
+  build: () => Promise<T>,
+): Promise<T> {
+  const hasCrashed = catalog.hasCrashed(archive_sha256)
   if (hasCrashed && !isForced) {
     throw new ImportError(
       'crashed_before',
@@ -219,24 +205,25 @@ async function buildUnlessCrashed(request: ImportRequest, archive: ArchiveToBuil
     )
   }
   try {
-    const built = await buildArchive(request, archive)
-    if (hasCrashed) await catalog.setCrashed(archive.archive_sha256, false)
+    const built = await build()
+    if (hasCrashed) await catalog.setCrashed(archive_sha256, false)
     return built
   } catch (cause) {
-    if (cause instanceof ImportError && cause.code === 'build_crashed') {
-      await catalog.setCrashed(archive.archive_sha256, true)
-    }
+    if (cause instanceof ImportError && cause.code === 'build_crashed') await catalog.setCrashed(archive_sha256, true)
     throw cause
   }
 }
 
-function buildArchive(request: ImportRequest, { path: archivePath, current }: ArchiveToBuild): Promise<BuiltSnapshot> {
-  const { dataDirectory, path, location = path, now, signal } = request
-  const { onProgress = () => undefined, companiesMin = minCompanyCount(location), build = buildFile } = request
+function buildArchive(
+  request: ImportRequest,
+  archivePath: string,
+  current: CurrentSnapshot | undefined,
+): Promise<SnapshotInfo> {
+  const { dataDirectory, path, location = path, now, onProgress, signal, build = buildFile } = request
   const companiesBefore = current?.retrieval.location === location ? current.info.company_count : 0
-  const expected = request.isForced ? undefined : { companiesMin, companiesBefore }
-  const file = { dataDirectory, path: archivePath, expected }
-  return build({ ...file, now, onProgress, signal })
+  const expected = request.isForced ? {} : { companiesMin: minCompanyCount(location), companiesBefore }
+  const file = { dataDirectory, path: archivePath, importedAt: now().toISOString(), ...expected }
+  return build(file, { onProgress, signal })
 }
 
 /**

@@ -6,7 +6,7 @@
  * disk, so its result survives a kill and a power loss.
  */
 import { setImmediate } from 'node:timers/promises'
-import { createReserveCheck, FREE_BYTES_MIN, type ReadFreeBytes } from '../files/disk-space.ts'
+import { createReserveCheck, FREE_BYTES_MIN, type readFreeBytes } from '../files/disk-space.ts'
 import { responsesFolder } from '../files/layout.ts'
 import type { LogOwner } from './log-owner.ts'
 import {
@@ -74,7 +74,7 @@ interface ResponseLogOptions {
   salesPerMinute?: number | undefined
   now?: () => Date
   /** Replaced by tests. */
-  freeBytes?: ReadFreeBytes
+  freeBytes?: typeof readFreeBytes
 }
 
 export function openResponseLog(

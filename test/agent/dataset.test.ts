@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import { startDailyRetrieval, retrieveDataset } from '../../agent/dataset.ts'
 import { SAMPLE_DAMAGE, SAMPLE_HISTORY, SAMPLE_SHOWCASE } from '../../agent/sandbox/sample-showcase.ts'
 import { openCatalog, type Catalog } from '../../store/dataset/catalog.ts'
-import { openJournal } from '../../store/history/journal.ts'
+import { Journal } from '../../store/history/journal.ts'
 import { LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../store/files/layout.ts'
 import { openEnvironment } from '../../store/files/environment.ts'
 import { runCommand } from '../support/cli.ts'
@@ -48,7 +48,7 @@ describe('the dataset', () => {
   it('begins with the sample of five days, so that the sandbox has a history', async () => {
     await retrieve()
     await retrieve()
-    const journal = openJournal(directory)
+    const journal = new Journal(directory)
     const { live } = SAMPLE_SHOWCASE
     const { formerName, added, removed } = SAMPLE_HISTORY
     const range = { since: '2020-01-01', until: '2030-01-01' }

@@ -10,7 +10,7 @@ import { openSnapshot } from '../../store/dataset/snapshot.ts'
 import { SYNTHETIC } from '../../store/dataset/source.ts'
 import { companyNumberOf, historyFolder, snapshotFolder } from '../../store/files/layout.ts'
 import { HistoryDatabase } from '../../store/history/history-database.ts'
-import { openJournal } from '../../store/history/journal.ts'
+import { Journal } from '../../store/history/journal.ts'
 import { recordFile } from '../../store/history/record.ts'
 import { buildFile } from '../../store/import/build.ts'
 import { diskMib } from './disk.ts'
@@ -67,12 +67,7 @@ async function importRegister(directory: string, rows: number): Promise<{ entrie
   const path = join(directory, 'register.zip')
   await generateArchive({ rows, seed: 1, path })
   const began = process.cpuUsage()
-  const { info } = await buildFile({
-    dataDirectory: directory,
-    path,
-    now: () => new Date(),
-    onProgress: () => undefined,
-  })
+  const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
   const cpuSeconds = cpuSecondsSince(began)
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entries = [...snapshot.storedEntries()]
@@ -110,7 +105,7 @@ function change(entries: Entry[], time: string): void {
 }
 
 async function measureAnswers(directory: string, entries: Entry[]): Promise<Result[]> {
-  const journal = openJournal(directory)
+  const journal = new Journal(directory)
   const [oldest, newest] = [journal.oldest(), journal.newest()]
   if (!oldest || !newest) throw new Error('the journal is empty')
   const number = () => companyNumberOf(anyOf(entries).key)

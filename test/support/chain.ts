@@ -2,13 +2,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { chainRpc } from '../../agent/sandbox/anvil.ts'
-import { startChain, type LocalChain } from '../../agent/sandbox/chain.ts'
+import { startChain } from '../../agent/sandbox/chain.ts'
+import { chainRpc } from '../../agent/sandbox/contracts.ts'
 import { DEPLOYMENTS } from '../../agent/payment/terms.ts'
 
 const { chainId } = DEPLOYMENTS.testnet
 
-let started: Promise<{ chain: LocalChain; directory: string }> | undefined
+let started: Promise<{ chain: Awaited<ReturnType<typeof startChain>>; directory: string }> | undefined
 
 export async function testChainUrl(): Promise<string> {
   started ??= start()

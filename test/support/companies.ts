@@ -47,12 +47,7 @@ export async function openTestRegister(
   const path = join(directory, 'companies.csv')
   await writeFile(path, toCsv(...rows.map(toRegisterRow)))
   const now = () => new Date(TIME)
-  const { info } = await buildFile({
-    dataDirectory: directory,
-    path,
-    now,
-    onProgress: () => undefined,
-  })
+  const info = await buildFile({ dataDirectory: directory, path, importedAt: TIME })
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   const entry = { archive_sha256: '0'.repeat(64), newest_update: null, changes: null, validators: null }
   const dataset = { ...entry, snapshot_id: info.snapshot_id, source: SOURCE, location: path, snapshot }

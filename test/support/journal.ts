@@ -40,12 +40,7 @@ export async function recordFiles(dataDirectory: string, files: readonly PastFil
 /** Records an archive of an earlier time. */
 export async function recordArchive(dataDirectory: string, path: string, time: string): Promise<void> {
   const directory = await makeTemporaryDirectory()
-  const { info } = await buildFile({
-    dataDirectory: directory,
-    path,
-    now: () => new Date(),
-    onProgress: () => undefined,
-  })
+  const info = await buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
   const snapshot = openSnapshot(snapshotFolder(directory, info.snapshot_id))
   await using history = openForWriting(dataDirectory)
   const source = { ...SYNTHETIC, retrieved_at: time, source_updated_at: null }

@@ -17,7 +17,7 @@ import type { Chain } from '../../agent/chain/chain.ts'
 import type { NonceState } from '../../agent/settlement/decide.ts'
 import { SettlementMemory } from '../../agent/settlement/memory.ts'
 import { openCatalog } from '../../store/dataset/catalog.ts'
-import { openJournal, type Journal } from '../../store/history/journal.ts'
+import { Journal } from '../../store/history/journal.ts'
 import { importDataset } from '../../store/import/run.ts'
 import type { ResponseRecord } from '../../store/log/record.ts'
 import { openResponseLog } from '../../store/log/responses.ts'
@@ -211,7 +211,7 @@ export class SaleHarness {
     return {
       terms: testTerms,
       catalog: openCatalog(this.directory),
-      journal: () => (this.#journal ??= openJournal(this.directory)),
+      journal: () => (this.#journal ??= new Journal(this.directory)),
       payments: {
         log: openResponseLog(this.directory, { salesPerMinute, now: () => this.now() }),
         facilitator,

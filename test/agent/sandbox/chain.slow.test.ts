@@ -1,16 +1,18 @@
 /** The local chain survives stops and crashes of the service, and reports when it did not. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { numberToHex, type Abi, type Hex } from 'viem'
-import { isAlive, killAnvil } from '../../../agent/sandbox/anvil.ts'
-import { startChain } from '../../../agent/sandbox/chain.ts'
+import { RECORD_FILE, stateFile } from '../../../agent/sandbox/anvil.ts'
+import { readRecord, startChain } from '../../../agent/sandbox/chain.ts'
 import { prepareChain } from '../../../agent/sandbox/prepare-chain.ts'
 import { rpc } from '../../support/chain.ts'
+import { childrenOf, isRunning } from '../../support/child-processes.ts'
 import { signAuthorization } from '../../support/eip3009.ts'
 import { CHAIN_ID, compiled, newDirectory, openTestChain, TOKEN } from '../../support/sandbox-chain.ts'
 
@@ -25,21 +27,25 @@ describe('the local chain', () => {
   before(async () => void ({ abi } = await compiled('agent/sandbox/contracts/TestUSDC.json')))
   beforeEach(async () => void (directory = await newDirectory()))
   afterEach(async () => {
-    const { anvil } = await chainFile()
-    if (anvil) await killAnvil(anvil.pid)
+    const record = await readRecord(directory)
+    if (record) for (const pid of [record.keeper, ...(await childrenOf(record.keeper))]) process.kill(pid, 'SIGKILL')
     await rm(directory, { recursive: true, force: true })
   })
 
-  interface ChainFile {
-    state: string
-    anvil?: { pid: number; url: string }
-    saved?: { dump: string }
-  }
+  const keeperPid = async () => (await readRecord(directory))?.keeper ?? 0
+  const statePath = () => join(directory, stateFile(CHAIN_ID))
 
-  const chainJson = () => join(directory, 'chain.json')
-  const chainFile = async (): Promise<ChainFile> =>
-    JSON.parse(await readFile(chainJson(), 'utf8').catch(() => '{"state":"none"}')) as ChainFile
-  const pidOf = async () => (await chainFile()).anvil?.pid ?? 0
+  /** Starts a service that uses the chain, and returns the URL of the chain. */
+  async function startOther() {
+    const script = fileURLToPath(new URL('../../programs/start-chain.js', import.meta.url))
+    const service = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(service.stdout, 'data')) as [Buffer]
+    const kill = async () => {
+      service.kill('SIGKILL')
+      await once(service, 'exit')
+    }
+    return { url: line.toString().trim(), kill }
+  }
 
   /** Starts the chain without preparing it, stops it, and returns whether it was new. */
   async function isFresh(chainId = CHAIN_ID): Promise<boolean> {
@@ -112,61 +118,25 @@ describe('the local chain', () => {
   it('stops once, and keeps payments with their receipts, logs and blocks', async () => {
     const first = await openTestChain(directory)
     const payment = await pay(first)
-    const pid = await pidOf()
+    const pid = await keeperPid()
     await Promise.all([first.chain.stop(), first.chain.stop()])
-    expect(await isAlive(pid)).to.equal(false)
-    expect((await chainFile()).state).to.equal('saved')
+    expect(await isRunning(pid)).to.equal(false)
 
     const { chain, client } = await expectKept(payment)
     expect(await client.getCode({ address: TOKEN, blockTag: 'finalized' })).to.have.length.greaterThan(2)
     await chain.stop()
   })
 
-  it('is used again after the service was killed', async () => {
-    const script = fileURLToPath(new URL('../../programs/start-chain.js', import.meta.url))
-    const service = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const [line] = (await once(service.stdout, 'data')) as [Buffer]
-    service.kill('SIGKILL')
-    await once(service, 'exit')
-    const pid = await pidOf()
-
-    const found = await openTestChain(directory)
-    expect(found.chain).to.include({ url: line.toString().trim(), fresh: false })
-    expect(await pidOf()).to.equal(pid)
-    const payment = await pay(found)
-    await found.chain.stop()
-    expect(await isAlive(pid)).to.equal(false)
-    await (await expectKept(payment)).chain.stop()
-  })
-
-  it('ends some seconds after its services were killed, and keeps its payments', async () => {
-    const first = await openTestChain(directory)
-    const payment = await pay(first)
-    const pid = await pidOf()
-    // This process no longer uses the chain, as if it was killed.
-    await rm(join(directory, 'users'), { recursive: true })
-    while (await isAlive(pid)) await sleep(50)
-    expect((await chainFile()).state).to.equal('running')
-    await (await expectKept(payment)).chain.stop()
-  })
-
-  it('ends with a service that was killed', async () => {
-    const script = fileURLToPath(new URL('../../programs/start-chain.js', import.meta.url))
-    const service = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] })
-    await once(service.stdout, 'data')
-    const pid = await pidOf()
-    expect(await isAlive(pid)).to.equal(true)
-    service.kill('SIGKILL')
-    while (await isAlive(pid)) await sleep(50)
-  })
-
-  it('finishes an interrupted stop at the next start', async () => {
-    const first = await openTestChain(directory)
-    const payment = await pay(first)
-    await writeFile(chainJson(), JSON.stringify({ ...(await chainFile()), state: 'ending' }))
-    const second = await expectKept(payment)
-    expect(second.chain.url).not.to.equal(first.chain.url)
-    await second.chain.stop()
+  it('ends with a service that is killed, and keeps its payments', async () => {
+    const service = await startOther()
+    const shared = await openTestChain(directory)
+    expect(shared.chain).to.include({ url: service.url, fresh: false })
+    const payment = await pay(shared)
+    const pid = await keeperPid()
+    await service.kill()
+    const again = await expectKept(payment)
+    expect(await isRunning(pid)).to.equal(false)
+    await again.chain.stop()
   })
 
   it('is kept when its directory is moved, after a stop or while it runs', async () => {
@@ -179,65 +149,38 @@ describe('the local chain', () => {
     const payment = await pay(first)
     await first.chain.stop()
     await move()
-    await expectKept(payment)
+    const second = await expectKept(payment)
     await move()
-    const third = await expectKept(payment)
-    await third.chain.stop()
+    await second.chain.stop()
     await (await expectKept(payment)).chain.stop()
   })
 
-  it('is new after anvil was killed, also if it had loaded a saved state, which is then stale', async () => {
-    await openTestChain(directory)
-    await killAnvil(await pidOf())
-    const second = await openTestChain(directory)
-    expect(second.chain.fresh).to.equal(true)
-    await second.chain.stop()
+  it('is new after its processes were killed, also if it had loaded a saved state, which is then stale', async () => {
+    await (await openTestChain(directory)).chain.stop()
     expect((await openTestChain(directory)).chain.fresh).to.equal(false)
-    await killAnvil(await pidOf())
+    const pid = await keeperPid()
+    for (const each of [pid, ...(await childrenOf(pid))]) process.kill(each, 'SIGKILL')
+    while (await isRunning(pid)) await sleep(5)
+    expect(existsSync(join(directory, RECORD_FILE))).to.equal(true)
     expect(await isFresh()).to.equal(true)
   })
 
-  it('is new if the saved state is incomplete or of another chain', async () => {
+  it('is new after anvil was killed', async () => {
+    await openTestChain(directory)
+    const pid = await keeperPid()
+    for (const each of await childrenOf(pid)) process.kill(each, 'SIGKILL')
+    while (await isRunning(pid)) await sleep(5)
+    expect(await isFresh()).to.equal(true)
+  })
+
+  it('is new if the saved state is incomplete or of another chain, or its record is invalid', async () => {
     await (await openTestChain(directory)).chain.stop()
     expect(await isFresh(31_337)).to.equal(true)
-    await (await openTestChain(directory)).chain.stop()
-    await truncate(join(directory, (await chainFile()).saved?.dump ?? ''), 1000)
-    expect(await isFresh()).to.equal(true)
-  })
-
-  it('never signals another process with the same pid', async () => {
-    const first = await openTestChain(directory)
-    const { anvil } = await chainFile()
-    await first.chain.stop()
-    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 60000)'], { stdio: 'ignore' })
-    for (const state of ['running', 'ending']) {
-      await writeFile(chainJson(), JSON.stringify({ state, anvil: { ...anvil, pid: other.pid } }))
-      await isFresh()
-      expect(other).to.include({ exitCode: null, signalCode: null })
-    }
-    other.kill('SIGKILL')
-    await once(other, 'exit')
-  })
-
-  it('is new if chain.json is invalid', async () => {
-    for (const text of ['', '{', 'null', '{"state":"running"}', '{"state":"saved","saved":{"chainId":84532}}']) {
-      await writeFile(chainJson(), text)
+    await truncate(statePath(), 1000)
+    for (const text of ['', '{', 'null', '{"url":1}']) {
+      await writeFile(join(directory, RECORD_FILE), text)
       expect(await isFresh()).to.equal(true)
     }
-  })
-
-  it('is not ended by a service that used an earlier chain', async () => {
-    const [first, second] = [await openTestChain(directory), await openTestChain(directory)]
-    expect(second.chain.url).to.equal(first.chain.url)
-    await second.chain.stop()
-    const third = await openTestChain(directory)
-    const payment = await pay(third)
-    const running = await chainFile()
-    await first.chain.stop()
-    expect(await chainFile()).to.deep.equal(running)
-    expect(await nonceState(third, payment.hash)).to.deep.equal(payment.before)
-    await third.chain.stop()
-    await (await expectKept(payment)).chain.stop()
   })
 
   it('cannot be prepared if the domain separator differs from that of USDC', async () => {

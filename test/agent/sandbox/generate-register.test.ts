@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
-import { generateRegister } from '../../../agent/sandbox/generate-register.ts'
 import { SAMPLE_ROWS_MIN, sampleRegister } from '../../../agent/sandbox/sample-register.ts'
 import { openCsv } from '../../../store/import/archive.ts'
 import { runCommand } from '../../support/cli.ts'
@@ -53,14 +52,6 @@ describe('the command generate', () => {
     const { code, stderr } = await generate(SAMPLE_ROWS_MIN - 1, 'a.zip')
     expect(code).to.equal(1)
     expect(stderr).to.equal(`A register needs at least ${SAMPLE_ROWS_MIN} rows\n`)
-  })
-
-  it('reports the number of written rows', async () => {
-    const reported: number[] = []
-    const onProgress = (rows: number) => void reported.push(rows)
-    await generateRegister({ rows: 10_000, seed: 3, out: file('a.csv'), onProgress })
-    expect(reported.length).to.be.greaterThan(2)
-    expect(reported.at(-1)).to.equal(10_000)
   })
 
   for (const [what, args] of [

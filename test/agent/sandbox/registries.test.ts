@@ -1,8 +1,7 @@
 /** The local registries follow ERC-8004 in the used functions, and the agent of the sandbox is the same at each start. */
 import { expect } from 'chai'
-import { encodeFunctionData, padHex, type Abi, type Hex } from 'viem'
+import { padHex, type Abi } from 'viem'
 import { REGISTRIES } from '../../../agent/registry/contracts.ts'
-import { sendAs } from '../../../agent/sandbox/contracts.ts'
 import { registerAgent, REVIEWER } from '../../../agent/sandbox/registries.ts'
 import { giveFeedback, newAddress, newAgent, revokeFeedback } from '../../support/registries.ts'
 import { clientOf, compiled, discard, openTestChain, refusalOf } from '../../support/sandbox-chain.ts'
@@ -30,8 +29,6 @@ describe('the sandbox’s registries', () => {
         client.readContract({ address: reputation, abi: reputationAbi, functionName, args }),
     }
   }
-  const change = (from: string, functionName: string, ...args: unknown[]) =>
-    sendAs({ url: agent.url, from, to: identity }, encodeFunctionData({ abi: identityAbi, functionName, args }))
   const isRefused = async (attempt: Promise<unknown>) => (await Promise.allSettled([attempt]))[0].status === 'rejected'
 
   it('are linked at the public addresses, with an agent and three feedbacks, one of them revoked', async () => {
@@ -77,34 +74,5 @@ describe('the sandbox’s registries', () => {
     await revokeFeedback(agent.agentId, client, 1n)
     expect(await ofReputation('readFeedback', agent.agentId, client, 1n)).to.deep.equal([-5n, 18, 'a', 'b', true])
     expect(await isRefused(revokeFeedback(agent.agentId, client, 1n))).to.equal(true)
-  })
-
-  it('refuse feedback from the owner and operators, for unknown agents, and with values out of range', async () => {
-    const operator = newAddress()
-    await change(agent.owner, 'setApprovalForAll', operator, true)
-    const wrong: [bigint, Hex, Parameters<typeof giveFeedback>[2]][] = [
-      [agent.agentId, agent.owner as Hex, {}],
-      [agent.agentId, operator, {}],
-      [agent.agentId + 1000n, newAddress(), {}],
-      [agent.agentId, newAddress(), { decimals: 19 }],
-      [agent.agentId, newAddress(), { value: 10n ** 38n + 1n }],
-      [agent.agentId, newAddress(), { value: -(10n ** 38n) - 1n }],
-    ]
-    for (const [agentId, client, feedback = {}] of wrong)
-      expect(await isRefused(giveFeedback(agentId, client, feedback))).to.equal(true)
-  })
-
-  it('let only the owner and operators change an agent, reset the wallet on a transfer, and know no other agent', async () => {
-    const other = await newAgent()
-    const { ofIdentity } = reader(agent.url)
-    expect(await isRefused(change(newAddress(), 'setAgentURI', other.agentId, URI))).to.equal(true)
-    expect(await isRefused(change(other.owner, 'setMetadata', other.agentId, 'agentWallet', '0x'))).to.equal(true)
-    const next = newAddress()
-    await change(other.owner, 'transferFrom', other.owner, next, other.agentId)
-    expect(await ofIdentity('getAgentWallet', other.agentId)).to.equal(`0x${'0'.repeat(40)}`)
-    expect(await ofIdentity('ownerOf', other.agentId)).to.match(new RegExp(next, 'i'))
-    expect(await isRefused(change(other.owner, 'setAgentURI', other.agentId, URI))).to.equal(true)
-    expect(await isRefused(ofIdentity('tokenURI', 9999n))).to.equal(true)
-    expect(await ofIdentity('getAgentWallet', 9999n)).to.equal(`0x${'0'.repeat(40)}`)
   })
 })

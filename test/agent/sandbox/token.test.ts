@@ -97,29 +97,6 @@ describe('the test token', () => {
     for (const [name, value] of Object.entries(constants)) expect(await read(name), name).to.equal(value)
   })
 
-  it('is an ERC-20', async () => {
-    const { relayer, receiver } = sandbox.accounts
-    const supply = (await read('totalSupply')) as bigint
-    expect(await perform('mint', relayer.address, 500n)).to.deep.include.members([
-      { eventName: 'Transfer', logIndex: 0, from: pad('0x', { size: 20 }), to: relayer.address, value: 500n },
-    ])
-    expect(await read('totalSupply')).to.equal(supply + 500n)
-
-    const before = await balanceOf(receiver)
-    await perform('transfer', receiver, 200n)
-    expect(await balanceOf(receiver)).to.equal(before + 200n)
-    expect(await balanceOf(relayer.address)).to.equal(300n)
-    expect(await refusal('transfer', receiver, 301n)).to.equal('ERC20: transfer amount exceeds balance')
-    expect(await refusal('transfer', pad('0x', { size: 20 }), 1n)).to.equal('ERC20: transfer to the zero address')
-
-    await perform('approve', relayer.address, 100n)
-    expect(await refusal('transferFrom', relayer.address, receiver, 101n)).to.equal(
-      'ERC20: transfer amount exceeds allowance',
-    )
-    await perform('transferFrom', relayer.address, receiver, 60n)
-    expect(await read('allowance', relayer.address, relayer.address)).to.equal(40n)
-  })
-
   for (const overload of ['(v, r, s)', '(bytes)']) {
     it(`transfers once per signature as ${overload}, and logs the nonce before the transfer`, async () => {
       const authorization = authorize()
@@ -171,23 +148,6 @@ describe('the test token', () => {
     for (const [rule, ...signature] of wrong)
       expect(await transferRefusal(authorization, ...signature)).to.equal(`ECRecover: ${rule}`)
     expect(await transferRefusal(authorization, v, r, s)).to.equal('no refusal')
-  })
-
-  it('lets only the payee call receiveWithAuthorization', async () => {
-    const { buyer, relayer, receiver } = sandbox.accounts
-    const receive = async (to: Address) => {
-      const authorization = authorize({ to })
-      const signature = await signAuthorization(buyer.privateKey, authorization, 'ReceiveWithAuthorization')
-      return [...members(authorization), signature]
-    }
-    expect(await refusal('receiveWithAuthorization', ...(await receive(receiver)))).to.equal(
-      'FiatTokenV2: caller must be the payee',
-    )
-    const before = await balanceOf(relayer.address)
-    await perform('receiveWithAuthorization', ...(await receive(relayer.address)))
-    expect(await balanceOf(relayer.address)).to.equal(before + 1000n)
-    // The signature covers the function, so it is not valid for transferWithAuthorization.
-    expect(await refusal('transferWithAuthorization', ...(await receive(relayer.address)))).to.equal(INVALID_SIGNATURE)
   })
 
   it('cancels a nonce with both signature forms', async () => {

@@ -8,7 +8,7 @@ import type { Company, SnapshotEntry } from '../../../store/dataset/company.ts'
 import { SYNTHETIC_COMPANY, SYNTHETIC_SNAPSHOT_ID } from '../../../store/dataset/synthetic.ts'
 import { companyKey } from '../../../store/files/layout.ts'
 import { HistoryDatabase } from '../../../store/history/history-database.ts'
-import { openJournal, type Journal } from '../../../store/history/journal.ts'
+import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber } from '../../../store/history/record.ts'
 import { noJournal, recordFiles, snapshotIdOf, type PastFile } from '../../support/journal.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
@@ -67,7 +67,7 @@ async function openHistory(files: readonly PastFile[], { hasSyntheticCompany = t
     eraseNumber(database, companyKey(erase), NOW)
     await database.close()
   }
-  let journal: Journal = openJournal(directory)
+  let journal: Journal = new Journal(directory)
   const context = { dataset: undefined, journal: () => journal, hasSyntheticCompany, now: () => new Date(now) }
   function ask(operation: string, input: Json) {
     const parsed = parseOperation(operation, input)
@@ -84,7 +84,7 @@ async function openHistory(files: readonly PastFile[], { hasSyntheticCompany = t
     async add(later: readonly PastFile[]) {
       await journal.close()
       await recordFiles(directory, later)
-      journal = openJournal(directory)
+      journal = new Journal(directory)
     },
     ask,
     versions: (input: Json) => ask('history', input)['versions'] as Version[],

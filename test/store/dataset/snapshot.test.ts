@@ -78,12 +78,4 @@ describe('a snapshot', () => {
         .with.property('name', 'StoreError')
     })
   }
-
-  it('can be open twice, and closing one does not close the other', async () => {
-    await write({ '1': encodeEntry(company('1')) })
-    const [one, other] = [openSnapshot(folder), openSnapshot(folder)]
-    await one.close()
-    expect(other.find('1')).to.deep.equal(company('1'))
-    await other.close()
-  })
 })

@@ -73,7 +73,7 @@ describe('a nearly full disk', () => {
         path,
         publication: CRO_COMPANIES,
         now: () => new Date('2026-01-01T00:00:00.000Z'),
-        build: (file) => buildFile({ ...file, freeBytes: () => free }),
+        build: (file) => buildFile(file, { freeBytes: () => free }),
       })
     expect(FREE_BYTES_MIN.import).to.be.greaterThan(FREE_BYTES_MIN.sale)
     expect(await importWith(FREE_BYTES_MIN.import - 1).catch(nameOf)).to.equal('DiskSpaceError')

@@ -5,8 +5,8 @@ import { SYNTHETIC_COMPANY } from '../../../store/dataset/synthetic.ts'
 import { encodeEntry } from '../../../store/dataset/company-entry.ts'
 import type { SnapshotEntry } from '../../../store/dataset/company.ts'
 import { historyDigest } from '../../../store/history/digest.ts'
-import { HistoryDatabase } from '../../../store/history/history-database.ts'
-import { openJournal, type VersionEntry } from '../../../store/history/journal.ts'
+import { HistoryDatabase, type VersionEntry } from '../../../store/history/history-database.ts'
+import { Journal } from '../../../store/history/journal.ts'
 import { eraseNumber, recordFile } from '../../../store/history/record.ts'
 import { stepKey } from '../../../store/history/step.ts'
 import { companyKey } from '../../../store/files/layout.ts'
@@ -92,7 +92,7 @@ describe('the journal', () => {
   const numbers = ['7', '8', '10', '11', '12']
 
   function expectModel(files: readonly File[]): void {
-    const journal = openJournal(directory)
+    const journal = new Journal(directory)
     const steps = files.map((_, at) => [...history.stepKeys()][at] ?? '')
     for (const number of numbers) {
       const expected = modelVersions(files, number)
@@ -183,7 +183,7 @@ describe('the journal', () => {
 
   it('lists changes in order, and continues after one of them', () => {
     for (const each of TEN) record(history, each)
-    const journal = openJournal(directory)
+    const journal = new Journal(directory)
     const all = [...journal.changes({ since: '2026-01-01', until: '2026-12-31' })]
     expect(all.map(({ step, company_number }) => `${step.date} ${company_number}`)).to.deep.equal([
       '2026-01-02 7',
@@ -208,7 +208,7 @@ describe('the journal', () => {
 
   it('finds the last file of a day, and the days without a file', () => {
     for (const each of TEN) record(history, each)
-    const journal = openJournal(directory)
+    const journal = new Journal(directory)
     expect(journal.oldest()?.date).to.equal('2026-01-01')
     expect(journal.newest()?.date).to.equal('2026-01-10')
     expect(journal.stepOn('2025-12-31')).to.equal(undefined)
@@ -234,7 +234,7 @@ describe('the journal', () => {
       digests.add(historyDigest(history))
     }
     expect([...digests]).to.have.length(1)
-    const journal = openJournal(directory)
+    const journal = new Journal(directory)
     expect([...journal.versions('7')].map(({ entry, since }) => [since.date, entry])).to.deep.equal([
       ['2026-01-08', NAMED],
       ['2026-01-01', 'erased'],

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { sampleRegister } from '../../../agent/sandbox/sample-register.ts'
 import { openCatalog } from '../../../store/dataset/catalog.ts'
-import { buildFile, type BuildFile, type ImportProgress } from '../../../store/import/build.ts'
+import { buildFile } from '../../../store/import/build.ts'
 import { openBuildProcesses } from '../../../store/import/build-process.ts'
 import { importDataset } from '../../../store/import/run.ts'
 import { CRO_COMPANIES } from '../../../store/dataset/source.ts'
@@ -16,6 +16,8 @@ import { REGISTER } from '../../support/fixtures.ts'
 import { outcomeOf } from '../../support/register.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
+type Build = ReturnType<typeof openBuildProcesses>['build']
+
 /** Enough to begin a build, and too little for 20,000 rows. */
 const SMALL_HEAP_MIB = 16
 
@@ -23,22 +25,19 @@ describe('a build in a child process', function () {
   // Several processes start in one test, on a machine that may be busy.
   this.timeout(240_000)
   let directory: string
-  let builds: ReturnType<typeof openBuildProcesses>
-  let seen: ImportProgress[]
+  let seen: unknown[]
   beforeEach(async () => {
     directory = await makeTemporaryDirectory()
-    builds = openBuildProcesses()
     seen = []
   })
-  afterEach(() => builds.stop())
 
-  const run = (build: BuildFile, path: string, folder = 'data') =>
-    build({
-      dataDirectory: join(directory, folder),
-      path,
-      now: () => new Date('2026-01-02T03:04:05.000Z'),
-      onProgress: (progress) => void seen.push(progress),
-    })
+  const processes = openBuildProcesses()
+  const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
+
+  const run = (build: Build, path: string, folder = 'data', signal?: AbortSignal) => {
+    const request = { dataDirectory: join(directory, folder), path, importedAt: '2026-01-02T03:04:05.000Z' }
+    return build(request, { onProgress: (progress) => void seen.push(progress), signal })
+  }
 
   async function largeFile(): Promise<string> {
     const path = join(directory, 'large.csv')
@@ -56,31 +55,33 @@ describe('a build in a child process', function () {
   }
 
   it('returns the same as a build in this process and reports its progress and its memory', async () => {
-    const built = await run(builds.build, REGISTER)
+    const built = await run(processes.build, REGISTER)
     expect(seen).to.deep.include({ phase: 'rows', rows: 30, share: 1 })
-    expect(builds.peakMemoryBytes()).to.be.greaterThan(2 ** 20)
+    expect(processes.peakMemoryBytes()).to.be.greaterThan(2 ** 20)
     expect(await run(buildFile, REGISTER, 'other')).to.deep.equal(built)
   })
 
   it('rejects with the code of its ImportError', async () => {
     const path = join(directory, 'page.csv')
     await writeFile(path, '<!DOCTYPE html>')
-    expect(await outcomeOf(run(builds.build, path))).to.equal('wrong_header')
-    expect(await outcomeOf(run(builds.build, join(directory, 'none')))).to.equal('source_unreadable')
+    expect(await outcomeOf(run(processes.build, path))).to.equal('wrong_header')
+    expect(await outcomeOf(run(processes.build, join(directory, 'none')))).to.equal('source_unreadable')
   })
 
   it("rejects with the system's code if the folder cannot be written", async () => {
     await writeFile(join(directory, 'data'), 'a file')
-    const error = await run(builds.build, REGISTER).catch((cause: unknown) => cause)
+    const error = await run(processes.build, REGISTER).catch((cause: unknown) => cause)
     expect(error).to.have.property('code', 'ENOTDIR')
   })
 
-  it('stops on request and leaves nothing on disk', async () => {
-    const build = outcomeOf(run(builds.build, await largeFile()))
+  it('is killed when it is stopped, and leaves nothing on disk', async () => {
+    const stopping = new AbortController()
+    const build = outcomeOf(run(processes.build, await largeFile(), 'data', stopping.signal))
     await untilBuilding()
-    await builds.stop()
+    stopping.abort()
     expect(await build).to.equal('stopped')
     await expectNothingLeft()
+    expect(await outcomeOf(run(processes.build, REGISTER, 'data', stopping.signal))).to.equal('stopped')
   })
 
   it('[11.10] fails with a code if the child is killed, and leaves nothing on disk', async function () {
@@ -92,7 +93,7 @@ describe('a build in a child process', function () {
     while (outcome === 'done') {
       await rm(join(directory, 'data'), { recursive: true, force: true })
       seen.length = 0
-      const build = outcomeOf(run(builds.build, path))
+      const build = outcomeOf(run(processes.build, path))
       await untilBuilding()
       for (const pid of await childrenOf(process.pid)) if (!others.includes(pid)) process.kill(pid, 'SIGKILL')
       outcome = await build
@@ -102,10 +103,8 @@ describe('a build in a child process', function () {
   })
 
   it('[11.10] fails with a code if the heap of the child is exhausted, and leaves nothing on disk', async () => {
-    const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
     expect(await outcomeOf(run(small.build, await largeFile()))).to.equal('build_crashed')
     await expectNothingLeft()
-    await small.stop()
   })
 
   it('[11.10] ends its child when the parent is killed', async function () {
@@ -126,7 +125,7 @@ describe('a build in a child process', function () {
 
   describe('whose archive has crashed an import', () => {
     const open = () => openCatalog(join(directory, 'data'))
-    const importWith = async (build: BuildFile, path: string, isForced = false) => {
+    const importWith = async (build: Build, path: string, isForced = false) => {
       const catalog = open()
       const request = { dataDirectory: join(directory, 'data'), catalog, path, publication: CRO_COMPANIES, isForced }
       try {
@@ -138,14 +137,12 @@ describe('a build in a child process', function () {
 
     it('[11.10] is not tried again until its bytes change, also after a restart', async () => {
       const path = await largeFile()
-      const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
       let started = 0
-      const counted: BuildFile = (file) => {
+      const counted: Build = (...file) => {
         started += 1
-        return builds.build(file)
+        return processes.build(...file)
       }
       expect(await importWith(small.build, path)).to.equal('build_crashed')
-      expect(await importWith(counted, path)).to.equal('crashed_before')
       expect(await importWith(counted, path)).to.equal('crashed_before')
       expect(started).to.equal(0)
       await writeFile(path, await readFile(REGISTER))
@@ -154,12 +151,11 @@ describe('a build in a child process', function () {
 
     it('[11.10] is tried again when an operator forces it, and is forgotten if that succeeds', async () => {
       const path = await largeFile()
-      const small = openBuildProcesses({ heapMib: SMALL_HEAP_MIB })
       expect(await importWith(small.build, path)).to.equal('build_crashed')
       expect(await importWith(small.build, path, true)).to.equal('build_crashed')
-      expect(await importWith(builds.build, path, true)).to.equal('done')
-      expect(await importWith(builds.build, REGISTER)).to.equal('done')
-      expect(await importWith(builds.build, path)).to.equal('done')
+      expect(await importWith(processes.build, path, true)).to.equal('done')
+      expect(await importWith(processes.build, REGISTER)).to.equal('done')
+      expect(await importWith(processes.build, path)).to.equal('done')
     })
 
     it('is remembered up to ten archives', async () => {

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import canonicalize from 'canonicalize'
 import { expect } from 'chai'
 import { openCatalog, type Catalog } from '../../../store/dataset/catalog.ts'
-import { BATCH_ROWS } from '../../../store/import/build.ts'
+import { BATCH_ROWS, buildFile } from '../../../store/import/build.ts'
 import { importDataset, type ImportResult } from '../../../store/import/run.ts'
 import type { RegisterRow } from '../../../store/import/rows.ts'
 import { buildingFolder, INFO_KEY, LAYOUT_KEY, LAYOUT_VERSION, snapshotFolder } from '../../../store/files/layout.ts'
@@ -38,6 +38,9 @@ describe('an import', () => {
   ): Promise<ImportResult> {
     const path = join(directory, 'archive')
     await writeFile(path, content)
+    const retrievedAt = now
+    // The journal has one file of each time.
+    now = new Date(retrievedAt.getTime() + 1)
     return importDataset({
       dataDirectory: directory,
       catalog,
@@ -45,7 +48,7 @@ describe('an import', () => {
       // A new location for each file, so that it may have fewer rows than the one before.
       location: `file ${(files += 1)}`,
       publication: CRO_COMPANIES,
-      now: () => now,
+      now: () => retrievedAt,
       ...change,
     })
   }
@@ -177,14 +180,6 @@ describe('an import', () => {
       const rejected = registerRow({ company_name: '' })
       expect((await importRows(rejected, ...full.toReversed())).info.snapshot_id).to.equal(id)
     })
-
-    it('that depends on every value', async () => {
-      const ids = new Set<string>()
-      for (const change of [{}, { eircode: '' }, { company_address_2: '' }, { company_num: '073848' }]) {
-        ids.add((await importRows(registerRow(change), one)).info.snapshot_id)
-      }
-      expect(ids.size).to.equal(4)
-    })
   })
 
   describe('is refused', () => {
@@ -219,6 +214,14 @@ describe('an import', () => {
       expect(await outcomeOf(importFile(copies(18), { location }))).to.equal('done')
       expect(await outcomeOf(importFile(copies(1), { location, isForced: true }))).to.equal('done')
       expect(current().info).to.include({ row_count: 30, company_count: 1 })
+    })
+
+    it('[11.2] with fewer companies than the minimum', async () => {
+      const path = join(directory, 'four.csv')
+      await writeFile(path, toCsv(...numberedRows(4)))
+      const request = { dataDirectory: directory, path, importedAt: now.toISOString() }
+      expect(await outcomeOf(buildFile({ ...request, companiesMin: 5 }))).to.equal('too_few_companies')
+      expect(await outcomeOf(buildFile({ ...request, companiesMin: 4 }))).to.equal('done')
     })
 
     it('without a company', async () => {
@@ -360,6 +363,8 @@ describe('an import', () => {
   describe('removes all snapshots', () => {
     const hour = 60 * 60 * 1000
     const passAnHour = () => void (now = new Date(now.getTime() + hour))
+    // The age of a folder is that of its files.
+    beforeEach(() => void (now = new Date()))
     const folderOf = ({ info }: ImportResult) => info.snapshot_id.replace('sha256:', '')
 
     it('but the current and the previous one', async () => {

@@ -2,14 +2,14 @@
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readRecords, type CsvRecord } from '../../../store/import/csv.ts'
+import { readRecords } from '../../../store/import/csv.ts'
 import { outcomeOf } from '../../support/register.ts'
 
-async function recordsOf(csv: string | Buffer, chunkBytes: number): Promise<CsvRecord[]> {
+async function recordsOf(csv: string | Buffer, chunkBytes: number): Promise<(string[] | null)[]> {
   const bytes = Buffer.from(csv)
   const chunks = []
   for (let at = 0; at < bytes.length; at += chunkBytes) chunks.push(bytes.subarray(at, at + chunkBytes))
-  const records: CsvRecord[] = []
+  const records: (string[] | null)[] = []
   for await (const batch of readRecords(Readable.from(chunks, { objectMode: false }))) records.push(...batch)
   return records
 }

@@ -23,11 +23,7 @@ const register = (count: number) => buildZip({ name: 'companies.csv', content: t
 const ARCHIVE = '/download/companies.csv.zip'
 const RESOURCE = '/dataset/companies/resource/r-1'
 const RESOURCE_SHOW = '/api/3/action/resource_show?id=r-1'
-const PACKAGE_SHOW = '/api/3/action/package_show?id=p-1'
 const MODIFIED = 'Thu, 01 Jan 2026 04:05:06 GMT'
-
-/** Long enough for loopback answers on a busy machine. Tests of timeouts use shorter limits. */
-const LIMITS = { idleMs: 10_000, totalMs: 10_000 }
 
 describe('a retrieval over HTTP', () => {
   let directory: string
@@ -53,7 +49,6 @@ describe('a retrieval over HTTP', () => {
       path: path.startsWith('/') ? portal.url + path : path,
       publication: CRO_COMPANIES,
       now: () => new Date((clock += 1000)),
-      limits: LIMITS,
       ...change,
     })
 
@@ -200,18 +195,14 @@ describe('a retrieval over HTTP', () => {
       })
     }
 
-    it('falls back to the time of its metadata, then to that of its package', async () => {
+    it('falls back to the time of its metadata', async () => {
       portal.on(RESOURCE_SHOW, resource({ last_modified: null, metadata_modified: '2025-12-29T00:00:00' }))
       await retrieve(RESOURCE)
       expect(updatedAt()).to.equal('2025-12-29T00:00:00.000Z')
-      portal.on(RESOURCE_SHOW, resource({ package_id: 'p-1' }))
-      portal.on(PACKAGE_SHOW, sendCkanResult({ metadata_modified: '2025-12-28T00:00:00' }))
-      await retrieve(RESOURCE)
-      expect(updatedAt()).to.equal('2025-12-28T00:00:00.000Z')
     })
 
     it('ignores missing and invalid times of the portal', async () => {
-      portal.on(RESOURCE_SHOW, resource({ package_id: 'p-1', last_modified: 'yesterday', metadata_modified: 7 }))
+      portal.on(RESOURCE_SHOW, resource({ last_modified: 'yesterday', metadata_modified: 7 }))
       expect((await retrieve(RESOURCE)).changed).to.equal(true)
       expect(updatedAt()).to.equal('2026-01-01T04:05:06.000Z')
     })
@@ -341,7 +332,7 @@ describe('a retrieval over HTTP', () => {
         await retrieve('/good')
         const before = catalog.retrieval()
         portal.on(ARCHIVE, answer)
-        const outcome = outcomeOf(retrieve(ARCHIVE, { limits: { ...LIMITS, bytesMax: 5000, ...limits } }))
+        const outcome = outcomeOf(retrieve(ARCHIVE, { limits: { bytesMax: 5000, ...limits } }))
         expect(await outcome).to.equal(code)
         expect(catalog.retrieval()).to.deep.equal(before)
         expect(await buildingFolders()).to.deep.equal([])
@@ -361,7 +352,7 @@ describe('a retrieval over HTTP', () => {
     it('accepts exactly as many bytes as the limit', async () => {
       const archive = register(3)
       portal.on(ARCHIVE, sendBody(archive))
-      const within = (bytesMax: number) => outcomeOf(retrieve(ARCHIVE, { limits: { ...LIMITS, bytesMax } }))
+      const within = (bytesMax: number) => outcomeOf(retrieve(ARCHIVE, { limits: { bytesMax } }))
       expect(await within(archive.length - 1)).to.equal('archive_too_large')
       expect(await within(archive.length)).to.equal('done')
     })
@@ -396,12 +387,6 @@ describe('a retrieval over HTTP', () => {
       expect(await outcomeOf(retrieve())).to.equal('done')
       portal.on('/other', sendBody(register(2)))
       expect(await outcomeOf(retrieve('/other'))).to.equal('done')
-    })
-
-    it('than the minimum of its location is refused', async () => {
-      portal.on(ARCHIVE, sendBody(register(4)))
-      expect(await outcomeOf(retrieve(ARCHIVE, { companiesMin: 5 }))).to.equal('too_few_companies')
-      expect(await outcomeOf(retrieve(ARCHIVE, { companiesMin: 4 }))).to.equal('done')
     })
 
     it('[11.2] than 500,000 is refused for the real register only', () => {

@@ -22,16 +22,10 @@ describe('[11.3, 11.4, 11.5] the snapshot id in Python', () => {
     directory = await makeTemporaryDirectory()
   })
 
-  const build = (path: string) =>
-    buildFile({
-      dataDirectory: directory,
-      path,
-      now: () => new Date(),
-      onProgress: () => undefined,
-    })
+  const build = (path: string) => buildFile({ dataDirectory: directory, path, importedAt: new Date().toISOString() })
 
   async function expectSameId(path: string) {
-    const { info } = await build(path)
+    const info = await build(path)
     const { code, stdout, stderr } = await runPython([PROGRAM, path])
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     expect(stdout.trim()).to.equal(info.snapshot_id)

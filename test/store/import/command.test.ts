@@ -1,46 +1,14 @@
 /** Tests of the output of the command `import`. */
 import { expect } from 'chai'
-import type { ImportProgress } from '../../../store/import/build.ts'
 import { importCommand } from '../../../store/import/command.ts'
-import { printSnapshotInfo } from '../../../store/import/report.ts'
 import { REGISTER } from '../../support/fixtures.ts'
 import { makeTemporaryDirectory } from '../../support/temporary-directory.ts'
 
 describe('the output of an import', () => {
-  it('lists the counts with their findings in a fixed order', () => {
-    const lines: string[] = []
-    const findings = { eircode_malformed: 3, rejected_no_company_name: 1, date_malformed: 4, row_contradicting: 2 }
-    printSnapshotInfo(
-      {
-        snapshot_id: `sha256:${'a'.repeat(64)}`,
-        normalisation: 'test',
-        imported_at: '2026-01-02T03:04:05.000Z',
-        row_count: 10,
-        company_count: 6,
-        quarantined_company_count: 1,
-        rejected_row_count: 1,
-        findings,
-      },
-      (line) => void lines.push(line),
-    )
-    expect(lines).to.deep.equal([
-      'rows        10',
-      'companies   6',
-      'quarantined 1',
-      'rejected    1',
-      '  rejected_no_company_name 1',
-      '  row_contradicting 2',
-      'values      7 changed',
-      '  date_malformed 4',
-      '  eircode_malformed 3',
-      `snapshot    sha256:${'a'.repeat(64)}`,
-    ])
-  })
-
-  it('says whether the archive has changed and ends with the time and the peak memory', async () => {
+  it('says whether the archive has changed, lists the counts, and ends with the time and the peak memory', async () => {
     const dataDirectory = await makeTemporaryDirectory()
     const lines: string[] = []
-    const progress: ImportProgress[] = []
+    const progress: unknown[] = []
     let clock = Date.parse('2026-01-01T00:00:00Z')
     const command = () =>
       importCommand({
@@ -54,7 +22,20 @@ describe('the output of an import', () => {
         onProgress: (done) => void progress.push(done),
       })
     await command()
-    expect(lines[0]).to.equal('imported')
+    expect(lines.slice(0, -4)).to.deep.equal([
+      'imported',
+      'rows        30',
+      'companies   27',
+      'quarantined 1',
+      'rejected    0',
+      '  row_contradicting 1',
+      '  row_repeated 1',
+      'values      3 changed',
+      '  date_malformed 1',
+      '  date_sentinel 1',
+      '  eircode_malformed 1',
+    ])
+    expect(lines.at(-4)).to.match(/^snapshot {4}sha256:[0-9a-f]{64}$/)
     expect(lines.at(-2)).to.match(/^seconds {5}[0-9]+\.[05]$/)
     // The larger peak of this process and of the child process that builds.
     expect(Number(/^memory {6}([0-9]+) MiB at most$/.exec(lines.at(-1) ?? '')?.[1])).to.be.at.least(150)

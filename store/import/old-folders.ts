@@ -1,10 +1,14 @@
-/** The folders of downloads and builds in progress. A killed import leaves its folder behind. */
+/** The folders of imports that are no longer used: builds and downloads that were killed, and old snapshots. */
 import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildingFolder } from '../files/layout.ts'
 
-/** A folder untouched for longer is abandoned: imports write every minute, and a download without bytes ends after one. */
+/**
+ * Younger folders may belong to a running import: imports write every minute, a download without bytes ends after one, and a
+ * snapshot may be about to be published. The id of a process cannot tell: it may belong to another process by now, or to one
+ * in another container.
+ */
 const UNTOUCHED_MS_MAX = 10 * 60 * 1000
 
 /** Returns the path of a new folder for one import. The caller creates it. */
@@ -12,15 +16,11 @@ export function newBuildingFolder(dataDirectory: string): string {
   return join(buildingFolder(dataDirectory), randomUUID())
 }
 
-/**
- * Removes the folders of imports that were killed. They are known by their age: an id of a process can belong to another
- * process by now, or to one in another container.
- */
-export async function removeAbandonedBuilds(dataDirectory: string, now: Date): Promise<void> {
-  const root = buildingFolder(dataDirectory)
+/** Removes the folders in `root` that were not touched for ten minutes, but those whose names are in `kept`. */
+export async function removeUntouched(root: string, now: Date, kept: ReadonlySet<string> = new Set()): Promise<void> {
   for (const name of await readdir(root).catch(() => [])) {
     const folder = join(root, name)
-    if (await isUntouched(folder, now)) await rm(folder, { recursive: true, force: true })
+    if (!kept.has(name) && (await isUntouched(folder, now))) await rm(folder, { recursive: true, force: true })
   }
 }
 
