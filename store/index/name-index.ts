@@ -84,7 +84,7 @@ export class NameIndex {
     const { nameStarts, nameWords } = this.#parts
     const last = nameStarts[name + 1]! - run.length
     for (let first = nameStarts[name]!; first <= last; first += 1)
-      if (run.every((word, at) => nameWords[first + at] === word)) return true
+      if (nameWords[first] === run[0] && run.every((word, at) => nameWords[first + at] === word)) return true
     return false
   }
 
