@@ -37,7 +37,7 @@ export interface FeedbackQuery {
 }
 
 export interface RegistryReaderOptions {
-  batch: RpcBatch
+  callAll: RpcBatch
   chainId: number
   agentId: bigint
   /** The expected owner, if configured. */
@@ -127,12 +127,14 @@ function toFeedback(index: number, reply: RpcReply | undefined) {
 type Target = readonly [to: Address, data: Hex]
 
 /** Two batches: chain id and newest block, then all calls at that block. */
-async function callAtHead({ batch, chainId, now }: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
+async function callAtHead({ callAll, chainId, now }: RegistryReaderOptions, signal: AbortSignal, targets: Target[]) {
   const head = [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getBlockByNumber', params: ['latest', false] },
   ]
-  const [id, latest] = (await batch(head, signal)).map((reply) => (reply.kind === 'result' ? reply.result : undefined))
+  const [id, latest] = (await callAll(head, signal)).map((reply) =>
+    reply.kind === 'result' ? reply.result : undefined,
+  )
   const chain = quantitySchema.safeParse(id)
   const block = headSchema.safeParse(latest)
   if (!chain.success || !block.success) throw new RegistryError('NO_BLOCK')
@@ -141,7 +143,7 @@ async function callAtHead({ batch, chainId, now }: RegistryReaderOptions, signal
   if (now().getTime() - timestamp * 1000 > BLOCK_AGE_MS_MAX) throw new RegistryError('OLD_BLOCK')
   const at = { blockHash: hash, requireCanonical: true }
   const calls = targets.map(([to, data]) => ({ method: 'eth_call', params: [{ to, data }, at] }))
-  const replies = await batch(calls, signal)
+  const replies = await callAll(calls, signal)
   const time = new Date(timestamp * 1000).toISOString()
   return { checked: { block: { number, hash, timestamp: time }, checked_at: now().toISOString() }, replies }
 }

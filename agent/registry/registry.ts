@@ -34,7 +34,7 @@ export interface Registry {
   page(query: FeedbackQuery, client: Client): Promise<Reading<FeedbackPage>>
 }
 
-interface RegistryOptions extends Omit<RegistryReaderOptions, 'batch'> {
+interface RegistryOptions extends Omit<RegistryReaderOptions, 'callAll'> {
   /** The JSON-RPC URL of the node. */
   url: string
   /** Milliseconds of a clock that never goes back. */
@@ -44,7 +44,7 @@ interface RegistryOptions extends Omit<RegistryReaderOptions, 'batch'> {
 }
 
 export function openRegistry({ url, clock, timer, report, ...agent }: RegistryOptions): Registry {
-  const options = { ...agent, batch: openRpcBatch({ url }) }
+  const options = { ...agent, callAll: openRpcBatch({ url }) }
   const queue = new FairQueue(CONCURRENT_READS_MAX)
 
   function openCache<Result>(event: string) {

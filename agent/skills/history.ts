@@ -1,5 +1,5 @@
 /** Answers what operations ask from the journal and, on testnet, about the synthetic company. */
-import type { Journal, Step, VersionEntry } from '../../store/history/journal.ts'
+import type { Journal, Step } from '../../store/history/journal.ts'
 import {
   SYNTHETIC_COMPANY,
   SYNTHETIC_DAY,
@@ -145,6 +145,8 @@ function toChange({
   const changed = changedFields(before, after)
   return { company_number, date: step.date, kind, changed, before: toBrief(before), after: toBrief(after) }
 }
+
+type VersionEntry = NonNullable<ReturnType<Journal['versionAt']>>
 
 function toBrief(entry: VersionEntry) {
   return typeof entry === 'object' ? { legal_name: entry.legal_name, status: entry.status } : null

@@ -35,7 +35,7 @@ describe('a paid lookup', () => {
     expect(quote.resource).to.deep.equal({
       url: `${service().url}/api/v1/company/73848`,
       description:
-        'One Irish company record by its number: name, status, dates and address, with source and licence. A missing record is not charged.',
+        'One Irish company record by exactly its company number, with source, licence and snapshot id. Not charged when there is no such record.',
       mimeType: 'application/json',
       serviceName: 'Irish company records',
       tags: ['ireland', 'company', 'registry', 'lookup', 'kyb'],
