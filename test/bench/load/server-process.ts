@@ -29,6 +29,8 @@ interface ServerOptions {
   /** Whether this process prints what the server writes to stderr, reads it from `child.stderr`, or neither. */
   stderr?: 'inherit' | 'pipe' | 'ignore'
   core?: Core
+  /** Options of Node.js. */
+  flags?: readonly string[]
 }
 
 export function testProgram(name: string): string {
@@ -40,18 +42,22 @@ export function startRemotes(core: Core = 'client', rpcMs = 0): Promise<ServerPr
   return startServer({ name: 'remotes', program: testProgram('remote-services'), args: [String(rpcMs)], core })
 }
 
+/** Starts the service as `npm start` does. */
+const PACKAGE = readFileSync(fileURLToPath(import.meta.resolve('#root/package.json')), 'utf8')
+const SERVICE_FLAGS: readonly string[] = /--max-semi-space-size=\d+/.exec(PACKAGE) ?? []
+
 /** The command `serve`. Its log is discarded. */
 export function startService(
   name: string,
   environment: Record<string, string>,
   core: Core = 'server',
 ): Promise<ServerProcess> {
-  return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', core })
+  return startServer({ name, program: testProgram('serve'), environment, stderr: 'ignore', core, flags: SERVICE_FLAGS })
 }
 
 export async function startServer(options: ServerOptions): Promise<ServerProcess> {
-  const { name, program, args = [], environment = {}, stderr = 'inherit', core = 'server' } = options
-  const node = [process.execPath, '--expose-gc']
+  const { name, program, args = [], environment = {}, stderr = 'inherit', core = 'server', flags = [] } = options
+  const node = [process.execPath, '--expose-gc', ...flags]
   const [execPath = '', ...execArgv] = canPin && core !== 'any' ? ['taskset', '-c', CORES[core], ...node] : node
   const child = fork(program, args, {
     execPath,
